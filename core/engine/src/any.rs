@@ -13,8 +13,8 @@ use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 
 /// The engine of one connection, over a byte stream or over HTTP.
 ///
-/// Adapter code that does not depend on the transport uses this type. Without the feature `http` there is only one
-/// variant, so a method call costs no branch.
+/// Adapter code that does not depend on the transport uses this type. Without the feature `http`, `Stream` is the only
+/// variant.
 #[cfg_attr(
     feature = "http",
     expect(
@@ -53,7 +53,8 @@ macro_rules! stream {
     };
 }
 
-/// Methods for byte streams. On an HTTP engine these methods have no effect, and accept and return no data.
+/// Methods for connections over a byte stream. On an HTTP engine they have no effect, and return `None`, zero or no
+/// bytes.
 impl AnyEngine {
     /// Returns the buffer for the next read, or `None` if the buffer is full or the engine is for HTTP. See
     /// [`stdio::Engine::space`].
@@ -96,8 +97,8 @@ impl AnyEngine {
     /// Creates the engine for a restarted server process, with the configuration of this engine. See
     /// [`stdio::Engine::restarted`].
     ///
-    /// `spent` is the time since the connection attempt began. Returns `None` if this engine is for HTTP, which has no
-    /// process to restart.
+    /// `spent` is the time since the connection attempt began, and counts towards the connect timeout. Returns `None`
+    /// if this engine is for HTTP, which has no process to restart.
     #[inline]
     pub fn restarted(&mut self, spent: Duration) -> Option<AnyEngine> {
         stream!(self, engine => Some(AnyEngine::Stream(engine.restarted(spent))), None)
@@ -156,7 +157,7 @@ impl AnyEngine {
         either!(self, engine => engine.poll_event())
     }
 
-    /// Lets the engine reuse the memory of a processed reply. See [`stdio::Engine::recycle`].
+    /// Lets the engine reuse the memory of a reply that the caller no longer needs. See [`stdio::Engine::recycle`].
     #[inline]
     pub fn recycle(&mut self, reply: Reply) {
         either!(self, engine => engine.recycle(reply));

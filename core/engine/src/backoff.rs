@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-/// Returns the delay `first` after `doublings` doublings, but at most `longest`.
+/// Returns the delay before a retry: `first`, doubled `doublings` times, but at most `longest`.
 ///
-/// More than 16 doublings count as 16. Callers should add a random part to the delay (see the module `random`).
-/// Otherwise, clients that failed together would also retry together.
+/// More than 16 doublings count as 16. Callers should add a random part to the delay. Otherwise, clients that failed
+/// together would also retry together.
 pub fn exponential(first: Duration, longest: Duration, doublings: u32) -> Duration {
     first.saturating_mul(1 << doublings.min(16)).min(longest)
 }

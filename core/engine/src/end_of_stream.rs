@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use crate::time::Timestamp;
 
-/// How long to wait for the server process to exit after its stdout or stdin has closed: 500 ms. An exiting process
-/// needs only milliseconds, even on a busy machine.
+/// How long to wait for the server process to exit after its stdout has ended or writing to its stdin has failed: 500
+/// ms. An exiting process needs only milliseconds, even on a busy machine.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 /// How long to read stdout after the server process has exited: 500 ms. All output of the process is in the pipe by
@@ -86,9 +86,9 @@ impl EndOfStream {
         self.by.is_some()
     }
 
-    /// Returns the time at which the connection counts as ended, even if stdout, stderr or the process has not ended.
+    /// Returns the time from which the connection counts as ended, even if stdout, stderr or the process has not ended.
     ///
-    /// Returns `None` as long as [`Self::is_near`] returns `false`.
+    /// Returns `None` if stdout, stdin and the process all still work.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.by
     }

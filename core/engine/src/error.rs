@@ -151,7 +151,7 @@ impl PeerError {
     }
 }
 
-/// Returns an extract of the message that starts at most 40 bytes before `offset`.
+/// Returns an excerpt of the message that starts at most 40 bytes before `offset`.
 fn around(message: &[u8], offset: usize) -> String {
     let start = offset.min(message.len()).saturating_sub(BEFORE);
     let quoted = excerpt(&message[start..]);

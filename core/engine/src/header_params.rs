@@ -28,13 +28,14 @@ pub(crate) struct HeaderParam {
     pub(crate) path: Vec<String>,
 }
 
-/// Error message that says why the `x-mcp-header` annotations of a schema are invalid.
+/// The error message that says why a schema's `x-mcp-header` annotations are invalid.
 type Reason = Cow<'static, str>;
 
 /// Returns the parameters that have an `x-mcp-header` annotation in a tool's `inputSchema`.
 ///
 /// # Errors
-/// Returns the reason if an annotation violates the specification. The client must then reject the whole tool.
+///
+/// Returns an error message if an annotation violates the specification. The client must then reject the whole tool.
 pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
     if !may_have_annotations(schema) {
         return Ok(Vec::new());
@@ -57,7 +58,7 @@ pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
     memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
 }
 
-/// Moves the tools with invalid `x-mcp-header` annotations from the valid to the rejected items of a list.
+/// Moves each tool with an invalid `x-mcp-header` annotation to the list's rejected items.
 ///
 /// Specification: basic/transports/streamable-http, "Schema Extension".
 pub(crate) fn reject_invalid(tools: &mut ItemList<Tool>) {
@@ -73,20 +74,20 @@ pub(crate) fn is_token(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_tchar)
 }
 
-/// Collects the `x-mcp-header` annotations of a schema in one pass. [`Reader`] limits the recursion depth.
+/// Collects the `x-mcp-header` annotations of a schema in one pass.
 struct AnnotationVisitor {
     /// Names of the nested properties that lead to the current schema, outermost first.
     path: Vec<String>,
-    /// Number of keywords other than `properties` that enclose the current schema, such as `items`, `anyOf` or `$defs`.
+    /// Number of keywords around the current schema that are not `properties`, such as `items`, `anyOf` or `$defs`.
     ///
-    /// An annotation is valid only if this number is 0.
+    /// If this number is not 0, an annotation in the current schema is invalid.
     other_keywords: usize,
     found: Vec<HeaderParam>,
     reason: Option<Reason>,
 }
 
 impl AnnotationVisitor {
-    /// Visits a JSON value, which may be a schema, an array of schemas, or neither.
+    /// Visits the schemas in a JSON value: the value itself if it is an object, or the elements of an array.
     fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         match reader.next_byte() {
             Some(b'{') => self.object(reader),
@@ -164,9 +165,9 @@ impl AnnotationVisitor {
     }
 }
 
-/// Returns whether a schema's `type` allows only strings, integers or booleans, which a header can contain.
+/// Returns whether a parameter's `type` allows only strings, integers, booleans and `null`.
 ///
-/// `types` is the JSON value of the `type` keyword. It may include `null`, for which the client sends no header.
+/// `types` is the JSON value of the `type` keyword. The client sends no header for `null`.
 fn is_primitive(types: &[u8]) -> bool {
     let named = |json: &[u8], name: &str| match json {
         [b'"', inner @ .., b'"'] => key_text(inner) == name,

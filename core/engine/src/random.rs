@@ -1,9 +1,10 @@
 //! Small deterministic random number generators for delays. They are not cryptographically secure.
 
-/// The increment of the `SplitMix64` state for each random number: the golden ratio as a 64-bit fraction.
+/// The constant that the `SplitMix64` generator adds to its state for each number: the golden ratio as a 64-bit
+/// fraction.
 const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Mixes the bits of a number, so that similar inputs result in unrelated outputs. This is the output function of
+/// Returns a number that looks unrelated to `z`, even for successive values of `z`. It is the output function of
 /// `SplitMix64`.
 pub const fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -11,7 +12,7 @@ pub const fn mix64(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The `SplitMix64` random number generator. Its state repeats only after 2^64 numbers, with any seed.
+/// The `SplitMix64` random number generator. Not cryptographically secure.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(u64);
 
@@ -28,14 +29,14 @@ impl SplitMix64 {
     }
 }
 
-/// The `xorshift64` random number generator.
+/// The `xorshift64` random number generator. Not cryptographically secure.
 #[derive(Clone, Debug)]
 pub struct XorShift64(u64);
 
 impl XorShift64 {
     /// Creates a generator from a seed, which may be any number.
     ///
-    /// Two seeds that differ only in the lowest bit result in the same random numbers.
+    /// Seeds that differ only in the lowest bit result in the same random numbers.
     pub const fn new(seed: u64) -> Self {
         // The state must not be 0: it would then stay 0.
         XorShift64((seed ^ GOLDEN_RATIO) | 1)

@@ -60,7 +60,7 @@ enum Stage {
     Done,
 }
 
-/// The shutdown of one server process: which step is next, and when it is due.
+/// The state of the shutdown of one server process: which step is next, and when it is due.
 ///
 /// ```
 /// use core::time::Duration;

@@ -131,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// Lets the engine reuse the memory of a processed reply to receive the next large message.
+    /// Lets the engine reuse the memory of a reply that the caller no longer needs, to receive the next large message.
     ///
     /// Optional; useful when large results follow one another. The engine reuses at most 2 MiB.
     pub fn recycle(&mut self, reply: Reply) {

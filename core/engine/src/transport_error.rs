@@ -27,7 +27,7 @@ pub enum HttpError {
     Unauthorized {
         /// The HTTP status code: 401 or 403.
         status: u16,
-        /// The values of the `WWW-Authenticate` headers of the response.
+        /// The values of the `WWW-Authenticate` headers of the response. May be empty.
         challenges: Vec<String>,
         /// The start of the response body, without control characters. May be empty.
         excerpt: String,
@@ -41,8 +41,7 @@ pub enum HttpError {
     ContentType {
         /// The HTTP status code, from 200 to 299.
         status: u16,
-        /// The `Content-Type` of the response, followed by a note about its `Content-Encoding` if there is one. May be
-        /// empty.
+        /// The `Content-Type` of the response, followed by a note if the body has a `Content-Encoding`. May be empty.
         found: String,
         /// The start of the response body, without control characters. May be empty.
         excerpt: String,
@@ -52,23 +51,22 @@ pub enum HttpError {
     NoAnswer {
         /// The HTTP status code of the response.
         status: u16,
-        /// Number of consecutive attempts to resume the event stream, none of which brought the JSON-RPC response. 0 if
-        /// the response was not an event stream, or if the engine did not try to resume the stream.
+        /// Number of consecutive attempts to resume the event stream of the request. 0 if the engine made none.
         attempts: u32,
     },
-    /// The server ended the MCP session in which the request was sent. The server may have carried out the request.
+    /// The server ended the MCP session before it answered the request. It may have carried out the request.
     #[error("the server has ended the session; the request may have been carried out")]
     SessionLost,
-    /// An HTTP+SSE server (protocol revision 2024-11-05) named a message endpoint that is invalid or on another origin.
+    /// An HTTP+SSE server (protocol revision 2024-11-05) sent a URL for messages that is invalid or has another origin.
     #[error("the server names an endpoint on another origin, which is not allowed: {}", printable(uri))]
     Endpoint {
-        /// The start of the URI that the server sent, without control characters.
+        /// The start of the URL that the server sent, without control characters.
         uri: String,
     },
 }
 
 impl HttpError {
-    /// Returns the HTTP status code, or `None` if the error has none, for example because no response arrived.
+    /// Returns the HTTP status code, or `None` if the error has none.
     pub fn status(&self) -> Option<u16> {
         match self {
             HttpError::Status { status, .. }
@@ -79,7 +77,7 @@ impl HttpError {
         }
     }
 
-    /// Returns whether `initialize` would fail too after `server/discover` has failed with this error.
+    /// Returns whether `initialize` would also fail, if `server/discover` has failed with this error.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             HttpError::Unauthorized { .. } => true,
@@ -109,7 +107,7 @@ fn no_answer(status: u16, attempts: u32) -> String {
     }
 }
 
-/// Returns `text` after a colon and a space, or an empty string if `text` is empty.
+/// Returns `: ` followed by `text`, or an empty string if `text` is empty.
 fn detail(text: &str) -> String {
     if text.is_empty() { String::new() } else { alloc::format!(": {text}") }
 }

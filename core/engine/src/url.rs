@@ -25,13 +25,13 @@ impl<'a> Url<'a> {
         (!authority.is_empty()).then_some(Url { scheme, authority, rest })
     }
 
-    /// Returns the host without user, password and port, or `None` if the host is empty. An IPv6 address includes its
-    /// brackets.
+    /// Returns the host without user, password and port, or `None` if the host is empty. Keeps the brackets of an IPv6
+    /// address.
     pub(crate) fn host(&self) -> Option<&'a str> {
         Some(self.host_and_port().0).filter(|host| !host.is_empty())
     }
 
-    /// Splits the authority into host and port, without user and password. The port starts with its colon, or is empty.
+    /// Splits the authority, without user and password, into host and port. The port starts with `:`, or is empty.
     fn host_and_port(&self) -> (&'a str, &'a str) {
         // The host follows the last `@`. Attackers put a trusted name before the `@`, where it is only a user name.
         let host = self.authority.rsplit('@').next().unwrap_or_default();
@@ -78,7 +78,7 @@ pub(crate) fn without_query(url: &str) -> &str {
 /// Returns whether HTTP requests can be sent to `url`.
 ///
 /// The URL must be absolute, use `http` or `https`, and contain a host but no user or password. It may contain only
-/// visible ASCII characters other than the backslash, because it is part of the first line of a request.
+/// visible ASCII characters, and no backslash.
 #[cfg(feature = "http")]
 pub(crate) fn is_address(url: &str) -> bool {
     let is_plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains('\\');

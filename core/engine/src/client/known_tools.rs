@@ -49,11 +49,10 @@ impl KnownTools {
         self.found = VecMap::default();
     }
 
-    /// Stores the results of a search: the tools on the searched pages, and whether the tool that was searched for is
-    /// absent.
+    /// Stores what a search has found out: the tools on the searched pages, and whether the wanted tool is absent.
     ///
-    /// `changed` is `true` if the server reported a change of its tools during the search. Then an absent tool may
-    /// have been added since, so its absence is not stored.
+    /// `changed` is whether the server reported a change of its tools during the search. The change may have added the
+    /// tool, so its absence is then not stored.
     pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
             self.found = VecMap::default();
@@ -73,13 +72,12 @@ impl KnownTools {
         self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
     }
 
-    /// Returns whether the client must search the server's list for a tool before it calls the tool in the task mode
+    /// Returns whether the client must search the server's list for `tool` before it calls the tool in the task mode
     /// `wanted`.
     ///
-    /// The search finds out whether the tool allows or requires a task, so it is necessary only if the server supports
-    /// tasks. It is not necessary if the list is fresh, or if the result of an earlier search for the tool is stored.
-    /// In the default mode [`TaskMode::Session`], a stale list with at least one entry also makes the search
-    /// unnecessary.
+    /// The search finds out whether the tool allows or requires a task. It is necessary only if the server supports
+    /// tasks, the list of tools is stale, and no earlier search has found out about the tool. In the default mode
+    /// [`TaskMode::Session`], a stale list with at least one entry also makes the search unnecessary.
     pub fn needs_search_before_call(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
@@ -125,18 +123,18 @@ impl KnownTools {
         Ok(())
     }
 
-    /// Returns whether a failed call of `tool` makes a search of the server's list necessary, to find out whether the
-    /// tool exists.
+    /// Returns whether the client must search the server's list for `tool` after a call of the tool failed with
+    /// `error`.
     ///
-    /// A search is necessary if `error`, the error of the call, may mean that the tool does not exist, and neither a
-    /// fresh list nor an earlier search has answered the question.
+    /// It must if the error may mean that the tool does not exist, and neither a fresh list nor an earlier search tells
+    /// whether it exists.
     pub fn needs_search_after_error(&self, tool: &str, error: &CallError) -> bool {
         let is_known = self.list.is_fresh() || self.found.contains_key(tool);
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }
 
-    /// Converts the error of a tool call to [`CallError::ToolNotFound`] if the server is known not to have the tool.
-    /// Returns any other error unchanged.
+    /// Converts the error of a tool call to [`CallError::ToolNotFound`] if the error may mean that the tool does not
+    /// exist, and the tool is known not to exist. Returns any other error unchanged.
     #[inline]
     pub fn explain(&self, tool: &str, error: CallError) -> CallError {
         match error {

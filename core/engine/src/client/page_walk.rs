@@ -43,14 +43,13 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     options: RequestOptions,
     time: PagesTime,
     pages: Pages<Item<M>>,
-    /// Whether any page so far came from the client's response cache. Only then does an error of the server cause a
-    /// second walk without the cache.
+    /// Whether any page so far came from the client's response cache. If so, an error from the server makes the client
+    /// request all pages again without the cache.
     has_cached: bool,
-    /// Whether [`Step::Drain`] was returned, so that the adapter has read the bytes that arrived before the first
-    /// request.
+    /// Whether [`Step::Drain`] was returned. It makes the adapter read the bytes that arrived before the first request,
+    /// because they may contain a notification that makes cached pages stale.
     ///
-    /// Those bytes may contain a notification that makes cached pages stale. The step is left out if the response cache
-    /// cannot contain pages of this list.
+    /// Stays `false` if the response cache cannot contain pages of this list.
     has_drained: bool,
     state: PageWalkState<M>,
 }
@@ -81,8 +80,8 @@ where
         }
     }
 
-    /// Sends the next request if none is pending. Returns what the adapter must do next, and at the end the complete
-    /// list.
+    /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
+    /// [`Step::Done`], contains the complete list or the error.
     pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<ItemList<Item<M>>, RequestError>> {
         match &mut self.state {
             // The adapter may not have read the notification of a change, which makes cached pages stale.

@@ -12,8 +12,8 @@ use crate::types::{ItemList, MAX_ENTRIES, PagedList};
 /// every page.
 const MAX_PAGES: usize = 1_000;
 
-/// Maximum total size of all pages after the first, in bytes of JSON including cursors: 64 MiB, the default maximum
-/// size of one message.
+/// Maximum total size of all pages after the first, and of all cursors, in bytes of JSON: 64 MiB. The size of the first
+/// page is already limited by the maximum size of one message.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Joins the pages of a list to one list.
@@ -90,10 +90,8 @@ impl PagesTime {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
-    /// Sets the duration in a timeout error to the time limit of the whole list.
-    ///
-    /// Without this, the error of a later page would show only the rest of the limit, which was the total timeout of
-    /// that page. Other errors do not change.
+    /// If `error` reports that the total timeout of a page expired, replaces its duration by the time limit of the
+    /// whole list. Other errors do not change.
     pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;

@@ -31,8 +31,8 @@ enum ToolCallState<'t, M: Method> {
     New {
         /// Whether a search for the tool has already ended.
         has_searched: bool,
-        /// Whether [`Step::Drain`] was returned, so that the adapter has read the server's pending notifications. One
-        /// of them may report a change of the list that adds the tool.
+        /// Whether [`Step::Drain`] was returned, which makes the adapter read pending notifications. One of them may
+        /// report that the server's list has changed and now contains the tool.
         has_drained: bool,
     },
     /// The client is searching for the tool; the call has not been sent.
@@ -51,8 +51,8 @@ enum ToolCallState<'t, M: Method> {
 struct PagedSearch<'t> {
     tool: ToolSearch<'t>,
     time: PagesTime,
-    /// The value of [`KnownTools::changes`] before the first request. If it has changed after the search, the result
-    /// is stale.
+    /// The value of [`KnownTools::changes`] before the first request. If the value is different after the search, the
+    /// result of the search is stale.
     changes: u64,
     /// The pending request for a page; `None` if the next page has not been requested.
     key: Option<RequestKey>,
@@ -65,10 +65,10 @@ impl<'t, M: Method> ToolCall<'t, M> {
         ToolCall { tool, options, state: ToolCallState::New { has_searched: false, has_drained: false } }
     }
 
-    /// Sends the next request if none is pending. Returns what the adapter must do next, and at the end the result of
-    /// the call.
+    /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
+    /// [`Step::Done`], contains the result of the call or the error.
     ///
-    /// `send` sends the call itself, with the options passed to it. It is called at most once.
+    /// `send` must send the call itself, with the options passed to it. It is called at most once.
     pub fn poll(
         &mut self,
         tools: &mut KnownTools,
@@ -149,8 +149,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns the result if the call has succeeded, which saves another [`Self::poll`]. Returns `None` in any other
-    /// state.
+    /// Returns the result if the call has succeeded, and otherwise `None`. Saves the adapter another [`Self::poll`].
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
             ToolCallState::Ended(result) => result.take(),
@@ -171,9 +170,9 @@ impl<'t> PagedSearch<'t> {
         PagedSearch { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
 
-    /// Returns the pending request for a page, after sending it if necessary.
+    /// Returns the pending request for a page. Sends that request first, if none is pending.
     ///
-    /// Returns `None` after the last page or a failed request, once the results are stored in `tools`.
+    /// Returns `None` when the search has ended or the request cannot be sent. The results are then stored in `tools`.
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
         if !self.has_ended {
             if self.key.is_none() {

@@ -37,7 +37,7 @@ pub struct CacheHints {
 }
 
 impl CacheHints {
-    /// Reads the cache hints of one page of the list of tools.
+    /// Reads from one page of the list how long and for whom the page may be cached.
     pub fn of(page: &ListToolsResult) -> Self {
         let is_public = page.cache_scope.as_deref() == Some("public");
         CacheHints { ttl: page.ttl_ms.map(Duration::from_millis), is_public }
@@ -67,8 +67,8 @@ impl CacheHints {
     }
 }
 
-/// Age from which a list of tools with the declared lifetime zero is requested again: 60 s. Applies only if the server
-/// does not report changes. A shorter age would cost a request for almost every use of the list.
+/// Age from which the client requests a list with the declared lifetime zero again: 60 s. A shorter age would cost a
+/// request for almost every use of the list.
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {
@@ -168,8 +168,8 @@ fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
     names.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Returns the positions of all tools that have the name of an earlier tool, in ascending order. `names` must be
-/// sorted.
+/// Returns the positions in the list, in ascending order, of all tools whose name already occurred earlier in the list.
+/// `names` must come from [`by_name`].
 fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
     let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
     duplicates.collect::<BinaryHeap<_>>().into_sorted_vec()

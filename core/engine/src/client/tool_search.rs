@@ -38,11 +38,11 @@ pub struct ToolSearch<'t> {
     /// The name and presence of each tool on the pages searched so far.
     pub(super) seen: Vec<(String, ToolPresence)>,
     /// Whether the search has proved that the server does not have the tool: all pages were searched, and none contains
-    /// it. `false` before the last page, or if the search ended early.
+    /// it.
     pub(super) lacks: bool,
 }
 
-/// Whether a search continues after a page, and otherwise its result.
+/// Whether a search must continue after a page. If not, the variant is the result of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchProgress {
@@ -63,7 +63,6 @@ impl<'t> ToolSearch<'t> {
         ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
     }
 
-    /// Returns the name of the tool that is searched for.
     pub(super) fn tool(&self) -> &'t str {
         self.tool
     }

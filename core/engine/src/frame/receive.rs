@@ -31,8 +31,8 @@ const MAX_GROWTH: usize = 64 * 1024;
 /// longer messages is freed.
 const MAX_RECYCLED: usize = 2 * 1024 * 1024;
 
-/// Minimum length of a line that is returned together with its buffer, in bytes: 64 KiB. Shorter lines are copied out
-/// of the buffer.
+/// Length from which a line is returned as the owner of the buffer that contains it, in bytes: 64 KiB. Shorter lines
+/// are copied out of the buffer.
 const LARGE_LINE: usize = 64 * 1024;
 
 /// Number of bytes stored from the start of an overlong line: 512, to find a JSON-RPC id before a long `result`.
@@ -48,7 +48,7 @@ pub(crate) enum FrameInput<'a> {
     Overlong {
         head: Vec<u8>,
     },
-    /// The end of an overlong line, all of which has been discarded. `tail` contains its last bytes.
+    /// The end of an overlong line, whose bytes were all discarded. `tail` contains its last bytes.
     OverlongEnd {
         tail: Vec<u8>,
     },
@@ -108,10 +108,9 @@ pub(crate) struct ReceiveBuffer {
     /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. If so, later buffers start with [`SMALL_SIZE`], because
     /// the server then probably sends more bytes at once.
     has_filled_initial: bool,
-    /// Whether a large buffer is stored for reuse because the last message was large.
+    /// Whether the buffer is the memory of a large message, retained because another large message may follow.
     expects_large: bool,
-    /// Whether the buffer is known to contain no complete line. Set to `false` when bytes arrive, until they are
-    /// searched for a line break.
+    /// Whether all received bytes were searched, and contain no complete line.
     has_no_line: bool,
 }
 
@@ -214,7 +213,7 @@ impl ReceiveBuffer {
         self.data = bytes;
     }
 
-    /// Frees a large buffer that contains no bytes, except if another large message is expected.
+    /// Frees a buffer larger than 8 KiB if it contains no bytes and `expects_large` is `false`.
     fn shrink(&mut self) {
         if self.start == self.end && self.data.len() > SMALL_SIZE && !self.expects_large {
             self.release();
@@ -271,7 +270,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the unterminated last line after the end of the stream, or `None` if there is none or it is overlong.
+    /// Returns the last line, which has no line break, after the end of the stream. Returns `None` if there is no such
+    /// line or it is overlong.
     pub(crate) fn take_last(&mut self) -> Option<Line<'_>> {
         if self.discarding.take().is_some() || self.end - self.start > self.max_message {
             self.start = self.end;

@@ -8,12 +8,12 @@ use super::request::Request;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// The requests whose event stream will be resumed, each with the time of the next attempt.
+/// The requests whose event stream broke, each with the time at which the engine tries to resume the stream.
 #[derive(Debug, Default)]
 pub(super) struct BrokenStreams(Vec<(Timestamp, Request)>);
 
 impl BrokenStreams {
-    /// Adds a request whose event stream broke, and schedules the next attempt to resume the stream.
+    /// Adds a request whose event stream broke, and chooses the time at which the engine tries to resume the stream.
     pub(super) fn add(&mut self, mut request: Request, now: Timestamp, random: &mut XorShift64) {
         let at = request.resume.next_attempt(now, random);
         self.0.push((at, request));
@@ -25,7 +25,7 @@ impl BrokenStreams {
         self.0.retain(|(_, request)| request.id != id);
     }
 
-    /// Removes and returns a request whose event stream is to be resumed now. Returns `None` if there is none.
+    /// Removes and returns a request whose event stream the engine must resume now. Returns `None` if there is none.
     pub(super) fn next_due(&mut self, now: Timestamp) -> Option<Request> {
         let at = self.0.iter().position(|(at, _)| *at <= now)?;
         Some(self.0.swap_remove(at).1)

@@ -58,13 +58,12 @@ pub struct Exchange {
     pub body: Vec<u8>,
     /// Whether the response stays open until the server ends it, as an event stream for notifications does.
     ///
-    /// If `true`, the exchange needs no read timeout, and should not occupy a slot of a bounded connection pool.
+    /// If `true`, use no read timeout, and do not count the exchange against the limit of a connection pool.
     pub is_long: bool,
-    /// Whether the exchange carries a request or opens an event stream, so that the client needs the content of the
-    /// response.
+    /// Whether the client needs the body of the response. `true` for requests and event streams.
     ///
-    /// If `false`, the exchange carries a notification or an answer to a server request, or ends the session. It must
-    /// not wait for a slot of a bounded connection pool, because the exchanges that occupy the slots may wait for this
+    /// If `false`, the exchange carries a notification or an answer to a server request, or ends the session. Start
+    /// such an exchange at once, even if a connection pool is full: the exchanges that fill the pool may wait for this
     /// one. [`Settings::max_posted_messages`](super::Settings::max_posted_messages) limits the number of these
     /// exchanges.
     pub is_request: bool,
@@ -92,7 +91,7 @@ impl fmt::Debug for Exchange {
 pub enum Command {
     /// Make this HTTP request, immediately or as soon as a connection is free.
     Start(Exchange),
-    /// Abort this exchange: close its response, or do not make the request at all. The engine ignores later calls with
-    /// this id.
+    /// Abort this exchange: close its response, or do not make the request at all. The engine ignores input for this
+    /// exchange from now on.
     Abort(ExchangeId),
 }

@@ -16,7 +16,7 @@ use crate::rpc::write::ParamsWriter;
 use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
 
-/// The state that all parts of the HTTP engine share. Its methods are the operations that need more than one field.
+/// The state that all parts of the HTTP engine share.
 pub(super) struct Context {
     /// The latest time that the embedder has passed to the engine.
     pub(super) now: Timestamp,
@@ -26,7 +26,7 @@ pub(super) struct Context {
     pub(super) queue: SendQueue,
     pub(super) exchanges: Exchanges,
     pub(super) broken_streams: BrokenStreams,
-    /// The received messages, and the ends of HTTP responses, that the engine has not handled yet.
+    /// The parts of HTTP responses that have arrived, and that the engine has not handled yet, in order of arrival.
     pub(super) inbox: VecDeque<StreamItem>,
     /// Random number generator for the delays before event streams are reopened.
     pub(super) random: XorShift64,
@@ -62,14 +62,14 @@ impl Context {
         timeouts.into_iter().flatten().min()
     }
 
-    /// Returns whether no request is pending, and no message waits to be sent or handled.
+    /// Returns whether no request is pending, no message waits to be sent, and every received message has been handled.
     pub(super) fn is_idle(&self) -> bool {
         let nothing_to_send = self.queue.is_empty() && !self.exchanges.has_commands();
         let nothing_received = self.inbox.is_empty() && !self.session.is_in_batch();
         self.session.in_flight() == 0 && nothing_to_send && nothing_received
     }
 
-    /// Frees the buffers of the session, the queues and the exchanges. The connection must be idle.
+    /// Frees the buffers of the session, the queues and the exchanges. Call this method only if [`Self::is_idle`].
     pub(super) fn release_buffers(&mut self) {
         self.session.release_buffers();
         self.queue.release_buffers();
@@ -88,17 +88,16 @@ impl Context {
         self.start(purpose, head, message)
     }
 
-    /// Starts a `GET` exchange for an event stream. With `last_event_id`, the server resumes a broken stream after that
-    /// event.
+    /// Starts a `GET` exchange for an event stream. With `last_event_id`, asks the server to resume a broken stream
+    /// after that event.
     pub(super) fn get(&mut self, purpose: Purpose, last_event_id: Option<&str>) -> ExchangeId {
         let head = self.endpoint.get(&self.settings, last_event_id);
         self.start(purpose, head, Vec::new())
     }
 
-    /// Starts the exchange that ends the legacy session on the server, if there is a session.
+    /// Starts the `DELETE` exchange that ends the legacy session, if there is a session and no exchange is open.
     ///
-    /// Does nothing while other exchanges are open, because one of them could reach the server after the end of its
-    /// session.
+    /// The session must outlive all other exchanges, because the server refuses requests of an ended session.
     pub(super) fn delete_session(&mut self) {
         if self.exchanges.len() == 0 && !self.endpoint.is_http_sse() && self.endpoint.has_session_id() {
             let head = self.endpoint.delete(&self.settings);
@@ -120,7 +119,7 @@ impl Context {
     }
 
     /// Removes an exchange, and returns it. If the exchange has not ended, tells the embedder to abort it or not to
-    /// start it.
+    /// start it. Returns `None` if the id is unknown.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.exchanges.abort(id)?;
         self.forget_transport_request(&exchange);
@@ -135,8 +134,8 @@ impl Context {
 
     /// Abandons the request with this JSON-RPC id, because no caller waits for its response.
     ///
-    /// Returns `true` if the request was never sent in the current legacy session. Then the engine drops the
-    /// `notifications/cancelled` for this request.
+    /// Returns `true` if the server needs no `notifications/cancelled`: the request was not sent in the current
+    /// session.
     pub(super) fn give_up(&mut self, request: u64) -> bool {
         self.broken_streams.remove(request);
         // A queued request is new, or the server refused it, or it was sent in a session that has ended.
@@ -158,8 +157,7 @@ impl Context {
         }
     }
 
-    /// Drops all queued messages, and aborts all exchanges. Exchanges that carry a notification or an answer to a
-    /// server request continue if the server has not responded yet.
+    /// Drops all queued messages, and aborts the exchanges that [`Exchanges::dispensable`] returns.
     pub(super) fn abort_all(&mut self) {
         self.queue.clear();
         self.inbox.clear();
@@ -173,8 +171,8 @@ impl Context {
         self.session.fail(request, fault, self.now, self.queue.buffer());
     }
 
-    /// Writes a request that no caller has made, such as the `initialize` of a session renewal. Returns the JSON-RPC id
-    /// and the message.
+    /// Writes a request of the HTTP engine itself, such as the `initialize` that renews a session. Returns the JSON-RPC
+    /// id and the message.
     pub(super) fn write_request(&mut self, method: &str, params: ParamsWriter<'_>) -> (u64, Vec<u8>) {
         let mut message = Vec::new();
         let id = self.session.write_own(method, params, &mut message);

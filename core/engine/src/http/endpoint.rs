@@ -32,12 +32,12 @@ pub(super) struct RequestHead {
     pub(super) session: Option<SessionGeneration>,
 }
 
-/// Identifies one of the successive sessions of a connection with a legacy server (up to revision 2025-11-25). The
-/// number grows when the server ends a session.
+/// Number of a session with a legacy server (up to revision 2025-11-25). The number grows when the server ends a
+/// session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SessionGeneration(u32);
 
-/// The state of the connection that determines the URL and the headers of HTTP requests.
+/// The negotiated values that determine the URL and the headers of each HTTP request.
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
     /// The negotiated protocol version. `None` until the connection is open.
@@ -46,7 +46,7 @@ pub(super) struct Endpoint {
     /// id.
     session_id: Option<String>,
     generation: SessionGeneration,
-    /// The URL for messages of the client that an HTTP+SSE server sent. `None` with Streamable HTTP.
+    /// The URL to which the client posts messages, as an HTTP+SSE server sent it. `None` with Streamable HTTP.
     message_uri: Option<String>,
 }
 
@@ -82,8 +82,7 @@ impl Endpoint {
         self.generation
     }
 
-    /// Forgets the session id, because the server has ended the legacy session. The next session gets a new
-    /// [`SessionGeneration`].
+    /// Forgets the session id, because the server has ended the legacy session. Increments the [`SessionGeneration`].
     pub(super) fn end_session(&mut self) {
         self.session_id = None;
         self.generation.0 += 1;
@@ -120,8 +119,8 @@ impl Endpoint {
         RequestHead { verb: Verb::Post, uri, headers, session }
     }
 
-    /// Returns the head of a `GET` request for an event stream. `last_event_id` is the event after which a broken
-    /// stream resumes.
+    /// Returns the head of a `GET` request for an event stream. With `last_event_id`, the request resumes a broken
+    /// stream after that event.
     pub(super) fn get(&self, settings: &Settings, last_event_id: Option<&str>) -> RequestHead {
         let mut head = self.without_body(settings, Verb::Get);
         head.headers.extend(last_event_id.map(|id| ("Last-Event-ID".into(), id.into())));
@@ -141,8 +140,8 @@ impl Endpoint {
 
     /// Appends the `MCP-Protocol-Version` and `Mcp-Session-Id` headers of a legacy session.
     ///
-    /// Returns the session, or `None` if the server assigned no session id. Revisions before 2025-06-18 do not have the
-    /// version header; servers assume revision 2025-03-26 if the header is missing.
+    /// Returns the number of the session, or `None` if the server assigned no session id. Omits the version header
+    /// before revision 2025-06-18, which introduced it.
     fn push_session(&self, headers: &mut Headers) -> Option<SessionGeneration> {
         let version = self.version.map(ProtocolVersion::as_str);
         if let Some(version) = version.filter(|version| *version >= ProtocolVersion::V2025_06_18.as_str()) {
@@ -154,8 +153,7 @@ impl Endpoint {
     }
 }
 
-/// Returns an `Accept` header with the value `accept`, followed by the headers that the embedder has added to the
-/// settings.
+/// Returns an `Accept` header with the value `accept`, followed by the headers from the settings.
 fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
     let mut headers = Vec::with_capacity(8 + settings.headers.len());
     headers.push((Cow::Borrowed("Accept"), accept.into()));
@@ -163,11 +161,9 @@ fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
     headers
 }
 
-/// Returns the value of the `Mcp-Name` header for a message. Returns `None` if messages of this method do not have the
-/// header.
+/// Returns the value of the `Mcp-Name` header for a message, or `None` if messages of this method have no such header.
 ///
-/// Specification: basic/transports/streamable-http, "Standard Request Headers". The methods of the tasks extension are
-/// specified in that extension, "Streamable HTTP".
+/// Specification: basic/transports/streamable-http, "Standard Request Headers"; tasks extension, "Streamable HTTP".
 fn name_of(method: &str, message: &[u8]) -> Option<String> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
@@ -178,8 +174,8 @@ fn name_of(method: &str, message: &[u8]) -> Option<String> {
     member(member(message, "params")?, key).and_then(text)
 }
 
-/// Returns the protocol version in the `_meta` of a `server/discover` request. The headers of this request contain the
-/// same version, because none is negotiated yet. Returns `None` if the message contains no known version.
+/// Returns the protocol version in the `_meta` of a `server/discover` request, for the headers of that request. Returns
+/// `None` if the message contains no known version.
 fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
     const KEY: &[u8] = b"\"io.modelcontextprotocol/protocolVersion\":\"";
     let value = &message[memmem::find(message, KEY)? + KEY.len()..];

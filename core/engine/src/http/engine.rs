@@ -32,15 +32,15 @@ use crate::transport_error::{Failure, FailureKind};
 
 /// The client side of a connection to an MCP server over HTTP.
 ///
-/// Inputs are the parts of HTTP responses, and the time. Outputs are commands, events and the next deadline. The
-/// [module documentation](super) describes the loop. No call blocks, and each call does a bounded amount of work.
+/// Adapters pass in the parts of HTTP responses and the time. They poll commands, events and the next timeout. The
+/// [module documentation](super) shows the loop. No call blocks.
 pub struct Engine {
     context: Context,
     legacy_session: LegacySession,
     get_stream: GetStream,
     http_sse: HttpSse,
     tool_calls: ToolCalls,
-    /// Whether the connection is closed ([`Self::shut`]). After that, the engine starts only the exchange that ends the
+    /// Whether the connection is closed. If so, the engine starts no exchange except the `DELETE` that ends the
     /// session.
     is_shut: bool,
 }
@@ -77,9 +77,9 @@ impl Engine {
         }
     }
 
-    /// Returns the next HTTP exchange to start or abort, or `None` if there is none at present.
+    /// Returns the next command: start or abort an HTTP exchange. Returns `None` if there is no command at present.
     ///
-    /// After any other call, and after polling events, adapters call this method until it returns `None`.
+    /// After each call of another method, call this method until it returns `None`.
     pub fn poll_exchange(&mut self, now: Timestamp) -> Option<Command> {
         self.context.advance(now);
         sort_messages(&mut self.context);
@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Handles the end of an HTTP response whose body is complete.
+    /// Handles the end of an HTTP response whose whole body was passed to [`Engine::body`].
     pub fn ended(&mut self, id: ExchangeId, now: Timestamp) {
         self.context.advance(now);
         self.end_exchange(id, None);
@@ -142,8 +142,8 @@ impl Engine {
 
     /// Returns the next event, or `None` if there is none at present.
     ///
-    /// After each input, adapters call this method until it returns `None`, because it handles the received messages
-    /// one by one.
+    /// After each part of a response, and after each timeout, call this method until it returns `None`. Received
+    /// messages are handled only here.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.context.session.poll_event() {
@@ -177,8 +177,7 @@ impl Engine {
         &self.context.session
     }
 
-    /// Returns when to call [`Engine::handle_timeout`], or `None` if no timeout is running. An earlier call does no
-    /// harm.
+    /// Returns when to call [`Engine::handle_timeout`], or `None` if no timeout is running. Earlier calls are harmless.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         if self.is_shut {
             return None;
@@ -210,17 +209,16 @@ impl Engine {
 
     /// Closes the connection: pending requests fail, and their HTTP exchanges are aborted.
     ///
-    /// The exchanges of notifications (such as cancellations) and of answers to server requests continue until the
-    /// server has responded. After them, [`Engine::poll_exchange`] returns the `DELETE` request that ends a legacy
-    /// session on the server. [`Engine::exchanges`] returns 0 once all exchanges are complete. Adapters need not wait
-    /// for them.
+    /// Exchanges of notifications and of answers to server requests continue until the server has responded. Then
+    /// [`Engine::poll_exchange`] returns the `DELETE` request that ends a legacy session. When [`Engine::exchanges`]
+    /// returns 0, the engine has nothing left to send. Adapters may also stop earlier.
     pub fn close(&mut self) {
         self.context.session.close(CloseReason::ByClient);
         self.shut();
     }
 
-    /// Closes the connection as [`Engine::close`] does, because of a failure of the client. Pending requests fail with
-    /// the reason `why`.
+    /// Closes the connection as [`Engine::close`] does, because the client failed. Pending requests fail with the error
+    /// message `why`.
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.context.session.close(CloseReason::Failed(why));
         self.shut();
@@ -228,33 +226,33 @@ impl Engine {
 
     /// Returns the HTTP transport that the server uses, or `None` before the connection is open.
     ///
-    /// Embedders can store the result in [`Settings::flavour`] to skip the detection in later connections.
+    /// Store it in [`Settings::flavour`] to skip the detection in later connections.
     pub fn flavour(&self) -> Option<Flavour> {
         let endpoint = &self.context.endpoint;
         endpoint.version().map(|_| if endpoint.is_http_sse() { Flavour::Sse } else { Flavour::Streamable })
     }
 
-    /// Returns the number of HTTP exchanges that have not ended. This includes exchanges that are not started yet.
+    /// Returns the number of HTTP exchanges that have not ended, including those that have not started.
     pub fn exchanges(&self) -> usize {
         self.context.exchanges.len()
     }
 
-    /// Returns whether no request is pending, and no message waits to be sent or handled.
+    /// Returns whether no request is pending, no message waits to be sent, and every received message has been handled.
     ///
-    /// Open event streams do not count.
+    /// An idle engine may have open event streams.
     pub fn is_idle(&self) -> bool {
         self.context.is_idle()
     }
 
-    /// Frees the engine's buffers if the engine [is idle](Self::is_idle). Otherwise does nothing.
+    /// Frees the engine's buffers if the engine [is idle](Self::is_idle). Does nothing otherwise.
     pub fn shrink(&mut self) {
         if self.is_idle() {
             self.context.release_buffers();
         }
     }
 
-    /// Drops a decoded reply. Engines for byte streams reuse the memory of replies, so adapters call this method on all
-    /// engines.
+    /// Drops `reply`. Exists because all engines have this method: those for byte streams reuse the memory of the
+    /// reply.
     pub fn recycle(&mut self, reply: Reply) {
         drop(reply);
     }
@@ -289,8 +287,8 @@ impl Engine {
         }
     }
 
-    /// Sends a request if its caller still waits for the response. If the server has ended the legacy session and the
-    /// last renewal failed, renews the session first.
+    /// Sends a request if its caller still waits for the response. If the legacy session is lost, opens a new one
+    /// first.
     fn send_request(&mut self, mut request: Request) {
         let context = &mut self.context;
         if !context.session.waits_for(request.id) {
@@ -314,7 +312,7 @@ impl Engine {
 
 /// Methods that handle HTTP responses.
 impl Engine {
-    /// Handles the head of an HTTP response, which may assign a session id or confirm an event stream.
+    /// Handles the head of an HTTP response.
     fn receive_head(&mut self, id: ExchangeId, head: Head) {
         let limits = self.context.body_limits();
         let Some(exchange) = self.context.exchanges.begin_response(id, &head, limits) else { return };
@@ -328,8 +326,8 @@ impl Engine {
         }
     }
 
-    /// Records the end of an exchange. [`Self::exchange_ended`] handles the end later, after the messages that arrived
-    /// before.
+    /// Queues the end of an exchange behind the messages that arrived before it. [`Self::exchange_ended`] handles the
+    /// end.
     fn end_exchange(&mut self, id: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.exchanges.end(id) else { return };
         if self.is_shut {
@@ -344,7 +342,7 @@ impl Engine {
         self.context.inbox.push_back(StreamItem::Ended { from: id, failure });
     }
 
-    /// Passes a message from the server to the part of the engine that waits for the message, or else to the session.
+    /// Passes a message from the server to the session, unless the HTTP engine handles the message itself.
     ///
     /// `from` is the exchange in which the message arrived.
     fn receive_message(&mut self, from: ExchangeId, message: Vec<u8>) {
@@ -359,8 +357,7 @@ impl Engine {
         }
     }
 
-    /// Handles the end of an exchange whose messages have all been handled. `failure` is `None` if the response is
-    /// complete.
+    /// Handles the end of an exchange after all of its messages. `failure` is `None` if the response is complete.
     fn exchange_ended(&mut self, from: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.remove(from) else { return };
         let context = &mut self.context;
@@ -380,8 +377,7 @@ impl Engine {
         }
     }
 
-    /// Handles a request whose exchange ended without the JSON-RPC response: fails the request, or starts another
-    /// attempt.
+    /// Handles a request whose exchange ended without the JSON-RPC response, as [`recover`] decides.
     fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
         let context = &mut self.context;
         let session = end.session;
@@ -422,7 +418,7 @@ impl Engine {
         self.context.session.add_event(Event::DeliveryFailed { method: kind.into_method(), error });
     }
 
-    /// Aborts an exchange that carries a notification or an answer, because the server has not responded in time.
+    /// Aborts the exchange of a notification or an answer, because the server has not responded in time.
     fn abort_message(&mut self, id: ExchangeId) {
         let Some(exchange) = self.context.abort(id) else { return };
         let after = self.context.session.config().request_timeout;
@@ -433,9 +429,10 @@ impl Engine {
         }
     }
 
-    /// Reacts to an event of the session before [`Self::poll_event`] returns the event: stores the negotiated version,
-    /// ends a closed connection, and marks tool lists. From marked lists, [`Ticket`](crate::Ticket) removes the tools
-    /// with invalid `x-mcp-header` annotations.
+    /// Updates the engine for an event of the session, before [`Self::poll_event`] returns the event.
+    ///
+    /// Marks modern tool lists, so that [`Ticket`](crate::Ticket) removes tools with invalid `x-mcp-header`
+    /// annotations.
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {
@@ -454,17 +451,18 @@ impl Engine {
     }
 }
 
-/// Methods that involve several parts of the engine.
+/// Methods that change several parts of the engine.
 impl Engine {
-    /// Ends the wait for the server's response to `notifications/initialized`. Then opens the `GET` event stream.
+    /// Lets the waiting requests be sent, and opens the `GET` event stream. Called when the server has responded to
+    /// `notifications/initialized`, or too late.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
             self.get_stream.open(&mut self.context);
         }
     }
 
-    /// Renews the legacy session `ended`, which the server has ended. Does nothing if that session is already being
-    /// renewed.
+    /// Replaces the legacy session `ended`, which the server has ended, by a new one. Does nothing if a newer session
+    /// exists or is being opened.
     fn renew_session(&mut self, ended: Option<SessionGeneration>) {
         if self.legacy_session.end(ended, &mut self.context) {
             self.get_stream.session_ended(&mut self.context);
@@ -472,8 +470,7 @@ impl Engine {
         }
     }
 
-    /// Closes the HTTP side of the connection: aborts the exchanges as [`Context::abort_all`] does, and then ends the
-    /// legacy session.
+    /// Aborts exchanges as [`Context::abort_all`] does, and ends the legacy session once no exchange is open.
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
             self.context.abort_all();

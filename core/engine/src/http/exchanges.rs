@@ -14,10 +14,9 @@ use super::response_head::Head;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, HttpError};
 
-/// How long the engine waits for a server to end an event stream after the JSON-RPC response on it: 1 s.
+/// How long the engine waits for a server to end an event stream that has delivered the JSON-RPC response: 1 s.
 ///
-/// Servers that end these streams do so immediately. If the client ends the stream first, an HTTP/1.1 connection cannot
-/// be reused.
+/// If the client ended the stream first, an HTTP/1.1 connection could not be reused. Most servers end it immediately.
 const CLOSE_DELAY: Duration = Duration::from_secs(1);
 
 /// An HTTP exchange that has not ended, or whose end has not been handled.
@@ -29,7 +28,7 @@ pub(super) struct OpenExchange {
     pub(super) session: Option<SessionGeneration>,
     /// Number of request body bytes that the server may not have read yet.
     ///
-    /// This is the length of the whole body until the response begins or the exchange ends, and 0 afterwards.
+    /// The length of the whole body until the response begins or the exchange ends, then 0.
     unsent: usize,
     stage: Stage,
 }
@@ -37,14 +36,13 @@ pub(super) struct OpenExchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// The event stream has delivered the JSON-RPC response. The engine aborts the exchange if the server does not end
-    /// it soon.
+    /// The event stream has delivered the JSON-RPC response. The engine aborts the exchange [`CLOSE_DELAY`] later.
     Closing,
-    /// The embedder has reported the end of the exchange. Received messages may still wait to be handled.
+    /// The embedder has reported the end of the exchange. The engine may still have to handle messages from it.
     Ended,
 }
 
-/// The result of an HTTP exchange that has ended.
+/// How an HTTP exchange ended.
 #[derive(Debug)]
 pub(super) struct ExchangeEnd {
     pub(super) response: Response,
@@ -73,8 +71,9 @@ impl ExchangeEnd {
         }
     }
 
-    /// Converts the end of this exchange to the error of the notification or answer that the server did not accept. A
-    /// JSON-RPC error in the response body becomes the text of the error.
+    /// Converts the end of this exchange to the error of a notification or answer that the server did not accept.
+    ///
+    /// If the response body is a JSON-RPC error, its text becomes the text of the error.
     pub(super) fn into_message_error(self) -> HttpError {
         match self.response.rpc_error(None) {
             Some((error, _)) if self.failure.is_none() => {
@@ -87,7 +86,7 @@ impl ExchangeEnd {
 }
 
 impl OpenExchange {
-    /// Splits an exchange that has ended into its purpose and its result. `failure` is `None` if the response is
+    /// Splits an exchange that has ended into its purpose and how it ended. `failure` is `None` if the response is
     /// complete.
     pub(super) fn into_end(self, failure: Option<Failure>) -> (Purpose, ExchangeEnd) {
         (self.purpose, ExchangeEnd { response: self.response, session: self.session, failure })
@@ -103,11 +102,11 @@ impl OpenExchange {
     }
 }
 
-/// The HTTP exchanges under way, and the commands to the embedder that were not polled yet.
+/// The HTTP exchanges that have not ended, and the commands that the embedder has not polled yet.
 #[derive(Debug)]
 pub(super) struct Exchanges {
     table: BTreeMap<ExchangeId, OpenExchange>,
-    /// The exchange that serves each request, by the JSON-RPC id of the request.
+    /// The exchange of each request, by the JSON-RPC id of the request.
     by_request: BTreeMap<u64, ExchangeId>,
     commands: VecDeque<Command>,
     next_id: u64,
@@ -115,8 +114,8 @@ pub(super) struct Exchanges {
     unsent: usize,
     /// The exchanges in [`Stage::Closing`], each with the time at which the engine aborts it, earliest first.
     closing: VecDeque<(Timestamp, ExchangeId)>,
-    /// The running exchanges of notifications and answers, each with the time at which the engine aborts it, earliest
-    /// first.
+    /// The exchanges of notifications and answers that have not ended, each with the time at which the engine aborts
+    /// it, earliest first.
     messages: VecDeque<(Timestamp, ExchangeId)>,
 }
 
@@ -177,7 +176,7 @@ impl Exchanges {
         self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())
     }
 
-    /// Returns the exchange that serves the request with this JSON-RPC id, or `None` if there is none.
+    /// Returns the exchange of the request with this JSON-RPC id, or `None` if there is none.
     pub(super) fn of_request(&self, request: u64) -> Option<ExchangeId> {
         self.by_request.get(&request).copied()
     }
@@ -187,16 +186,17 @@ impl Exchanges {
         self.by_request.keys().copied().collect()
     }
 
-    /// Returns the exchanges to abort when the connection closes. These are all except those that carry a notification
-    /// or an answer to a server request and have no response yet.
+    /// Returns the exchanges to abort when the connection closes.
+    ///
+    /// These are all except notifications and answers to which the server has not responded: they may not have arrived
+    /// yet.
     pub(super) fn dispensable(&self) -> Vec<ExchangeId> {
         self.table.iter().filter(|(_, exchange)| !exchange.is_delivering()).map(|(id, _)| *id).collect()
     }
 
     /// Handles the head of a response, and returns its exchange.
     ///
-    /// Returns `None` if the head is ignored: it is an interim response (1xx) or a second head, or its exchange has
-    /// ended.
+    /// Ignores interim responses (1xx), a second head, and heads after the end of the exchange; then returns `None`.
     pub(super) fn begin_response(&mut self, id: ExchangeId, head: &Head, limits: BodyLimits) -> Option<&OpenExchange> {
         let exchange =
             self.table.get_mut(&id).filter(|exchange| !exchange.has_ended() && !exchange.response.has_begun())?;
@@ -208,7 +208,8 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Marks an exchange as ended, and returns it. Returns `None` if the exchange is unknown or has ended before.
+    /// Marks an exchange as ended, and returns it. Returns `None` if the id is unknown or the exchange was already
+    /// marked.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
         let exchange = self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())?;
         if exchange.stage == Stage::Closing {
@@ -238,8 +239,7 @@ impl Exchanges {
 
     /// Removes an exchange, and returns it. Returns `None` if the id is unknown.
     ///
-    /// If the exchange has not ended, this method removes the queued command to start it, or else queues a command to
-    /// abort it.
+    /// Also cancels the queued start command. If the embedder has polled that command already, queues an abort command.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.remove(id)?;
         if !exchange.has_ended() {
@@ -251,8 +251,7 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Returns whether the exchange carries a request that the server cannot know, because the start command is still
-    /// queued.
+    /// Returns whether the exchange carries a request that the embedder has not been told to send yet.
     pub(super) fn is_unsent_request(&self, id: ExchangeId) -> bool {
         let is_candidate =
             self.get(id).is_some_and(|exchange| exchange.purpose.is_first_attempt() && !exchange.has_ended());
@@ -265,9 +264,7 @@ impl Exchanges {
         self.commands.iter().position(|command| matches!(command, Command::Start(exchange) if exchange.id == id))
     }
 
-    /// Schedules the abort of an event stream that has delivered its JSON-RPC response, after [`CLOSE_DELAY`].
-    ///
-    /// If the server ends the stream before that, the HTTP connection can be reused.
+    /// Schedules the abort of an event stream that has delivered its JSON-RPC response. See [`CLOSE_DELAY`].
     pub(super) fn close_later(&mut self, id: ExchangeId, now: Timestamp) {
         if let Some(exchange) = self.table.get_mut(&id).filter(|exchange| exchange.stage == Stage::Running) {
             exchange.stage = Stage::Closing;
@@ -275,13 +272,14 @@ impl Exchanges {
         }
     }
 
-    /// Sets when the exchange of a notification or an answer is aborted. The caller must not pass an earlier deadline
-    /// than in the call before, because [`Self::overdue_message`] expects ascending times.
+    /// Sets when the engine aborts the exchange of a notification or an answer.
+    ///
+    /// Each call must pass the same deadline as the call before or a later one, because the queue is sorted by time.
     pub(super) fn set_message_deadline(&mut self, id: ExchangeId, deadline: Timestamp) {
         self.messages.push_back((deadline, id));
     }
 
-    /// Returns the number of running exchanges that carry notifications and answers.
+    /// Returns the number of exchanges that carry a notification or an answer and have not ended.
     pub(super) fn messages(&self) -> usize {
         self.messages.len()
     }
@@ -290,8 +288,8 @@ impl Exchanges {
         [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
     }
 
-    /// Returns an event stream that the server has not ended within [`CLOSE_DELAY`] of its JSON-RPC response, so that
-    /// the engine aborts it. Returns `None` if there is none.
+    /// Returns an event stream to abort, because [`CLOSE_DELAY`] has passed since its JSON-RPC response. Returns `None`
+    /// if there is none.
     pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.closing, now)
     }

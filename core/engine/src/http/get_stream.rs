@@ -16,9 +16,8 @@ use crate::time::Timestamp;
 /// How long requests wait for the `GET` event stream to open: 1 s, enough for a TLS connection and a round trip on a
 /// slow network.
 ///
-/// During a tool call, a server may send requests of its own on this stream. If the stream is not open yet, such a
-/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server is slow, or delays
-/// the response head until its first event.
+/// During a tool call, a server may send requests on this stream. If the stream is not open yet, such a request is
+/// lost, and the tool call never completes.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client
@@ -27,28 +26,28 @@ const MAX_HOLD: Duration = Duration::from_secs(1);
 pub(super) struct GetStream {
     state: State,
     resume: ResumePoint,
-    /// Requests wait until this time, unless the server responds to the `GET` request earlier. `None` if requests do
-    /// not wait.
+    /// Time until which requests wait for the stream to open. `None` if requests do not wait.
     held_until: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// The stream was not requested in the current session.
+    /// The client has not requested the stream in the current session.
     #[default]
     Unused,
-    /// The stream was requested. The head of the response has not arrived.
+    /// The client has requested the stream. The head of the response has not arrived.
     Requested(ExchangeId),
     Open(ExchangeId),
-    /// The stream broke. It will be requested again at this time.
+    /// The stream broke. The client requests it again at this time.
     Waiting(Timestamp),
     /// The server does not offer the stream, or too many attempts to reopen the stream failed.
     Unavailable,
 }
 
 impl GetStream {
-    /// Requests the stream in a new session, unless the settings disable it. Does nothing with HTTP+SSE or a modern
-    /// server (from revision 2026-07-28), because they do not have this stream.
+    /// Requests the stream once per session, unless the settings disable it.
+    ///
+    /// Does nothing with HTTP+SSE and with modern servers (from revision 2026-07-28), which do not have this stream.
     pub(super) fn open(&mut self, context: &mut Context) {
         let is_wanted = context.settings.listen && self.state == State::Unused;
         if !is_wanted || context.endpoint.is_http_sse() || context.endpoint.is_modern() || !context.is_ready() {
@@ -72,12 +71,10 @@ impl GetStream {
         self.held_until.is_some()
     }
 
-    /// Handles the head of the response to the `GET` request: the stream is open, or unavailable, or will be requested
-    /// again.
+    /// Handles the head of the response to the `GET` request.
     ///
-    /// Servers without this stream respond with 405, or with the status that they use for unknown requests. So any
-    /// status below 500 without an event stream makes the stream unavailable. After a status from 500 on, the engine
-    /// tries again.
+    /// A status below 500 without an event stream means that the server does not offer the stream: some servers respond
+    /// with the status of unknown requests instead of 405. After a status of 500 or more, the client tries again.
     pub(super) fn responded(&mut self, is_event_stream: bool, status: u16) {
         self.held_until = None;
         match self.state {
@@ -87,16 +84,15 @@ impl GetStream {
         }
     }
 
-    /// Updates the position at which a broken stream resumes, after `decoder` has read bytes of the stream.
+    /// Records the last event id and the requested delay, after `decoder` has read bytes of the stream.
     ///
     /// `has_message` says whether the bytes completed a message.
     pub(super) fn progressed(&mut self, decoder: &SseDecoder, has_message: bool) {
         self.resume.progressed(decoder, has_message);
     }
 
-    /// Handles the end of the exchange `id`, and schedules the next attempt to open the stream.
-    ///
-    /// Does nothing if `id` is not the exchange of this stream.
+    /// Schedules another request for the stream, if `id` is the exchange of this stream. Gives up after too many
+    /// attempts.
     pub(super) fn ended(&mut self, id: ExchangeId, context: &mut Context) {
         if !matches!(self.state, State::Requested(own) | State::Open(own) if own == id) {
             return;
@@ -109,7 +105,7 @@ impl GetStream {
         };
     }
 
-    /// Aborts the stream because its session has ended. The stream may be opened again in a new session.
+    /// Aborts the stream, because its session has ended. [`Self::open`] may request it in the next session.
     pub(super) fn session_ended(&mut self, context: &mut Context) {
         let GetStream { state, .. } = mem::take(self);
         if let State::Requested(id) | State::Open(id) = state {
@@ -117,7 +113,7 @@ impl GetStream {
         }
     }
 
-    /// Ends the wait of requests if it has expired, and requests a broken stream again when its delay is over.
+    /// Stops the wait of requests when it has expired, and requests a broken stream when its delay is over.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) {
         self.held_until = self.held_until.filter(|until| *until > context.now);
         if matches!(self.state, State::Waiting(at) if at <= context.now) {

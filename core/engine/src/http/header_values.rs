@@ -10,7 +10,7 @@ const SUFFIX: &str = "?=";
 
 /// Encodes `text` as the value of an `Mcp-Name` or `Mcp-Param-*` header.
 ///
-/// If a header cannot contain the text, the value is the base64 of its UTF-8 bytes between `=?base64?` and `?=`
+/// Returns text that a header can contain unchanged. Other text becomes base64 between `=?base64?` and `?=`
 /// (specification: basic/transports/streamable-http, "Value Encoding").
 pub(super) fn encode_value(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();

@@ -17,20 +17,20 @@ use crate::text::excerpt;
 use crate::transport_error::HttpError;
 use crate::url;
 
-/// The state of the HTTP+SSE transport.
+/// The progress of opening a connection over HTTP+SSE.
 #[derive(Debug, Default)]
 pub(super) enum HttpSse {
     /// The client has not requested the event stream of HTTP+SSE.
     #[default]
     Unused,
-    /// The client has requested the event stream. `initialize` waits until the server sends the URL for messages.
+    /// The client has requested the event stream. `initialize` waits for the URL to which the client posts messages.
     Connecting {
         initialize: Box<Request>,
         /// The error with which `initialize` failed over Streamable HTTP, before the client tried HTTP+SSE. `None` if
         /// the client did not try Streamable HTTP.
         refusal: Option<RequestFault>,
     },
-    /// The server has sent the URL for messages, which is stored in [`Context::endpoint`].
+    /// The server has sent the URL to which the client posts messages. [`Context::endpoint`] stores the URL.
     Open {
         /// The JSON-RPC id of the `initialize` request.
         initialize: u64,
@@ -43,18 +43,17 @@ impl HttpSse {
         settings.flavour != Some(Flavour::Streamable) && matches!(self, HttpSse::Unused)
     }
 
-    /// Returns whether the event stream must be opened before `initialize` is sent, because the settings require
-    /// HTTP+SSE.
+    /// Returns whether to open the event stream before sending `initialize`, because the settings require HTTP+SSE.
     pub(super) fn must_connect(&self, settings: &Settings) -> bool {
         settings.flavour == Some(Flavour::Sse) && matches!(self, HttpSse::Unused)
     }
 
-    /// Returns whether all messages must wait, because the server has not sent the URL for messages yet.
+    /// Returns whether all messages must wait, because the server has not sent the URL to which the client posts them.
     pub(super) fn is_connecting(&self) -> bool {
         matches!(self, HttpSse::Connecting { .. })
     }
 
-    /// Requests the event stream, on which the server sends the URL for `initialize`.
+    /// Requests the event stream. `initialize` waits until the server sends a URL for it on that stream.
     ///
     /// `refusal` is the error of `initialize` over Streamable HTTP, if that transport was tried first.
     pub(super) fn connect(&mut self, initialize: Request, refusal: Option<RequestFault>, context: &mut Context) {
@@ -62,10 +61,10 @@ impl HttpSse {
         context.get(Purpose::SseStream, None);
     }
 
-    /// Handles the event with the URL for messages, and sends `initialize` to that URL.
+    /// Handles the event with the URL to which the client posts messages, and sends `initialize` to that URL.
     ///
-    /// `named` is the URL, which may be relative. `initialize` fails if the URL and the event stream have different
-    /// origins. Otherwise, a server could direct messages with their credentials to any other server.
+    /// `named` is the URL, which may be relative. It must have the same origin as the event stream; otherwise
+    /// `initialize` fails. A server could else redirect the client's credentials to another server.
     pub(super) fn receive_endpoint(&mut self, from: ExchangeId, named: &[u8], context: &mut Context) {
         let is_stream =
             context.exchanges.get(from).is_some_and(|exchange| matches!(exchange.purpose, Purpose::SseStream));
@@ -83,8 +82,8 @@ impl HttpSse {
         }
     }
 
-    /// Handles the end of the event stream. `initialize` fails if its response is missing; otherwise the connection is
-    /// closed.
+    /// Handles the end of the event stream. If `initialize` has no response yet, it fails. Otherwise, closes the
+    /// connection.
     pub(super) fn stream_ended(&mut self, error: HttpError, context: &mut Context) {
         match mem::take(self) {
             HttpSse::Unused => {}
@@ -111,7 +110,7 @@ impl HttpSse {
 
 /// Resolves the URL `named` against `base`, the URL of the event stream.
 ///
-/// Returns `None` if the result is invalid or has another origin than `base`.
+/// Returns `None` if the resolved URL is invalid or has another origin than `base`.
 fn resolve(named: &[u8], base: &str) -> Option<String> {
     let named = core::str::from_utf8(named.trim_ascii()).ok()?;
     url::resolve(base, named).filter(|uri| url::same_origin(base, uri))

@@ -18,8 +18,10 @@ pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context)
     context.inbox.push_front(StreamItem::MessageHandled { from });
 }
 
-/// Tells the session how many more bytes of answers to server requests it may write:
-/// [`Settings::max_queued_answers`](super::Settings::max_queued_answers) minus the bytes that wait to be sent.
+/// Limits the answers to server requests that the session may write now, in bytes.
+///
+/// The limit is [`Settings::max_queued_answers`](super::Settings::max_queued_answers) minus the answers that wait to be
+/// sent.
 pub(super) fn limit_answers(context: &mut Context) {
     sort_messages(context);
     let room = context.settings.max_queued_answers.saturating_sub(context.queue.answer_bytes());
@@ -28,8 +30,8 @@ pub(super) fn limit_answers(context: &mut Context) {
 
 /// Handles a message that exceeds the size limit. `head` is the beginning of the message.
 ///
-/// If the message is the JSON-RPC response to a request, that request fails. The engine stops reading a body that is a
-/// single JSON message, and continues reading an event stream.
+/// If the message is the JSON-RPC response to a request, the request fails. An event stream continues after the
+/// message.
 pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let (is_body, request) = (exchange.response.is_ignored(), exchange.purpose.request());
@@ -46,8 +48,7 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Cont
     }
 }
 
-/// Schedules the end of the event stream `from` if the request that opened the stream has got its JSON-RPC response, or
-/// its caller no longer waits.
+/// Schedules the abort of the event stream `from`, if no caller waits for a response on it any more.
 pub(super) fn close_if_answered(from: ExchangeId, context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let Purpose::Request(request) = &exchange.purpose else { return };

@@ -39,20 +39,21 @@ use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
 use crate::types::{InitializeResult, ProtocolVersion};
 
-/// Minimum time between two session renewals after the server has refused notifications or answers with 404: 1 min.
+/// Minimum time between two session renewals that refused notifications or answers cause: 1 min.
 ///
-/// Without this limit, a server could make the client send answers and renew the session endlessly. Refused requests
+/// Without this limit, a server that always refuses answers with 404 would cause endless renewals. Refused requests
 /// need no limit, because each request causes at most one renewal.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The session with a legacy server (up to revision 2025-11-25). Modern servers have no sessions; with them, the state
+/// The session with a legacy server (up to revision 2025-11-25). With modern servers, which have no sessions, the state
 /// is always `Open`.
 #[derive(Debug, Default)]
 pub(super) struct LegacySession {
     state: State,
-    /// The parameters of the first `initialize` request as JSON text. Renewals send the same parameters.
+    /// The JSON parameters of the first `initialize` request, which the client sends again when it replaces an ended
+    /// session.
     initialize_params: Vec<u8>,
-    /// When the last renewal began. `None` if the session was never renewed.
+    /// When the client last began to replace an ended session. `None` if it never did.
     renewed_at: Option<Timestamp>,
 }
 
@@ -61,7 +62,7 @@ enum State {
     #[default]
     Open,
     Initializing {
-        /// Time from which requests are sent even if the server has not responded to `notifications/initialized`.
+        /// When requests are sent even without the server's response to `notifications/initialized`.
         until: Timestamp,
     },
     Renewing {
@@ -72,21 +73,22 @@ enum State {
     Lost,
 }
 
-/// What the engine must do after [`LegacySession::handle_timeout`].
+/// What [`LegacySession::handle_timeout`] asks the engine to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expired {
     Nothing,
-    /// The server has not accepted `notifications/initialized` in time. Requests are now sent nevertheless.
+    /// End the wait for `notifications/initialized`, to which the server has not responded in time.
     Initialized,
 }
 
 impl LegacySession {
-    /// Stores the parameters of the `initialize` request `message`, so that renewals can send them again.
+    /// Stores the parameters of the `initialize` request `message`, which are sent again if the server ends the
+    /// session.
     pub(super) fn initialize_sent(&mut self, message: &[u8]) {
         self.initialize_params = member(message, "params").unwrap_or(b"{}").to_vec();
     }
 
-    /// Posts `notifications/initialized`. Requests wait until the server has accepted the notification.
+    /// Posts `notifications/initialized`. Requests wait until the server has responded.
     pub(super) fn send_initialized(&mut self, message: Vec<u8>, context: &mut Context) {
         if matches!(self.state, State::Open | State::Initializing { .. }) {
             self.state = State::Initializing { until: context.now + context.session.config().probe_timeout };
@@ -96,7 +98,7 @@ impl LegacySession {
 
     /// Ends the wait for the server's response to `notifications/initialized`, so that the waiting requests are sent.
     ///
-    /// Returns `false` if no wait was in progress.
+    /// Returns `false` if requests were not waiting for that response.
     pub(super) fn initialized(&mut self) -> bool {
         let was_holding = matches!(self.state, State::Initializing { .. });
         if was_holding {
@@ -105,22 +107,21 @@ impl LegacySession {
         was_holding
     }
 
-    /// Returns whether requests wait until the session is initialized or renewed.
+    /// Returns whether requests wait until the session is open.
     pub(super) fn is_holding(&self) -> bool {
         matches!(self.state, State::Initializing { .. } | State::Renewing { .. })
     }
 
-    /// Returns whether the session must be renewed before the next request is sent.
+    /// Returns whether the server has ended the session and no new one was opened. The next request opens one.
     pub(super) fn is_lost(&self) -> bool {
         self.state == State::Lost
     }
 
     /// Handles a 404 response to a notification or an answer that was sent in `session`. Returns whether the engine
-    /// must renew that session.
+    /// must open a new session now.
     ///
-    /// Returns `false` if the session is no longer the current one, or if the client knows already that the server has
-    /// ended it. If the last renewal began less than [`MIN_RENEWAL_INTERVAL`] ago, marks the session as lost and
-    /// returns `false`.
+    /// Returns `false` if another session has replaced `session`, or is about to. If the last renewal began less than
+    /// [`MIN_RENEWAL_INTERVAL`] ago, marks the session as lost instead.
     pub(super) fn message_refused(
         &mut self,
         session: Option<SessionGeneration>,
@@ -140,9 +141,9 @@ impl LegacySession {
         false
     }
 
-    /// Records that the server has ended a session. Returns whether to call [`Self::renew`].
+    /// Forgets the id of a session that the server has ended. Returns whether to call [`Self::renew`].
     ///
-    /// Returns `false` if the end was already known, or if the connection is not open.
+    /// Returns `false` if another session has replaced `session`, or is about to, or if the connection is not open.
     pub(super) fn end(&mut self, session: Option<SessionGeneration>, context: &mut Context) -> bool {
         let is_known = session != Some(context.endpoint.generation()) || matches!(self.state, State::Renewing { .. });
         if is_known || !context.is_ready() {
@@ -152,7 +153,7 @@ impl LegacySession {
         true
     }
 
-    /// Starts a renewal: sends `initialize` with the parameters of the first session.
+    /// Starts a new session in place of an ended one: sends `initialize` with the parameters of the first session.
     pub(super) fn renew(&mut self, context: &mut Context) {
         let params = &self.initialize_params;
         let (id, message) = context.write_request("initialize", &|out: &mut Vec<u8>| {
@@ -165,8 +166,8 @@ impl LegacySession {
         self.state = State::Renewing { exchange, deadline };
     }
 
-    /// Handles the JSON-RPC response to the `initialize` request of a renewal. Returns whether `message` is that
-    /// response.
+    /// Handles `message` if it is the JSON-RPC response to the `initialize` that [`Self::renew`] sent. Returns whether
+    /// it is.
     pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
         let id = match context.exchanges.get(from).map(|exchange| &exchange.purpose) {
             Some(Purpose::RenewSession { id }) => *id,
@@ -179,8 +180,7 @@ impl LegacySession {
         is_response
     }
 
-    /// Completes a renewal if `message` is a successful response to `initialize` with an unchanged or absent protocol
-    /// version. Otherwise, the renewal fails.
+    /// Opens the new session if `message` is a valid result of `initialize`. Otherwise, marks the session as lost.
     fn renewed(&mut self, from: ExchangeId, id: u64, message: &[u8], context: &mut Context) {
         match check_response(message, id, context.endpoint.version()) {
             Ok(()) => {
@@ -197,7 +197,7 @@ impl LegacySession {
         }
     }
 
-    /// Handles the end of the exchange that carries a renewal. The renewal fails if its JSON-RPC response is missing.
+    /// Marks the session as lost if the exchange of its `initialize` ended without a JSON-RPC response.
     pub(super) fn renewal_ended(&mut self, from: ExchangeId, end: ExchangeEnd, context: &mut Context) {
         if self.is_renewed_by(from) {
             self.fail_renewal(&end.into_error(), context);
@@ -205,8 +205,6 @@ impl LegacySession {
     }
 
     /// Marks the session as lost. Requests that wait for a new session fail with `error`.
-    ///
-    /// The next request tries to renew the session, because its caller may know that the server is available again.
     fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
         self.state = State::Lost;
         context.endpoint.forget_session_id();
@@ -219,8 +217,8 @@ impl LegacySession {
         matches!(self.state, State::Renewing { exchange, .. } if exchange == id)
     }
 
-    /// Handles an expired deadline. A renewal fails. If the wait for `notifications/initialized` has expired, the
-    /// result says so.
+    /// Handles an expired deadline: marks an unanswered renewal as failed, or asks the engine to stop waiting for the
+    /// response to `notifications/initialized`.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) -> Expired {
         match self.state {
             State::Initializing { until } if until <= context.now => return Expired::Initialized,
@@ -244,7 +242,7 @@ impl LegacySession {
     }
 }
 
-/// Checks the response to an `initialize` request that was sent to replace a session that the server has ended.
+/// Checks the JSON-RPC response to an `initialize` request that replaces an ended session.
 ///
 /// The response must contain `version`, the version negotiated when the connection was opened, or no version.
 fn check_response(message: &[u8], id: u64, version: Option<ProtocolVersion>) -> Result<(), HttpError> {

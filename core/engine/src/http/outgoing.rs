@@ -12,17 +12,16 @@ use crate::json::scan::member;
 use crate::rpc::WireId;
 use crate::rpc::peek::{MessageClass, peek};
 
-/// Maximum length in bytes of a request message that the engine copies, in order to send the request again: 1 MiB.
+/// Maximum length in bytes of a request message of which the engine keeps a copy, to send the request again if
+/// necessary: 1 MiB.
 ///
-/// Tool arguments are rarely longer than a few KiB. For a long message, a copy would cost more memory than the rare
-/// repetition is worth.
+/// Tool arguments are rarely longer than a few KiB, and requests are rarely sent again.
 const MAX_STORED_MESSAGE: usize = 1 << 20;
 
-/// Moves the messages that the session wrote into one queue for each kind of message, and abandons requests whose
-/// callers no longer wait.
+/// Distributes the messages that the session wrote to the queues, and abandons requests whose callers no longer wait.
 ///
-/// Drops the cancellation of a request that was never sent. For modern servers (from revision 2026-07-28), drops every
-/// cancellation: the end of the HTTP exchange cancels the request.
+/// Drops the cancellation of a request that was never sent. Drops every cancellation for modern servers (from revision
+/// 2026-07-28), because the end of the HTTP exchange cancels the request.
 pub(super) fn sort_messages(context: &mut Context) {
     let mut never_sent = BTreeSet::new();
     for id in context.session.take_abandoned() {
@@ -83,7 +82,7 @@ pub(super) fn post_message(kind: MessageKind, message: Vec<u8>, context: &mut Co
     context.exchanges.set_message_deadline(id, deadline);
 }
 
-/// Requests the broken event streams whose delay is over, so that the server resumes them.
+/// Requests each broken event stream whose delay is over, so that the server resumes it.
 pub(super) fn resume_streams(context: &mut Context) {
     while let Some(request) = context.broken_streams.next_due(context.now) {
         if context.session.waits_for(request.id) {

@@ -7,23 +7,21 @@ use super::response::ExpectedBody;
 use super::send_queue::MessageKind;
 use super::tool_refresh::ToolRefresh;
 
-/// Why an HTTP exchange was started, with the state that is needed when the exchange ends.
+/// Why the engine started an HTTP exchange, with what the engine needs to handle its end.
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// The exchange carries a request that the session wrote, for example for a caller. The HTTP response contains the
-    /// JSON-RPC response.
+    /// The exchange sends a request, or resumes its event stream. The HTTP response contains the JSON-RPC response.
     Request(Request),
-    /// The exchange carries a request to an HTTP+SSE server. The JSON-RPC response arrives on the server's event
-    /// stream.
+    /// The exchange sends a request to an HTTP+SSE server. The JSON-RPC response arrives on the server's event stream.
     RequestOverSse(Request),
     /// The exchange carries a notification, or an answer to a server request.
     Message(MessageKind),
-    /// The event stream on which legacy servers (up to revision 2025-11-25) send messages that belong to no client
-    /// request.
+    /// The exchange is the event stream on which legacy servers (up to revision 2025-11-25) send messages that belong
+    /// to no client request.
     GetStream,
-    /// The event stream on which an HTTP+SSE server sends all of its messages.
+    /// The exchange is the event stream on which an HTTP+SSE server sends all of its messages.
     SseStream,
-    /// The exchange renews the legacy session with an `initialize` request that has this JSON-RPC id.
+    /// The exchange opens a new session in place of an ended one. `id` is the JSON-RPC id of its `initialize` request.
     RenewSession { id: u64 },
     /// The exchange fetches the tool list again, after the server rejected the headers of a tool call.
     RefreshTools(Box<ToolRefresh>),
@@ -64,10 +62,9 @@ impl Purpose {
         }
     }
 
-    /// Returns the JSON-RPC id of the session's request that needs this exchange. For [`Purpose::RefreshTools`], this
-    /// is the id of the waiting tool call.
+    /// Returns the JSON-RPC id of the caller's request that this exchange serves, or `None` if it serves none.
     ///
-    /// Returns `None` if no request of the session needs the exchange.
+    /// An exchange for [`Purpose::RefreshTools`] serves the waiting tool call.
     pub(super) fn request(&self) -> Option<u64> {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request.id),
@@ -76,8 +73,8 @@ impl Purpose {
         }
     }
 
-    /// Returns the JSON-RPC id of the request in this exchange, if the HTTP engine sends it without a caller: the
-    /// renewal of a session, or `tools/list` after rejected headers.
+    /// Returns the JSON-RPC id of a request that the HTTP engine itself sends in this exchange: `initialize` or
+    /// `tools/list`.
     ///
     /// Returns `None` for all other exchanges.
     pub(super) fn transport_request(&self) -> Option<u64> {
@@ -88,8 +85,8 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the exchange sends a request of the session, and does not resume the event stream of that
-    /// request. See [`Request::is_first_attempt`].
+    /// Returns whether the exchange sends a request, instead of resuming its event stream. See
+    /// [`Request::is_first_attempt`].
     pub(super) fn is_first_attempt(&self) -> bool {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => request.is_first_attempt(),

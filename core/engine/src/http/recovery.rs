@@ -10,8 +10,8 @@ use crate::transport_error::{FailureKind, HttpError};
 
 /// Maximum number of consecutive attempts to resume an event stream while the server is unreachable: 2.
 ///
-/// Two attempts take about 3 s, including the delays before them. The limit is low, so that callers soon learn that a
-/// server has crashed. A restarted server has usually lost its sessions anyway.
+/// Two attempts take about 3 s, so callers soon learn that a server has crashed. A restarted server has usually lost
+/// its sessions anyway.
 const MAX_UNREACHABLE: u32 = 2;
 
 /// What to do with a request whose exchange ended without the JSON-RPC response.
@@ -20,21 +20,22 @@ pub(super) enum Recovery {
     Fail(RequestFault),
     /// Resume the event stream of the request after a delay.
     ResumeStream,
-    /// Renew the legacy session, and then send the request again.
+    /// Open a new legacy session, and then send the request again.
     RenewAndResend,
-    /// Renew the legacy session, but fail the request with this error instead of sending it again.
+    /// Open a new legacy session, and fail the request with this error.
     ///
-    /// Sending it again would be harmful if the server may have carried it out, useless if the server has refused it
-    /// twice, and impossible if its message is no longer stored.
+    /// The request is not sent again, because the server may have carried it out or has refused it twice, or because
+    /// the message is no longer stored.
     RenewAndFail(RequestFault),
-    /// Fetch the tool list again, and then send the tool call with new headers. The error says why the server rejected
-    /// the old ones.
+    /// Fetch the tool list again, and then send the tool call with new headers. The error is the server's reason for
+    /// rejecting the old headers.
     RefreshTools(RpcError),
-    /// Try HTTP+SSE. If the server does not offer that transport, `initialize` fails with this error.
+    /// Send `initialize` over HTTP+SSE. If the server does not offer that transport, `initialize` fails with this
+    /// error.
     TrySse(RequestFault),
 }
 
-/// What [`recover`] must know about the connection and its settings.
+/// The state of the connection and the settings that [`recover`] depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExchangeContext {
     /// Whether the negotiated protocol revision is 2026-07-28 or later.
@@ -56,7 +57,7 @@ pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeCo
     }
 }
 
-/// Decides what to do if the server answered the posted request with neither a JSON-RPC response nor an event stream.
+/// Decides what to do if the server answered the request with neither a JSON-RPC response nor an event stream.
 fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     let is_session_unknown = status == Some(404) && end.session.is_some();
@@ -98,7 +99,7 @@ fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: Exchang
     Recovery::Fail(RequestFault::Http(error))
 }
 
-/// Decides what to do after an attempt to resume the event stream of the request failed.
+/// Decides what to do if a request to resume the event stream failed.
 fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     if status == Some(404) && end.session.is_some() {
@@ -122,7 +123,7 @@ enum SessionLoss {
     StreamUnknown,
 }
 
-/// Decides what to do after the server ended the session of the request. `loss` says how the client learned of the end.
+/// Decides what to do if the server has ended the session of the request. `loss` says how the client learned of it.
 fn renew(request: &Request, loss: SessionLoss) -> Recovery {
     let is_safe = loss == SessionLoss::RequestRefused || request.is_repeatable;
     if is_safe && !request.was_resent && request.message.is_some() {

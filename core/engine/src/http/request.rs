@@ -6,22 +6,21 @@ use alloc::vec::Vec;
 
 use super::resume_point::ResumePoint;
 
-/// A request whose JSON-RPC response has not arrived. Several HTTP exchanges may serve the request, one after the
-/// other.
+/// A request whose JSON-RPC response has not arrived. If its event stream breaks, another HTTP exchange continues it.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     /// The JSON-RPC id of the request.
     pub(super) id: u64,
     pub(super) method: Box<str>,
-    /// The JSON-RPC message. `None` after the message was sent, unless the engine keeps a copy for sending it again.
+    /// The JSON-RPC message. `None` once it was sent, unless the engine keeps a copy to send it again.
     pub(super) message: Option<Vec<u8>>,
-    /// Names and values of the `Mcp-Param-*` headers in the latest attempt to send the request.
+    /// Names and values of the `Mcp-Param-*` headers with which the request was last sent.
     pub(super) header_params: Vec<(String, String)>,
     /// Whether the server may carry out the request twice without harm.
     pub(super) is_repeatable: bool,
-    /// Whether the request was sent again. A request is sent at most twice.
+    /// Whether the request was sent a second time. The engine does not send it a third time.
     pub(super) was_resent: bool,
-    /// Where and when to resume the event stream of the request if the stream breaks.
+    /// After which event, and when, to resume the event stream of the request if it breaks.
     pub(super) resume: ResumePoint,
 }
 
@@ -46,10 +45,9 @@ impl Request {
         &*self.method == "tools/call"
     }
 
-    /// Returns whether the exchange of this request sends the request itself, and does not resume its event stream.
+    /// Returns whether the next exchange sends the request itself, instead of resuming its event stream.
     ///
-    /// Reliable only until the exchange starts: a message on a resumed stream resets the number of attempts. Also
-    /// `true` if the request is sent again in a new session, or after the server refused it.
+    /// Call this method only before that exchange starts: a message on a resumed stream makes it return `true` again.
     pub(super) fn is_first_attempt(&self) -> bool {
         self.resume.attempts() == 0
     }

@@ -19,8 +19,7 @@ use crate::transport_error::{Failure, HttpError};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Number of bytes that are stored from the start of a message that exceeds the size limit: 1 KiB, enough to find the
-/// JSON-RPC id.
+/// Number of bytes kept from the start of a message that exceeds the size limit: 1 KiB, enough to find the JSON-RPC id.
 const OVERLONG_HEAD: usize = 1024;
 
 /// What the body of a successful HTTP response must contain.
@@ -30,20 +29,20 @@ pub(super) enum ExpectedBody {
     Messages,
     /// An event stream.
     Events,
-    /// Nothing that the client uses. The body is discarded.
+    /// Nothing. The engine discards the body.
     Nothing,
 }
 
-/// Maximum sizes of the contents of a response body, in bytes.
+/// Maximum number of bytes to keep of a response body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BodyLimits {
     /// Maximum length of one message.
     pub(super) message: usize,
-    /// Maximum number of bytes stored of an error response. Further bytes are discarded.
+    /// Maximum number of bytes kept of an error response. The engine discards further bytes.
     pub(super) error: usize,
 }
 
-/// A received part of an HTTP response, which waits until the engine handles it.
+/// A received part of an HTTP response that the engine has not handled yet. `from` is its exchange.
 #[derive(Debug)]
 pub(super) enum StreamItem {
     Message {
@@ -55,24 +54,23 @@ pub(super) enum StreamItem {
         from: ExchangeId,
         head: Vec<u8>,
     },
-    /// The URL for messages, as an HTTP+SSE server sent it. The URL may be relative.
+    /// The URL to which the client posts messages, as an HTTP+SSE server sent it. May be relative.
     Endpoint {
         from: ExchangeId,
         uri: Vec<u8>,
     },
-    /// Follows each message in the inbox. The engine handles this item only after all events of that message were
-    /// polled.
+    /// The message before this item in the inbox, and all events that it caused, have been handled.
     MessageHandled {
         from: ExchangeId,
     },
-    /// The response is complete, or the exchange failed. `failure` is `None` if the response is complete.
+    /// The exchange ended. `failure` is `None` if the response is complete.
     Ended {
         from: ExchangeId,
         failure: Option<Failure>,
     },
 }
 
-/// An HTTP response, as far as it has arrived.
+/// The received part of an HTTP response.
 #[derive(Debug, Default)]
 pub(super) struct Response {
     /// The HTTP status code. `None` until the head has arrived.
@@ -82,7 +80,7 @@ pub(super) struct Response {
 
 #[derive(Debug, Default)]
 enum Body {
-    /// The body is discarded, or the head of the response has not arrived.
+    /// The engine discards the body, or the head of the response has not arrived.
     #[default]
     Ignored,
     /// The received part of a body that is a single JSON message.
@@ -94,17 +92,17 @@ enum Body {
 
 #[derive(Debug)]
 struct UnexpectedBody {
-    /// The `Content-Type`, followed by a note about the `Content-Encoding` if there is one, for the error message.
+    /// The `Content-Type` for the error message, followed by a note if the body has a `Content-Encoding`.
     content_type: String,
     challenges: Vec<String>,
     /// The beginning of the response body, at most [`BodyLimits::error`] bytes.
     bytes: Vec<u8>,
-    /// Whether the body is longer than the limit, so that `bytes` does not contain all of it.
+    /// Whether the body is longer than `bytes`.
     is_truncated: bool,
 }
 
 impl UnexpectedBody {
-    /// Returns the stored beginning of the body, without a byte order mark.
+    /// Returns `bytes` without a byte order mark.
     fn text(&self) -> &[u8] {
         self.bytes.strip_prefix(BOM).unwrap_or(&self.bytes)
     }
@@ -129,7 +127,7 @@ impl Response {
         matches!(self.body, Body::Events(_))
     }
 
-    /// Returns whether the head has arrived and the rest of the body is discarded.
+    /// Returns whether the head has arrived and the engine discards the rest of the body.
     pub(super) fn is_ignored(&self) -> bool {
         matches!(self.body, Body::Ignored) && self.has_begun()
     }
@@ -142,7 +140,7 @@ impl Response {
         }
     }
 
-    /// Handles the head of the response. `head` and `expected` determine how the body is read.
+    /// Handles the head of the response, and decides how to read the body.
     pub(super) fn begin(&mut self, head: &Head, expected: ExpectedBody, limits: BodyLimits) {
         self.status = Some(head.status);
         let media = media_type(&head.content_type).to_ascii_lowercase();
@@ -164,7 +162,7 @@ impl Response {
 
     /// Reads the next bytes of the body, and appends the messages that they complete to `inbox`.
     ///
-    /// Returns whether an event on an event stream contained a message.
+    /// Returns whether they completed a message on an event stream.
     pub(super) fn read(
         &mut self,
         from: ExchangeId,
@@ -200,7 +198,7 @@ impl Response {
         has_message
     }
 
-    /// Handles the end of a complete body, and appends its last message, if there is one, to `inbox`.
+    /// Appends the last message of a complete body to `inbox`, if it was not appended before.
     pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<StreamItem>) {
         match &mut self.body {
             Body::Json(message) => {
@@ -222,7 +220,7 @@ impl Response {
         }
     }
 
-    /// Converts this HTTP response to the error of a request that expected a JSON-RPC response in it.
+    /// Converts a response without the expected JSON-RPC response to an error.
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
@@ -234,9 +232,9 @@ impl Response {
         }
     }
 
-    /// Parses the body of an error response as a JSON-RPC error. Returns `None` if the body is not a JSON-RPC error.
+    /// Parses the body of an error response as a JSON-RPC error. Returns `None` if the body is none.
     ///
-    /// The `bool` is whether the error has the JSON-RPC id `request`, and not another id or none.
+    /// The `bool` says whether the JSON-RPC id of the error is `request`.
     pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
         let Body::Unexpected(body) = &self.body else { return None };
         if body.is_truncated || self.is_success() || member(body.text(), "jsonrpc").is_none() {
@@ -265,7 +263,7 @@ fn remove_bom(message: &mut Vec<u8>) {
     }
 }
 
-/// Converts a server-sent event to an item of the inbox. Returns `None` for events that the protocol does not use.
+/// Converts a server-sent event to an item of the inbox. Returns `None` for blank events and unknown event names.
 fn received(from: ExchangeId, event: SseEvent) -> Option<StreamItem> {
     match event.name.as_str() {
         "endpoint" => Some(StreamItem::Endpoint { from, uri: event.data }),

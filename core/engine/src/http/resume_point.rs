@@ -11,46 +11,43 @@ use crate::backoff::exponential;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// Delay before the first attempt to resume a stream, if the server requested no delay: 1 s. A server that restarts
-/// quickly is available again by then.
+/// Delay before the first attempt to resume a stream, if the server requested no delay: 1 s, enough for a quick
+/// restart.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// Maximum delay before an attempt to resume a stream, unless the server requests a longer one: 1 min. One request per
-/// minute is no load for a server.
+/// Longest delay that the client itself chooses before it resumes a stream: 1 min. A server may request a longer one.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Minimum delay before the second reopening of a stream: 125 ms. It doubles for each further reopening, up to
-/// [`MAX_MINIMUM`]. The first reopening, also after a stream has stayed open for [`STABLE_AFTER`], has no minimum.
+/// Minimum delay before a stream is reopened the second time: 125 ms. It doubles each time, up to [`MAX_MINIMUM`].
 ///
-/// The minimum also applies if the server requests a shorter delay. It limits the load from a server that ends each
-/// stream at once.
+/// The minimum limits the load from a server that ends each stream at once and requests no delay.
 const FIRST_MINIMUM: Duration = Duration::from_millis(125);
 
-/// Longest minimum delay before a stream is reopened, after all doublings of [`FIRST_MINIMUM`]: 1 s.
+/// Largest minimum delay before a stream is reopened: 1 s.
 ///
-/// Servers that want to be polled request a delay of 1 s or more, so the minimum does not slow down their polling.
+/// Servers that want to be polled usually request a delay of 1 s or more, so the minimum does not slow down their
+/// polling.
 const MAX_MINIMUM: Duration = Duration::from_secs(1);
 
-/// How long a stream must have been open to count as stable: 10 s, ten times [`MAX_MINIMUM`]. When a stable stream
-/// breaks, there is no minimum delay before it is reopened.
+/// How long a stream must have been open before its next reopening has no minimum delay: 10 s.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// The position and the retry state of an event stream that may break and be resumed.
+/// After which event, and when, a broken event stream resumes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResumePoint {
     /// The id of the last event that had an id. `None` if no event had one.
     last_event_id: Option<String>,
-    /// How long to wait before reopening the stream, as the server requested in a `retry` field. `None` if it sent no
-    /// such field.
+    /// The delay before reopening the stream that the server requested in a `retry` field. `None` if it sent no such
+    /// field.
     retry: Option<Duration>,
     /// Number of attempts to reopen the stream since the last message or new event id arrived on it.
     attempts: u32,
-    /// Number of consecutive attempts to reopen the stream in which the server was unreachable.
+    /// Number of consecutive attempts to reopen the stream that failed because the server was unreachable.
     unreachable: u32,
     /// Number of reopenings since the stream last stayed open for [`STABLE_AFTER`].
     ///
-    /// Received events do not reset this number. Otherwise, a server that ends each stream after one event would cause
-    /// an endless series of fast reopenings.
+    /// Events do not reset this number. Otherwise, a server that ends each stream after one event would be polled
+    /// without a pause.
     reopenings: u32,
     /// The time of the last attempt to reopen the stream. `None` if there was no attempt.
     reopened_at: Option<Timestamp>,
@@ -67,9 +64,9 @@ impl ResumePoint {
         self.attempts
     }
 
-    /// Updates the event id, the requested delay and the attempts, after `decoder` has read bytes of the stream.
+    /// Stores the last event id and the requested delay, after `decoder` has read bytes of the stream.
     ///
-    /// `has_message` says whether the bytes completed a message.
+    /// A new event id or message resets [`Self::attempts`]. `has_message` says whether the bytes completed a message.
     pub(super) fn progressed(&mut self, decoder: &SseDecoder, has_message: bool) {
         self.retry = decoder.retry().or(self.retry);
         // The client cannot send back an id that a header cannot carry.
@@ -83,15 +80,15 @@ impl ResumePoint {
         }
     }
 
-    /// Counts an attempt to reopen the stream in which the server was unreachable. Any other attempt resets the count.
+    /// Records whether an attempt to reopen the stream failed because the server was unreachable.
     ///
-    /// Returns the number of consecutive attempts in which the server was unreachable.
+    /// Returns the number of consecutive attempts that failed for this reason.
     pub(super) fn count_unreachable(&mut self, is_unreachable: bool) -> u32 {
         self.unreachable = if is_unreachable { self.unreachable + 1 } else { 0 };
         self.unreachable
     }
 
-    /// Counts the next attempt to reopen the stream, and returns the time for that attempt.
+    /// Counts an attempt to reopen the stream, and returns when to make it.
     pub(super) fn next_attempt(&mut self, now: Timestamp, random: &mut XorShift64) -> Timestamp {
         if self.reopened_at.is_some_and(|at| now.duration_since(at) >= STABLE_AFTER) {
             self.reopenings = 0;
@@ -106,15 +103,14 @@ impl ResumePoint {
     }
 }
 
-/// Returns the delay before an attempt to reopen a stream. `attempt` is the number of previous attempts without
-/// progress. `requested` is the delay that the server requested.
+/// Returns the delay before an attempt to reopen a stream.
 ///
-/// The first attempt waits exactly as long as requested: a server that closes a connection to be polled knows when it
-/// wants the next request (protocol revision 2025-11-25, basic/transports, "Sending Messages to the Server").
+/// `attempt` is the number of previous attempts without a new message or event id. `requested` is the delay that the
+/// server requested.
 ///
-/// Later attempts wait for the requested delay or for the client's own delay, whichever is longer. The own delay
-/// doubles up to [`MAX_DELAY`]. A random part of up to a quarter of the own delay is added, so that not all clients of
-/// a restarted server reconnect at once.
+/// The first attempt waits exactly as long as requested, because servers close connections in order to be polled
+/// (protocol revision 2025-11-25, basic/transports, "Sending Messages to the Server"). Later attempts wait at least for
+/// a delay that doubles up to [`MAX_DELAY`], and a random part is added.
 fn delay(requested: Option<Duration>, attempt: u32, random: &mut XorShift64) -> Duration {
     let doubled = exponential(FIRST_DELAY, MAX_DELAY, attempt);
     match (requested, attempt) {
@@ -123,10 +119,9 @@ fn delay(requested: Option<Duration>, attempt: u32, random: &mut XorShift64) -> 
     }
 }
 
-/// Returns the minimum delay before a stream is reopened. `reopenings` is the number of reopenings since the stream was
-/// last stable ([`STABLE_AFTER`]).
+/// Returns the minimum delay before a stream is reopened: zero the first time, then more each time.
 ///
-/// The minimum delay before the first reopening is zero.
+/// `reopenings` is the number of reopenings since the stream last stayed open for [`STABLE_AFTER`].
 fn minimum_delay(reopenings: u32) -> Duration {
     match reopenings {
         0 => Duration::ZERO,

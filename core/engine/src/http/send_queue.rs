@@ -10,7 +10,7 @@ use memchr::memchr;
 use super::request::Request;
 use crate::frame::TransmitBuffer;
 
-/// The notification that completes the handshake of a legacy session (up to revision 2025-11-25).
+/// The method of the notification that completes the handshake with a legacy server (up to revision 2025-11-25).
 pub(super) const INITIALIZED: &str = "notifications/initialized";
 
 /// A kind of message to which the server sends no JSON-RPC response.
@@ -44,7 +44,7 @@ impl MessageKind {
     }
 }
 
-/// The kinds of messages that may be sent now. Each variant includes the kinds of the variants before it.
+/// Which kinds of messages may be sent now. Each variant also allows the kinds of the variants before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Allowed {
     Nothing,
@@ -54,7 +54,7 @@ pub(super) enum Allowed {
     Everything,
 }
 
-/// A message that leaves the queue to be sent.
+/// A message that was taken from the queue to be sent.
 #[derive(Debug)]
 pub(super) enum Outgoing {
     /// The `notifications/initialized` message.
@@ -65,23 +65,21 @@ pub(super) enum Outgoing {
 
 /// The messages that wait to be sent, in one queue for each kind of message.
 ///
-/// Requests are sent first, because callers wait for the responses. Notifications, such as cancellations, are sent
-/// before answers to server requests. Messages of one kind are sent in order.
+/// Requests are sent first, because callers wait for them; then notifications; then answers to server requests.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
     /// Messages of all kinds, as the session wrote them. Each message ends with a newline.
     unsorted: TransmitBuffer,
     initialized: Option<Vec<u8>>,
-    /// Requests that are sent again. They are sent before all new requests.
+    /// Requests to send a second time, before all new requests.
     resend: VecDeque<Request>,
-    /// New requests, in ascending order of their JSON-RPC ids.
+    /// New requests, sorted by JSON-RPC id.
     requests: VecDeque<Request>,
     /// Total length of the messages in `requests`, in bytes.
     request_bytes: usize,
     notifications: VecDeque<(String, Vec<u8>)>,
     notification_bytes: usize,
-    /// Answers to server requests, each followed by a newline. A server may cause many small answers, and this buffer
-    /// needs no allocation for each of them.
+    /// Answers to server requests, each followed by a newline. One buffer avoids an allocation for each answer.
     answers: TransmitBuffer,
 }
 
@@ -116,12 +114,11 @@ impl SendQueue {
         answers.push(b'\n');
     }
 
-    /// Appends a request to the queue of requests that are sent again.
     pub(super) fn resend(&mut self, request: Request) {
         self.resend.push_back(request);
     }
 
-    /// Puts back a request that [`Self::next`] returned. The request becomes the first of the queue.
+    /// Puts back a request that [`Self::next`] returned, so that it is the next request again.
     pub(super) fn put_back(&mut self, request: Request) {
         self.resend.push_front(request);
     }
@@ -137,12 +134,12 @@ impl SendQueue {
         Some(request)
     }
 
-    /// Removes and returns all requests that were to be sent again.
+    /// Removes and returns all requests that wait to be sent again.
     pub(super) fn take_resend(&mut self) -> VecDeque<Request> {
         mem::take(&mut self.resend)
     }
 
-    /// Removes and returns the next message whose kind is allowed. Returns `None` if there is none.
+    /// Removes and returns the next message of an allowed kind. Returns `None` if there is none.
     pub(super) fn next(&mut self, allowed: Allowed) -> Option<Outgoing> {
         if allowed >= Allowed::Initialized
             && let Some(message) = self.initialized.take()
@@ -175,7 +172,7 @@ impl SendQueue {
 
     /// Returns the total length of the queued messages, in bytes.
     ///
-    /// Does not count messages that are not sorted yet, nor requests that are sent again.
+    /// Does not count messages that [`Self::next_unsorted`] has not returned yet, nor requests to send a second time.
     pub(super) fn bytes(&self) -> usize {
         self.request_bytes + self.notification_bytes + self.answer_bytes()
     }
@@ -194,7 +191,7 @@ impl SendQueue {
         *self = SendQueue::default();
     }
 
-    /// Frees the buffers if the queue is empty. Otherwise does nothing.
+    /// Frees the buffers if the queue is empty. Does nothing otherwise.
     pub(super) fn release_buffers(&mut self) {
         if self.is_empty() {
             self.clear();

@@ -28,41 +28,38 @@ pub struct Settings {
     pub(super) uri: String,
     pub(super) headers: Vec<(String, String)>,
 
-    /// The HTTP transport that the server uses. `None`, the default, detects the transport.
+    /// The HTTP transport that the server uses. `None`, the default, makes the engine detect it.
     ///
-    /// To save the requests for the detection, set the value that [`Engine::flavour`](super::Engine::flavour) returned
-    /// for an earlier connection.
+    /// To skip the detection, set the value that [`Engine::flavour`](super::Engine::flavour) returned for an earlier
+    /// connection.
     pub flavour: Option<Flavour>,
     /// Whether to open an event stream for server messages that belong to no client request, such as list changes.
     /// Default: `true`.
     ///
-    /// This setting applies to legacy servers (up to revision 2025-11-25), which need not offer the stream. If the
-    /// client supports roots, sampling or elicitation, the first request waits up to 1 s for the stream to open. A
-    /// request that the server sends before that would be lost.
+    /// Only legacy servers (up to revision 2025-11-25) have this stream. If the client supports roots, sampling or
+    /// elicitation, the first request waits up to 1 s for the stream, so that no server request is lost.
     pub listen: bool,
-    /// Seed for the random part of delays. Default: 0. Different seeds prevent clients from reconnecting at the same
-    /// time.
+    /// Seed for the random part of the delays before event streams are resumed. Default: 0.
+    ///
+    /// Set a different seed in each client, so that clients do not reconnect at the same time.
     pub seed: u64,
-    /// Maximum number of consecutive attempts to resume a broken event stream. After them, the request of the stream
-    /// fails. Default: 5.
+    /// Maximum number of consecutive attempts to resume a broken event stream. Then its request fails. Default: 5.
     ///
-    /// A new message or event id on the stream resets the count. Since the delays double, 5 attempts take about half a
-    /// minute, in which a busy server recovers. If the server is unreachable, the request fails after about 3 s.
+    /// A new message or event id on the stream resets the count. Five attempts take about half a minute, because the
+    /// delays double. If the server is unreachable, the request fails after about 3 s.
     pub max_attempts: u32,
-    /// Maximum number of bytes to read from an error response. Default: 64 KiB.
-    ///
-    /// JSON-RPC errors with their data are rarely longer. Of an HTML page, error messages quote only the beginning.
+    /// Maximum number of bytes to keep of an error response. Default: 64 KiB, more than JSON-RPC errors usually need.
     pub max_refusal: usize,
     /// Maximum number of concurrent HTTP exchanges for notifications and answers to server requests. Default: 4; 0
     /// counts as 1.
     ///
-    /// These exchanges do not count against the connection pool, and servers accept them quickly. Further notifications
-    /// and answers wait in order, and requests are sent before them.
+    /// Further notifications and answers wait in order. These exchanges do not count against the limit of a connection
+    /// pool.
     pub max_posted_messages: usize,
     /// Maximum number of bytes of answers to server requests that wait to be sent. Default: 4 MiB.
     ///
-    /// Above this limit, the client does not answer further server requests. 4 MiB are enough for about a hundred
-    /// thousand answers to pings. Only a server that does not accept answers causes so many to wait.
+    /// Above this limit, the client does not answer further server requests. 4 MiB hold about a hundred thousand
+    /// answers to pings.
     pub max_queued_answers: usize,
 }
 

@@ -13,12 +13,11 @@ use crate::text::BOM;
 /// known servers are shorter than 100 bytes.
 const MAX_FIELD: usize = 4 * 1024;
 
-/// Number of bytes that are stored from the start of event data that exceeds the limit: 1 KiB, enough to find the
-/// JSON-RPC id of a message.
+/// Number of bytes kept of event data that exceeds the limit: 1 KiB, enough to find the JSON-RPC id of a message.
 const CUT_LENGTH: usize = 1024;
 
-/// Maximum length in bytes of event data that is copied out of the decoder's buffer: 8 KiB. Longer data takes the
-/// buffer with it, so that an idle decoder never keeps a large buffer.
+/// Maximum length in bytes of event data that the decoder copies from its buffer: 8 KiB. For longer data, the event
+/// takes over the buffer, so that an idle decoder never keeps a large one.
 const MAX_COPIED: usize = 8 * 1024;
 
 const DATA: &[u8] = b"data:";
@@ -26,7 +25,7 @@ const DATA: &[u8] = b"data:";
 /// A server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The value of the `event` field. Empty if the field is missing, which means `message`.
+    /// The value of the `event` field. Empty if the field is missing; the event type is then `message`.
     pub name: String,
     /// The values of the `data` fields, joined with newlines. The decoder does not check that they are UTF-8.
     pub data: Vec<u8>,
@@ -35,8 +34,7 @@ pub struct SseEvent {
 }
 
 impl SseEvent {
-    /// Returns whether the event data is empty or white space. Servers use such events to send an event id without a
-    /// message.
+    /// Returns whether the event data is empty or white space. Servers send such events only for their event id.
     pub fn is_blank(&self) -> bool {
         self.data.trim_ascii().is_empty()
     }
@@ -61,29 +59,28 @@ pub struct SseDecoder {
     /// The received part of the current line, unless the line is a `data` field.
     line: Vec<u8>,
     state: LineState,
-    /// Whether the last byte was a carriage return. A line feed directly after it belongs to the same line end.
+    /// Whether the last byte was a carriage return. If a line feed follows, both are one line end.
     is_after_cr: bool,
-    /// Whether the first line of the stream has not ended. That line may start with a byte order mark.
+    /// Whether the decoder is in the first line of the stream, which may start with a byte order mark.
     is_first_line: bool,
     data: Vec<u8>,
     fill: DataState,
     name: String,
-    /// The `id` field of the current event. When the event ends, it becomes `last_id`. `None` if the event has no `id`
-    /// so far.
+    /// The `id` field of the current event. `None` if the event has no `id` so far.
     id: Option<String>,
     /// The id of the last event that had an id. Empty if no event had one.
     last_id: String,
     retry: Option<Duration>,
 }
 
-/// The kind of the current line, as far as the decoder knows it.
+/// How to handle the rest of the current line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineState {
-    /// The field of the line is not known yet, or is not `data`.
+    /// Store the bytes in `line`: the field is unknown yet, or is not `data`.
     Line,
-    /// The line is a `data` field. Further bytes are added to the event data.
+    /// Append the bytes to the event data: the line is a `data` field.
     Data,
-    /// The line is a comment, or longer than [`MAX_FIELD`]. The decoder ignores it.
+    /// Ignore the bytes: the line is a comment, or longer than [`MAX_FIELD`].
     Skip,
 }
 
@@ -116,9 +113,10 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the next event, and removes the bytes that were read from the front of `bytes`.
+    /// Returns the next complete event, or `None` if `bytes` does not complete one. Removes the bytes it has read from
+    /// `bytes`.
     ///
-    /// Returns `None` once `bytes` is empty.
+    /// Call this method until it returns `None`.
     pub fn next(&mut self, bytes: &mut &[u8]) -> Option<SseEvent> {
         if self.is_after_cr && !bytes.is_empty() {
             self.is_after_cr = false;
@@ -146,10 +144,10 @@ impl SseDecoder {
         None
     }
 
-    /// Returns the incomplete event at the end of the stream, or `None` if there is none.
+    /// Returns the last event of an ended stream if its final blank line is missing. Returns `None` if there is no such
+    /// event.
     ///
-    /// The HTML standard requires clients to discard this event. However, some servers omit only the blank line after a
-    /// complete message.
+    /// The HTML standard requires clients to discard this event. However, some servers omit only the blank line.
     pub fn rest(&mut self) -> Option<SseEvent> {
         if self.state == LineState::Data || !self.line.is_empty() {
             let _ = self.line_end();
@@ -163,14 +161,14 @@ impl SseDecoder {
         Some(self.last_id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// Returns how long to wait before reopening the stream, as the server requested in a `retry` field.
+    /// Returns the delay before reopening the stream that the server requested in a `retry` field.
     ///
     /// Returns `None` if the server sent no such field.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Reads `part`, which is a part of one line without the line end.
+    /// Reads bytes of one line, without the line end.
     fn read_part(&mut self, part: &[u8]) {
         match self.state {
             LineState::Data => self.push_data(part),
@@ -189,7 +187,7 @@ impl SseDecoder {
         }
     }
 
-    /// Detects comments and `data` fields by the start of the line, so that long data is copied only once.
+    /// Detects comments and `data` fields before the line is complete, so that long data is copied only once.
     fn classify(&mut self) {
         if self.is_first_line && self.line.starts_with(BOM) {
             self.line.drain(..BOM.len());
@@ -208,8 +206,7 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the start of a `data` field. If the event already has a `data` field, first appends a newline to the
-    /// event data.
+    /// Handles the start of a `data` field. Several `data` fields of an event are joined with newlines.
     fn begin_data(&mut self) {
         match self.fill {
             DataState::None => self.fill = DataState::Some,
@@ -227,7 +224,7 @@ impl SseDecoder {
         self.data.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
-    /// Handles the end of a line. Returns the event if the line is empty and completes an event.
+    /// Handles the end of a line. Returns the event that the line completes, or `None`.
     fn line_end(&mut self) -> Option<SseEvent> {
         let state = core::mem::replace(&mut self.state, LineState::Line);
         self.is_first_line = false;
@@ -265,7 +262,7 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the end of an event. Returns the event if it has data.
+    /// Handles the blank line after an event. Returns the event if it has data.
     fn dispatch(&mut self) -> Option<SseEvent> {
         if let Some(id) = self.id.take() {
             self.last_id = id;

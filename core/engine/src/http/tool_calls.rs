@@ -28,8 +28,9 @@ pub(super) struct ToolCalls {
 }
 
 impl ToolCalls {
-    /// Sets the `Mcp-Param-*` headers of a tool call, and for any request whether the server may carry it out twice
-    /// without harm. For a tool call, both follow from the tool's entry in the received tool lists.
+    /// Sets the `Mcp-Param-*` headers of a tool call, and [`Request::is_repeatable`] of any request.
+    ///
+    /// For a tool call, both depend on the tool's entry in the tool lists that the server has sent.
     pub(super) fn prepare(&self, request: &mut Request, context: &Context) {
         let Some(message) = &request.message else { return };
         if context.endpoint.is_modern() && request.is_tool_call() {
@@ -40,8 +41,7 @@ impl ToolCalls {
 
     /// Reads received tool lists. If `message` rejects the headers of a tool call, fetches the tool list again.
     ///
-    /// Returns `true` if the message needs no further handling. If `false`, the caller passes the message to the
-    /// session.
+    /// Returns `false` if the caller must pass the message to the session.
     pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
         let Some(exchange) = context.exchanges.get(from) else { return false };
         match &exchange.purpose {
@@ -68,7 +68,7 @@ impl ToolCalls {
         }
     }
 
-    /// Requests the next page of the tool list. If no page is needed, sends the tool call again or fails it.
+    /// Requests the next page of the tool list, or sends the tool call again, or fails it.
     pub(super) fn continue_refresh(&self, refresh: ToolRefresh, context: &mut Context) {
         let is_awaited = context.session.waits_for(refresh.call().id);
         match refresh.after_page(&self.headers, is_awaited) {
@@ -81,7 +81,7 @@ impl ToolCalls {
 
 /// Fetches the tool list again, because the server rejected the headers of `call` with `error`.
 ///
-/// If the message of the call is no longer stored, the call fails instead.
+/// If the engine has not kept the message of the call, the call fails instead.
 pub(super) fn refresh_tools(call: Request, error: RpcError, context: &mut Context) {
     if call.message.is_none() {
         return context.fail(call.id, RequestFault::Server(error));

@@ -12,10 +12,10 @@ use crate::header_params::{self, HeaderParam, header_params};
 use crate::json::scan::{self, key_text, last_member, member, text};
 use crate::json::string::unescape_lossy;
 
-/// Maximum number of tools that are stored: 10,000, ten times the number of tools of the largest known servers.
+/// Maximum number of stored tools: 10,000, ten times as many as the largest known servers have.
 const MAX_TOOLS: usize = 10_000;
 
-/// The tools, by name, that are idempotent or have parameters that the client also sends as `Mcp-Param-*` headers.
+/// The tools, by name, that are idempotent or have parameters which the client also sends as `Mcp-Param-*` headers.
 #[derive(Debug, Default)]
 pub(super) struct ToolHeaders {
     tools: BTreeMap<String, KnownTool>,
@@ -28,15 +28,14 @@ struct KnownTool {
 }
 
 impl ToolHeaders {
-    /// Reads a page of the tool list, and updates the stored tools.
+    /// Updates the stored tools from a page of the tool list.
     pub(super) fn read_page(&mut self, message: &[u8]) {
         if !self.tools.is_empty() || may_matter(message) {
             for_each_tool(message, |name, tool| self.read_tool(name, tool));
         }
     }
 
-    /// Reads a page of the tool list, and updates the stored tools. Returns whether the page contains the tool
-    /// `wanted`.
+    /// Updates the stored tools from a page of the tool list. Returns whether the page contains the tool `wanted`.
     pub(super) fn read_page_with(&mut self, message: &[u8], wanted: Option<&str>) -> bool {
         let mut is_found = false;
         for_each_tool(message, |name, tool| {
@@ -68,9 +67,8 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns whether a request is harmless if the server carries it out twice.
-    ///
-    /// A request is harmless if it only reads, or if it calls a tool that the server declares idempotent.
+    /// Returns whether the server may carry out a request twice without harm: the request only reads, or calls an
+    /// idempotent tool.
     pub(super) fn is_repeatable(&self, method: &str, message: &[u8]) -> bool {
         match method {
             "tools/call" if self.tools.is_empty() => false,
@@ -84,8 +82,7 @@ impl ToolHeaders {
     }
 }
 
-/// Returns whether a page of the tool list may contain a tool to store. Most pages contain none, and need not be
-/// parsed.
+/// Returns whether a page of the tool list may contain a tool to store. Avoids parsing other pages.
 fn may_matter(message: &[u8]) -> bool {
     header_params::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
 }
@@ -121,7 +118,7 @@ fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
     params.iter().filter_map(header).collect()
 }
 
-/// Converts a JSON value to the text of a header, before encoding. Returns `None` for arrays, objects and `null`.
+/// Converts a JSON value to the unencoded text of a header. Returns `None` for arrays, objects and `null`.
 ///
 /// Specification: basic/transports/streamable-http, "Value Encoding".
 fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
@@ -134,9 +131,9 @@ fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Converts a whole number such as `1e3` or `42.0` to decimal digits.
+/// Converts a JSON number that is whole, such as `1e3` or `42.0`, to decimal digits.
 ///
-/// Other numbers, and whole numbers that JavaScript cannot represent exactly, do not change.
+/// Returns other numbers unchanged, and whole numbers that JavaScript cannot represent exactly.
 fn decimal(text: &str) -> Cow<'_, str> {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     if !text.contains(['.', 'e', 'E']) {

@@ -12,10 +12,10 @@ use crate::rpc::write::{self, ParamsError};
 use crate::rpc::{RpcError, WireId};
 use crate::types::ListParams;
 
-/// Maximum number of pages of the tool list that are requested for one tool call: 100, more than any known server has.
+/// Maximum number of pages of the tool list to request for one tool call: 100, more than any known server has.
 const MAX_PAGES: u32 = 100;
 
-/// A tool call that waits until the tool list has been fetched again.
+/// A tool call that waits while the client fetches the tool list again.
 #[derive(Debug)]
 pub(super) struct ToolRefresh {
     call: Request,
@@ -24,28 +24,27 @@ pub(super) struct ToolRefresh {
     next: NextPage,
     /// The JSON-RPC id of the latest `tools/list` request. 0 before the first request.
     list_request: u64,
-    /// Number of pages of the tool list that were requested.
+    /// Number of pages of the tool list that the client has requested for this call.
     pages: u32,
 }
 
 #[derive(Debug)]
 enum NextPage {
     First,
-    /// The page that the server's cursor refers to.
+    /// The page with this cursor, which the server sent with the page before.
     After(String),
-    /// There is no page to request: the tool was found, or the list has ended, or a requested page has not arrived yet.
+    /// No page: the tool was found, the list has ended, or a requested page has not arrived yet.
     None,
 }
 
-/// What to do with a tool call after a page of the tool list has arrived, or after its request failed.
+/// What to do with a tool call when a `tools/list` request for it has ended.
 #[derive(Debug)]
 pub(super) enum AfterPage {
     /// Request the next page of the tool list.
     RequestPage(ToolRefresh),
     /// Send the tool call again with new headers.
     Resend(Request),
-    /// Fail the call with this JSON-RPC id and error. Its headers have not changed, so the server would reject them
-    /// again.
+    /// Fail the call with this JSON-RPC id and error, because the new headers would be the same as the rejected ones.
     Fail(u64, RpcError),
 }
 
@@ -73,7 +72,7 @@ impl ToolRefresh {
         write::push_object(out, &ListParams { cursor })
     }
 
-    /// Records that a `tools/list` request with this JSON-RPC id was sent for the next page.
+    /// Records that the next page was requested, with this JSON-RPC id.
     pub(super) fn page_requested(&mut self, id: u64) {
         self.list_request = id;
         self.pages += 1;
@@ -85,8 +84,8 @@ impl ToolRefresh {
         member(message, "id").and_then(|id| WireId(id).number()) == Some(self.list_request)
     }
 
-    /// Reads a page of the tool list into `tools`, and selects the next page if this page does not contain the called
-    /// tool.
+    /// Updates `tools` from a page of the tool list. If the page does not contain the called tool, selects the next
+    /// page.
     pub(super) fn read_page(&mut self, message: &[u8], tools: &mut ToolHeaders) {
         let call = self.call.message.as_deref();
         let tool = call.and_then(|call| member(member(call, "params")?, "name").and_then(text));
@@ -98,8 +97,7 @@ impl ToolRefresh {
         };
     }
 
-    /// Returns what to do next with the tool call. `is_awaited` says whether a caller still waits for the result of the
-    /// call.
+    /// Returns what to do next with the tool call. `is_awaited` says whether a caller still waits for it.
     pub(super) fn after_page(self, tools: &ToolHeaders, is_awaited: bool) -> AfterPage {
         if is_awaited && matches!(self.next, NextPage::After(_)) {
             return AfterPage::RequestPage(self);

@@ -4,10 +4,10 @@ use super::{PeerError, RpcError};
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
 
-/// The reason why a request got no usable answer.
+/// Why a request got no usable answer.
 ///
-/// The transport and the decoder report it. The part of the session that sent the request converts it to a public
-/// error, such as [`CallError`](crate::CallError).
+/// The transport and the decoder create this error. The part of the session that sent the request converts it to a
+/// public error, such as [`CallError`](crate::CallError).
 #[derive(Clone, Debug)]
 pub(crate) enum RequestFault {
     /// The server answered with a JSON-RPC error. The error may have arrived without the id of the request, for example

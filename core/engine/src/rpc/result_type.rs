@@ -60,7 +60,6 @@ fn before_braces(result: &[u8]) -> &[u8] {
     inner.strip_suffix(b"}").unwrap_or(inner)
 }
 
-/// Returns the `resultType` of a response, wherever it is in the message.
 #[inline(never)]
 fn search(message: &[u8]) -> ResultType {
     if message.len() > SHORT {

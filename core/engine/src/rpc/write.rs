@@ -34,7 +34,7 @@ impl Meta<'_> {
 /// Why the parameters of a message could not be written.
 #[derive(Debug)]
 pub(crate) enum ParamsError {
-    /// The parameters could not be serialized, for this reason.
+    /// The parameters could not be serialized. The text says why.
     Serialize(String),
     /// The parameters were serialized to a JSON value that is not an object.
     NotAnObject,

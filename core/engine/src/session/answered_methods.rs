@@ -9,8 +9,9 @@ impl Config {
     /// Returns the methods of the server requests that the embedder answers, such as `roots/list`. Empty by default.
     ///
     /// The session reports a request with one of these methods as
-    /// [`Event::ServerRequest`](crate::Event::ServerRequest), if [`Config::capabilities`] declare what the request
-    /// needs. It answers `ping` itself, and refuses all other requests of the server. [`Config::answer`] adds a method.
+    /// [`Event::ServerRequest`](crate::Event::ServerRequest), if [`Config::capabilities`] contains the capability that
+    /// the request needs. The session itself answers `ping`, and refuses all other requests of the server.
+    /// [`Config::answer`] adds a method.
     pub fn answers(&self) -> &[String] {
         &self.answers
     }
@@ -18,8 +19,8 @@ impl Config {
     /// Adds a method to [`Config::answers`], and declares the client capability that the method requires, if the
     /// protocol defines one.
     ///
-    /// An existing declaration of this capability does not change. A new declaration is minimal: elicitation in form
-    /// mode only, sampling without tools, or roots without change notifications.
+    /// If the capability is already declared, the declaration does not change. Otherwise the declaration contains only
+    /// elicitation in form mode, sampling without tools, or roots without change notifications.
     pub fn answer(&mut self, method: &str) {
         let capabilities = core::mem::take(&mut self.capabilities);
         self.capabilities = match method {
@@ -50,7 +51,8 @@ impl Config {
         self.answer(SAMPLE);
     }
 
-    /// Adds `roots/list` to [`Config::answers`], and declares roots with change notifications.
+    /// Adds `roots/list` to [`Config::answers`]. Declares the capability `roots`, and that the client notifies the
+    /// server when the roots change.
     pub fn answer_roots(&mut self) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_roots(true);
         self.offer(LIST_ROOTS);

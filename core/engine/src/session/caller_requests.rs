@@ -34,10 +34,10 @@ use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{Task, TaskHandle};
 
-/// The callers' requests that have no reply yet, and the response cache.
+/// The pending requests of callers, and the response cache.
 ///
-/// Each request is stored in exactly one place: in the [`Context`]'s table of sent requests while the server owes a
-/// response, in `input_required` while the embedder must supply input, or in `tasks` while the session polls its task.
+/// A request is in the table of sent requests ([`Context::requests`]) while the session waits for the response, in
+/// `input_required` while the embedder must supply input, and in `tasks` while the session polls its task.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
     cache: ResponseCache,
@@ -45,7 +45,6 @@ pub(super) struct CallerRequests {
     tasks: Tasks,
 }
 
-/// A caller's request that was not sent yet.
 pub(super) struct NewRequest<'a> {
     pub(super) method: Cow<'static, str>,
     pub(super) params: ParamsWriter<'a>,
@@ -63,17 +62,17 @@ impl CallerRequests {
         }
     }
 
-    /// Stores which task features the server declared. Called when the connection opens.
+    /// Stores which task features the server declared. The session calls this method when the connection opens.
     pub(super) fn open(&mut self, server: &ServerInfo) {
         self.tasks.open(server);
     }
 
-    /// Returns the number of callers' requests without a reply. `requests` is the table of sent requests.
+    /// Returns the number of pending requests of callers. `requests` is the table of sent requests.
     pub(super) fn len(&self, requests: &Requests) -> usize {
         requests.callers() + self.tasks.len() + self.input_required.len()
     }
 
-    /// Returns whether the caller's request with this key has no reply yet. `requests` is the table of sent requests.
+    /// Returns whether the caller's request with this key is pending. `requests` is the table of sent requests.
     pub(super) fn is_pending(&self, key: RequestKey, requests: &Requests) -> bool {
         requests.id_of(key).is_some() || self.input_required.is_paused(key) || self.tasks.is_followed(key)
     }
@@ -84,18 +83,18 @@ impl CallerRequests {
     }
 
     /// Returns the earliest deadline of the requests that wait for input and of the polled tasks, or `None` if there
-    /// are none. Does not include the deadlines in the table of sent requests.
+    /// are none.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Frees the memory that is kept for reuse by later requests. Pending requests keep their buffers.
+    /// Frees memory that no pending request uses.
     pub(super) fn release_buffers(&mut self) {
         self.input_required.release_buffers();
     }
 
-    /// Returns two decisions about a request: whether the server may respond with a task ([`TaskUse`]), and whether the
-    /// request contains the parameter `task` ([`TaskParam`]).
+    /// Returns whether the server may respond to the request with a task, and whether the request contains the
+    /// parameter `task`.
     pub(super) fn task_use(
         &self,
         method: &str,
@@ -105,7 +104,8 @@ impl CallerRequests {
         self.tasks.task_use(method, options, context)
     }
 
-    /// Sends a request, or sends nothing and reports a cached response as the reply. Returns the key of the request.
+    /// Sends a request, or reports the cached response at once if the cache contains a valid one. Returns the key of
+    /// the request.
     ///
     /// # Errors
     /// Returns an error and sends nothing if [`Config::max_in_flight`] requests are pending, or if the parameters or
@@ -156,11 +156,11 @@ impl CallerRequests {
         Ok(key)
     }
 
-    /// Polls a task that was created earlier, until the task ends. Returns the key of the reply that will contain the
-    /// task's result.
+    /// Polls a task that already exists, until the task ends. Returns a new key; the [`Reply`] with this key contains
+    /// the task's result.
     ///
     /// # Errors
-    /// Returns an error if [`Config::max_tasks`] tasks are polled already.
+    /// Returns an error if the session already polls [`Config::max_tasks`] tasks.
     pub(super) fn follow_task(
         &mut self,
         handle: &TaskHandle,
@@ -171,8 +171,7 @@ impl CallerRequests {
         self.tasks.follow(handle, deadlines(options, context), server_requests, context)
     }
 
-    /// Cancels a caller's request, also while the request waits for input or its task is polled. Returns `false` if no
-    /// request with this key is pending.
+    /// Cancels a caller's request. Returns `false` if no request with this key is pending.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -190,7 +189,7 @@ impl CallerRequests {
         true
     }
 
-    /// Handles the response to a caller's request. The request was already removed from the table of sent requests.
+    /// Handles the response to a caller's request, which the table of sent requests no longer contains.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -211,7 +210,7 @@ impl CallerRequests {
         self.end(caller.cache_entry, reply, context);
     }
 
-    /// Ends a caller's request with an error. The request was already removed from the table of sent requests.
+    /// Ends a caller's request, which the table of sent requests no longer contains, with an error.
     pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, context: &mut Context<'_>) {
         self.end(caller.cache_entry, Reply::failed(caller.key, error), context);
     }
@@ -225,8 +224,8 @@ impl CallerRequests {
         context.report(Event::Reply(reply));
     }
 
-    /// Handles the response to `request`, a request such as `tasks/get` that the session sent about the task of a call.
-    /// `call` is the key of the call.
+    /// Handles the response to `request`, such as `tasks/get`, that the session sent to poll a task. `call` is the key
+    /// of the caller's request that became the task.
     pub(super) fn receive_about_task(
         &mut self,
         call: RequestKey,
@@ -239,8 +238,8 @@ impl CallerRequests {
         self.tasks.receive(call, request, id, message.to_vec(), server_requests, context);
     }
 
-    /// Handles that `request`, a request such as `tasks/get` about the task of a call, ended without a response. `call`
-    /// is the key of the call, and `error` says why there is no response.
+    /// Handles the failure of `request`, such as `tasks/get`, that the session sent to poll a task. `call` is the key
+    /// of the caller's request that became the task.
     pub(super) fn fail_about_task(
         &mut self,
         call: RequestKey,
@@ -253,26 +252,27 @@ impl CallerRequests {
         self.tasks.fail(call, request, id, error, server_requests, context);
     }
 
-    /// Restarts the idle timeout of the request with the progress token `id`. Returns the key of the request, or `None`
-    /// if no such request is pending or its caller did not request progress notifications.
+    /// Handles a progress notification with the progress token `id`. Returns the key of the caller's request that has
+    /// this token, or `None` if no pending request has it.
     pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
         context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
     }
 
-    /// Passes a task status from a server notification to the call that waits for the task. If no call waits for the
-    /// task, only reports the status to the embedder.
+    /// Handles a task status from a server notification. Passes the status to the call that waits for the task, or only
+    /// to the embedder if no call does.
     pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         self.tasks.notified(task, server_requests, context);
     }
 
-    /// Marks cached responses as stale if a notification says that their content has changed. Pending requests for this
-    /// content do not store their responses in the cache.
+    /// Marks the cached responses as stale whose content has changed according to the notification. Responses to
+    /// requests that are already pending are then not cached.
     pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
         self.cache.notified(notification, context.requests);
     }
 
-    /// Continues or fails the client's request or task for which the embedder answered or refused an input. Returns
-    /// `false` if the answered or refused server request was not pending.
+    /// Handles the embedder's answer to a server request. If the server needs the answer as input for a caller's
+    /// request or a task, continues or fails that request or task. Returns `false` if the server request was not
+    /// pending.
     pub(super) fn input_answered(
         &mut self,
         answered: AnswerOutcome,
@@ -299,8 +299,8 @@ impl CallerRequests {
         true
     }
 
-    /// Fails the requests and tasks that have missed a deadline, and sends each request about a task, such as
-    /// `tasks/get`, that is due.
+    /// Fails the requests and tasks whose deadline has passed, and sends the polls of tasks, such as `tasks/get`, whose
+    /// time has come.
     pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
             let deadlines = match &owner {
@@ -328,7 +328,7 @@ impl CallerRequests {
         self.input_required.expire(server_requests, context);
     }
 
-    /// Fails all callers' requests because the connection has ended. Empties the table of sent requests and the cache.
+    /// Fails all pending requests of callers because the connection has ended, and empties the cache.
     pub(super) fn close(
         &mut self,
         reason: &CloseReason,
@@ -347,7 +347,7 @@ impl CallerRequests {
     }
 }
 
-/// Returns the deadlines of a request or task that starts now.
+/// Returns the idle and total deadlines of a request or task that starts now.
 fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     let timeout = options.timeout.unwrap_or(context.config.request_timeout);
     // An idle timeout that exceeds the configured total timeout extends the total timeout.
@@ -355,8 +355,8 @@ fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     Deadlines::new(context.now, timeout, total)
 }
 
-/// Writes a request with the next JSON-RPC id into the transmit buffer. Returns the range of the parameters in that
-/// buffer, from their opening brace to the end of the last member before `_meta`.
+/// Writes a request into the transmit buffer. Returns the position of its parameters in the buffer, without `_meta` and
+/// the closing brace.
 fn write_request(
     request: &NewRequest<'_>,
     options: &RequestOptions,

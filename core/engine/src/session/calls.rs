@@ -30,7 +30,7 @@ use crate::types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHa
 
 /// Sends requests, notifications and answers over a connection.
 ///
-/// [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` return this handle. The methods only
+/// [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` create this value. The methods only
 /// write to the buffers of the engine. Afterwards, the adapter must transmit the data that the engine has queued.
 #[derive(Debug)]
 pub struct Calls<'e> {
@@ -39,7 +39,7 @@ pub struct Calls<'e> {
     out: &'e mut Vec<u8>,
     /// Latest time that was passed to the engine. Never decreases.
     now: &'e mut Timestamp,
-    /// Number of unsent bytes that the transport stores outside of `out`, such as the bodies of HTTP requests.
+    /// Number of unsent bytes, such as bodies of HTTP requests, that are stored in the transport instead of `out`.
     queued: usize,
 }
 
@@ -66,14 +66,17 @@ impl<'e> Calls<'e> {
         self.session.initialize(*self.now, self.out)
     }
 
-    /// Sends a request. Its result or error is reported as [`Event::Reply`](crate::Event::Reply), which the returned
-    /// ticket decodes.
+    /// Sends a request. The session reports the result or error as [`Event::Reply`](crate::Event::Reply), which the
+    /// returned ticket decodes.
     ///
     /// # Errors
-    /// Returns an error and sends nothing in any of these cases: the connection is not open, a limit is reached, the
-    /// parameters are not a JSON object, the negotiated protocol version does not have the method, or the server did
-    /// not declare the capability that the method requires. The table in [`revisions`] lists the versions and the
-    /// capability of each method.
+    /// Returns an error and sends nothing in any of these cases:
+    /// - The connection is not open.
+    /// - The session already has [`Config::max_in_flight`](super::Config::max_in_flight) pending requests, or
+    ///   [`Config::max_transmit`](super::Config::max_transmit) is exceeded.
+    /// - The parameters are not a JSON object.
+    /// - The negotiated protocol version does not have the method, or the server did not declare the capability that
+    ///   the method requires. The table in [`revisions`] lists the versions and the capability of each method.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -99,8 +102,8 @@ impl<'e> Calls<'e> {
         self.send_prepared(params.request(), options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are already serialized. Unlike [`Self::request_prepared`], this function is
-    /// compiled once for all methods, because it has no type parameter.
+    /// Sends a request whose parameters are already serialized. Use it instead of [`Self::request_prepared`] to reduce
+    /// the size of the program: it has no type parameter, so it is compiled only once.
     ///
     /// [`Prepared::ticket`] converts the returned key to a ticket, which decodes the result.
     ///
@@ -122,9 +125,9 @@ impl<'e> Calls<'e> {
 
     /// Sends a request of any method, without checking that the protocol version and the server support the method.
     ///
-    /// If the parameters contain `_meta`, its members are merged with those of [`RequestOptions::meta`] and with the
-    /// protocol fields that the session adds. For a key with several values, a protocol field takes precedence, then a
-    /// member of [`RequestOptions::meta`].
+    /// The sent `_meta` combines the protocol fields that the session adds, the members of [`RequestOptions::meta`],
+    /// and the `_meta` in the parameters. If a key occurs in several of them, the first of these three takes
+    /// precedence.
     ///
     /// # Errors
     /// Returns an error and sends nothing if the connection is not open,
@@ -202,8 +205,8 @@ impl<'e> Calls<'e> {
     /// request. With a modern server, returns `None`: each later request contains the level.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::request`]. With a modern server, also rejects
-    /// [`LoggingLevel::Other`], because the server would refuse every later request.
+    /// Returns an error in the same cases as [`Self::request`]. With a modern server, also returns an error for
+    /// [`LoggingLevel::Other`], because the server would refuse every request with that level.
     pub fn set_log_level(
         &mut self,
         level: &LoggingLevel,
@@ -229,14 +232,16 @@ impl<'e> Calls<'e> {
 
     /// Polls a task that was created earlier, over this or another connection, until the task ends.
     ///
-    /// The result of the task is reported as an [`Event::Reply`](crate::Event::Reply). The first poll is sent at once,
-    /// and the next ones at the intervals that the server suggests.
+    /// The session reports the result of the task as an [`Event::Reply`](crate::Event::Reply). It sends the first poll
+    /// at once, and the next ones at the intervals that the server suggests.
     ///
     /// [`RequestOptions::timeout`] limits the time of each poll, and [`RequestOptions::total_timeout`] the time until
     /// the task ends. A cancellation or timeout ends only the polling: the task continues, and `handle` remains valid.
     ///
     /// # Errors
-    /// Returns an error if the connection is not open, a limit is reached, or the protocol version has no tasks.
+    /// Returns an error if the connection is not open, the protocol version has no tasks, or
+    /// [`Config::max_tasks`](super::Config::max_tasks) or [`Config::max_transmit`](super::Config::max_transmit) is
+    /// reached.
     pub fn follow_task(
         &mut self,
         handle: &TaskHandle,
@@ -261,12 +266,14 @@ impl<'e> Calls<'e> {
     /// [`Session::in_flight`] does not count subscriptions. Only the acknowledgment has a deadline.
     ///
     /// With a legacy server (up to revision 2025-11-25), the session sends `resources/subscribe` once for each
-    /// resource, even if several subscriptions include the resource. It sends nothing for changes of lists: the server
-    /// reports those that its capabilities declare. The acknowledgment contains these changes and the resources that
-    /// the server did not refuse.
+    /// resource, even if several subscriptions include the resource. For changes of lists, the session sends nothing,
+    /// because a legacy server reports them unasked if its capabilities say so. The acknowledgment names the lists that
+    /// the server reports, and the resources that the server did not refuse.
     ///
     /// # Errors
-    /// Returns an error and sends nothing if the connection is not open, or a limit is reached.
+    /// Returns an error and sends nothing if the connection is not open, or if
+    /// [`Config::max_subscriptions`](super::Config::max_subscriptions) or
+    /// [`Config::max_transmit`](super::Config::max_transmit) is reached.
     pub fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,
@@ -292,8 +299,8 @@ impl<'e> Calls<'e> {
 
     /// Answers a request of the server. `result` must serialize as a JSON object.
     ///
-    /// Returns `false` if the answer is not needed any more: the server has cancelled its request, the connection has
-    /// ended, or the client's request that required the input has ended.
+    /// Returns `false` if the request of the server is no longer pending: the server has cancelled it, the connection
+    /// has ended, or the client's request for which the server needed the answer has ended.
     ///
     /// # Errors
     /// Returns an error if `result` does not serialize as a JSON object. The request of the server is then still
@@ -319,7 +326,7 @@ impl<'e> Calls<'e> {
     /// [`Self::answer`].
     ///
     /// A legacy server (up to revision 2025-11-25) receives an internal error without the panic message. A modern
-    /// server receives nothing: the client's request that required the input fails with
+    /// server receives nothing: the client's request for which it needed the answer fails with
     /// [`InputError::Panicked`](crate::InputError::Panicked).
     pub fn report_handler_panic(&mut self, key: ServerRequestId, message: &str, now: Timestamp) -> bool {
         self.refuse_with(key, &RefusalReason::Panicked(message), now)
@@ -331,8 +338,8 @@ impl<'e> Calls<'e> {
         self.input_answered(answered)
     }
 
-    /// Continues or fails the client's request or task for which the embedder answered or refused an input. Returns
-    /// `false` if the answered or refused server request was not pending.
+    /// Continues or fails the caller's request or task for which the server needed the embedder's answer. Returns
+    /// `false` if the embedder answered a server request that was not pending.
     fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
         callers.input_answered(answered, server_requests, &mut context)
@@ -363,8 +370,8 @@ impl<'e> Calls<'e> {
         callers.send(NewRequest { method, params, caching, tasks, task_param }, options, &mut context)
     }
 
-    /// Advances the time, and returns an error if more than [`Config::max_transmit`](super::Config::max_transmit) bytes
-    /// are queued in the transport.
+    /// Sets the time of the engine to `now`. Returns an error if more than
+    /// [`Config::max_transmit`](super::Config::max_transmit) bytes are queued in the transport.
     fn check_room(&mut self, now: Timestamp) -> Result<(), SendError> {
         self.advance(now);
         let limit = self.session.config().max_transmit;
@@ -374,7 +381,7 @@ impl<'e> Calls<'e> {
         Ok(())
     }
 
-    /// Advances the time of the engine to `now`, and borrows the components of the session.
+    /// Sets the time of the engine to `now`, and borrows the components of the session.
     fn parts(&mut self, now: Timestamp) -> Parts<'_> {
         self.advance(now);
         self.session.parts(*self.now, self.out)

@@ -46,8 +46,6 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// Methods of server requests that the embedder answers. See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    /// Whether the session may call a tool as a task if the tool requires a task. [`Config::follow_tasks`] sets this
-    /// field.
     follows_tasks: bool,
     /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
@@ -76,8 +74,8 @@ pub struct Config {
     /// Maximum time to wait for the response to `server/discover` before the session also sends `initialize`. Default:
     /// 5 s.
     ///
-    /// A modern server that is running responds much sooner. A server that is still starting reads both requests later,
-    /// and the first usable response opens the connection.
+    /// A modern server that is running responds much sooner. If the server is still starting, it receives both requests
+    /// once it runs, and the first usable response opens the connection.
     pub probe_timeout: Duration,
     /// Maximum time for opening the connection. Default: 60 s, because package runners may first download the server.
     pub connect_timeout: Duration,
@@ -85,15 +83,12 @@ pub struct Config {
     /// Limits of the cache for responses of modern servers (from revision 2026-07-28, specification:
     /// server/utilities/caching). [`CacheLimits::NONE`] disables the cache.
     ///
-    /// By default, the cache stores up to 4 MiB, ten times the size of the longest known list of tools. It stores up to
-    /// 512 responses, more than the number of documents that an agent reads in a session. A response is fresh for at
-    /// most 1 day, in case a server declares too long a lifetime.
+    /// By default, the cache stores at most 512 responses and 4 MiB, ten times the size of the longest list of tools
+    /// known. A response is fresh for at most 1 day, even if the server declares a longer lifetime.
     pub cache: CacheLimits,
-    /// Maximum size of a received message, in bytes. Default: 64 MiB.
+    /// Maximum size of a received message, in bytes. Default: 64 MiB, ten times the size of the largest result known.
     ///
-    /// The default is ten times the size of the largest known result, and small enough that two messages of this size
-    /// fit into the memory of a small machine. The session discards a larger message, and fails only the request to
-    /// which the message responds.
+    /// The session discards a larger message. If the message is a response, only its request fails.
     pub max_message: usize,
     /// Maximum number of bytes that are queued for sending. Default: 64 MiB, the same as [`Config::max_message`].
     ///
@@ -109,27 +104,28 @@ pub struct Config {
     /// A program usually needs a few. Each subscription can use several hundred KiB of memory for events that the
     /// embedder has not polled.
     pub max_subscriptions: usize,
-    /// Maximum number of requests of the server that the embedder has not answered, including the inputs that a modern
-    /// server requires. Default: 64. This is enough, because a person answers one at a time.
+    /// Maximum number of requests of the server that the embedder has not answered. Default: 64.
     ///
-    /// At the limit, the session refuses further requests of the server. A request of the client fails if the inputs
-    /// that the server requires for it would exceed the limit.
+    /// Inputs that a modern server requires also count. At the limit, the session refuses further requests of a legacy
+    /// server (up to revision 2025-11-25). With a modern server, the client's request fails whose inputs would exceed
+    /// the limit.
     pub max_server_requests: usize,
-    /// Maximum number of times that one request is sent again with input that the server required. Default: 10.
+    /// Maximum number of times that the session sends one request again with input that the server requires. Default:
+    /// 10.
     ///
     /// Ten rounds are enough for a long dialogue. The limit ends requests whose server requires input again and again.
     pub max_input_rounds: u32,
-    /// Maximum number of bytes, over all requests together, that the session stores so that it can send requests again
-    /// with input. Default: 64 MiB, the same as [`Config::max_message`].
+    /// Maximum number of bytes that the session stores, for all pending requests together, to send them again with
+    /// input. Default: 64 MiB, the same as [`Config::max_message`].
     ///
-    /// With a modern server (from revision 2026-07-28), the session stores the parameters of pending requests, and the
-    /// `requestState` that it must return to the server. A request that exceeds the limit is still sent, but fails if
-    /// the server requires input.
+    /// Modern servers (from revision 2026-07-28) may require input. The session therefore stores the parameters of each
+    /// request, and the server's `requestState`. A request whose parameters exceed the limit is sent, but fails if the
+    /// server requires input.
     pub max_retry_bytes: usize,
     /// Maximum number of tasks that the session polls at the same time. Default: 1,024.
     ///
-    /// Each task causes regular requests to the server. A program with more tasks should store the task handles
-    /// instead. When the limit is reached, the session cancels each new task, and the call of that task fails.
+    /// If a call becomes a task when the limit is reached, the session cancels the task, and the call fails. A program
+    /// with more tasks should store the task handles instead.
     pub max_tasks: usize,
 }
 
@@ -187,8 +183,8 @@ impl Config {
 
     /// Returns the configuration for connecting to a restarted server, after [`Event::Restart`](crate::Event::Restart).
     ///
-    /// The returned configuration accepts legacy versions only (up to revision 2025-11-25). `spent` is the time since
-    /// the first connection attempt began; the connect timeout is reduced by this time.
+    /// The returned configuration accepts legacy versions only (up to revision 2025-11-25), and its connect timeout is
+    /// shorter by `spent`. `spent` is the time since the first attempt to connect began.
     pub fn for_restart(&self, spent: Duration) -> Self {
         self.clone().after_restart(spent)
     }
@@ -220,19 +216,19 @@ pub struct RequestOptions {
     pub total_timeout: Option<Duration>,
     /// Whether the request asks the server for progress notifications.
     pub(crate) progress: bool,
-    /// Additional members for the `_meta` of the request, as a JSON object. A protocol field that the session adds
-    /// replaces a member with the same key. `None` adds no members.
+    /// Additional members for the `_meta` of the request, as a JSON object. If the session itself
+    /// adds a member with the same key, its value is used instead. `None` adds no members.
     pub meta: Option<Json>,
-    /// Whether to send the request even if a fresh response is cached.
+    /// Whether to send the request even if the cache contains a valid response.
     pub fresh: bool,
-    /// Whether to return a stale response from the cache if the request fails.
+    /// Whether to return an outdated response from the cache if the request fails.
     pub stale_if_error: bool,
     /// Whether a `tools/call` may become a task, and who polls that task. Other methods ignore this field.
     pub(crate) task: TaskMode,
     /// How long the server should keep the task after its creation (revision 2025-11-25). `None` lets the server
     /// decide. Later revisions ignore this field.
     pub task_ttl: Option<Duration>,
-    /// Whether the server may perform the request twice. Default: `false`.
+    /// Whether the server may execute the request twice. Default: `false`.
     ///
     /// If `true`, the engine sends the request again when the server's HTTP session ended before the response arrived.
     /// Other transports have no such sessions, and ignore this field.
@@ -240,8 +236,6 @@ pub struct RequestOptions {
 }
 
 /// Whether a `tools/call` may become a task, and who polls the task.
-///
-/// Each cell of the table says when the call may become a task, and who polls the task:
 ///
 /// | | from revision 2026-07-28: the server may respond with a task | revision 2025-11-25: the client requests a task |
 /// |---|---|---|
@@ -293,13 +287,13 @@ impl RequestOptions {
         self
     }
 
-    /// Sends the request to the server even if a fresh response is cached.
+    /// Sends the request to the server even if the cache contains a valid response.
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
         self
     }
 
-    /// Uses a stale response from the cache as the result if the request fails.
+    /// Returns an outdated response from the cache if the request fails.
     pub fn stale_if_error(mut self) -> Self {
         self.stale_if_error = true;
         self
@@ -335,8 +329,8 @@ impl RequestOptions {
         self
     }
 
-    /// Returns a copy of the options with a trace context, or an unchanged copy if the request's `_meta` already
-    /// contains `traceparent`.
+    /// Returns a copy of the options, to which the trace context is added unless the `_meta` already contains
+    /// `traceparent`.
     ///
     /// Adapters call this method with the trace context of the program's tracing library.
     pub fn in_trace(&self, context: &TraceContext) -> Self {
@@ -344,7 +338,7 @@ impl RequestOptions {
         if named { self.clone() } else { self.clone().trace_context(context) }
     }
 
-    /// Allows the server to perform the request twice. See [`RequestOptions::repeatable`].
+    /// Allows the server to execute the request twice. See [`RequestOptions::repeatable`].
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self

@@ -33,28 +33,26 @@ pub(super) enum Connection {
     Closed,
 }
 
-/// What client and server agreed on in the handshake.
 #[derive(Debug)]
 pub(super) struct Negotiated {
     version: ProtocolVersion,
-    /// Methods that must not be sent: the protocol version does not have them, or the server did not declare the
-    /// required capability.
+    /// Methods that the session must not send, because the protocol version does not have them or the server did not
+    /// declare the capability that they require.
     capability_check: UnavailableMethods,
-    /// Protocol fields for the `_meta` of each request. `None` for legacy versions (up to revision 2025-11-25), whose
-    /// requests contain no protocol fields.
+    /// Fields, such as the protocol version, that the session adds to the `_meta` of each request. `None` for legacy
+    /// versions (up to revision 2025-11-25), which have no such fields.
     fields: Option<ProtocolFields>,
 }
 
-/// The protocol fields that the `_meta` of each request contains from revision 2026-07-28 on. Stored as the members of
-/// a JSON object, without its braces.
+/// The members, such as the protocol version, that the session adds to the `_meta` of each request from revision
+/// 2026-07-28 on. Stored as JSON text without the braces.
 #[derive(Debug)]
 struct ProtocolFields {
     members: String,
-    /// The same fields as `members`, but the client's capabilities include the tasks extension. For requests that may
-    /// become a task or concern a task.
+    /// The fields for requests that may become a task or poll one. Unlike `members`, they declare the tasks extension.
     ///
-    /// `None` until the first such request. Stays `None` if [`Config::capabilities`] declares the extension, because
-    /// `members` then declares it too.
+    /// `None` before the first such request, and if [`Config::capabilities`] contains the extension: `members` is then
+    /// used.
     with_tasks: Option<String>,
 }
 
@@ -92,17 +90,15 @@ impl Connection {
         self.fields().map_or("", |fields| &fields.members)
     }
 
-    /// Returns the protocol fields for the `_meta` of a request that may become a task or concerns a task. Empty in the
-    /// same cases as [`Self::request_meta`].
+    /// Returns the protocol fields for the `_meta` of a request that may become a task or polls one. Empty in the same
+    /// cases as [`Self::request_meta`].
     ///
-    /// Call [`Self::declare_tasks`] before the first such request. Otherwise the fields may lack the tasks extension,
-    /// and the server would refuse the request.
+    /// Call [`Self::declare_tasks`] before the first such request, so that the fields declare the tasks extension.
     pub(super) fn task_meta(&self) -> &str {
         self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
     }
 
-    /// Builds the protocol fields that [`Self::task_meta`] returns. Does nothing if they exist already, if
-    /// [`Config::capabilities`] declares the tasks extension, or if the version has no protocol fields.
+    /// Builds the protocol fields that [`Self::task_meta`] returns, unless they exist or are not needed.
     pub(super) fn declare_tasks(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
@@ -110,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// Rebuilds the protocol fields of later requests, after a value in `config` (such as the log level) has changed.
+    /// Rebuilds the protocol fields for later requests, after a value in `config` (such as the log level) has changed.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         fields.members = protocol_fields(config, *version);
@@ -132,10 +128,10 @@ impl Connection {
         }
     }
 
-    /// Returns an error if the negotiated version does not have `method`, or if the server did not declare the required
-    /// capability.
+    /// Returns an error if the negotiated version does not have `method`, or if the server did not declare the
+    /// capability that `method` requires.
     ///
-    /// `bit` is the flag of `method` in [`UnavailableMethods`]. With 0, the method is not checked.
+    /// `bit` is the bit of `method` in [`UnavailableMethods`], or 0 if `method` is not to be checked.
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
         match self.negotiated() {
             Some(negotiated) if negotiated.capability_check.all & bit != 0 => Err(negotiated.refusal(method, bit)),
@@ -143,8 +139,8 @@ impl Connection {
         }
     }
 
-    /// Returns whether the server did not declare the capability that a method requires. `bit` is the flag of that
-    /// method in [`UnavailableMethods`]. Returns `false` while the connection is not open.
+    /// Returns whether the server did not declare the capability that the method with this bit in
+    /// [`UnavailableMethods`] requires. Returns `false` while the connection is not open.
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
         self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
     }

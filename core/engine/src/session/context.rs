@@ -19,8 +19,7 @@ use crate::rpc::write::{self, Meta, ParamsError, ParamsWriter};
 use crate::text::Seconds;
 use crate::time::Timestamp;
 
-/// Returns the reason text of a `notifications/cancelled` for a request that timed out. `after` is the duration of the
-/// timeout.
+/// Returns the `reason` for the `notifications/cancelled` of a request whose timeout `after` expired.
 pub(super) fn timed_out(after: Duration) -> String {
     alloc::format!("timed out after {}", Seconds(after))
 }
@@ -33,8 +32,8 @@ pub(super) struct Context<'a> {
     pub(super) events: &'a mut VecDeque<Event>,
     pub(super) requests: &'a mut Requests,
     pub(super) stats: &'a mut Stats,
-    /// Length of `out`, in bytes, from which the session stops answering requests of the server. The limit protects
-    /// against a server that sends requests but does not read the answers.
+    /// When `out` is at least this long, in bytes, the session does not answer requests of the server. Protects against
+    /// a server that sends requests but does not read the answers.
     pub(super) answer_limit: usize,
     pub(super) connection: &'a Connection,
     pub(super) config: &'a Config,
@@ -58,15 +57,15 @@ impl Context<'_> {
     }
 
     /// Writes a request to the transmit buffer and adds it to the table of sent requests. Returns the JSON-RPC id of
-    /// the request, or an error if the parameters cannot be written as a JSON object.
+    /// the request, or an error if `params` cannot be serialized.
     pub(super) fn send(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> Result<u64, ParamsError> {
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         write::request(self.out, self.requests.next_id(), method, params, meta)?;
         Ok(self.requests.insert(owner))
     }
 
-    /// Writes a request about a task to the transmit buffer and adds it to the table of sent requests. Unlike
-    /// [`Self::send`], declares the tasks extension in the request. Returns the JSON-RPC id of the request.
+    /// Writes a request about a task, such as `tasks/get`, with the `_meta` that [`Connection::task_meta`] returns.
+    /// Adds the request to the table of sent requests, and returns its JSON-RPC id.
     pub(super) fn send_about_task(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.
@@ -96,8 +95,7 @@ impl Context<'_> {
         let _ = write::notification(self.out, "notifications/cancelled", &params);
     }
 
-    /// Appends an event to the queue that the embedder polls. Not inlined, so that the code that grows the queue is
-    /// compiled once.
+    /// Appends an event to the queue that the embedder polls.
     #[inline(never)]
     pub(super) fn report(&mut self, event: Event) {
         self.events.push_back(event);
@@ -110,8 +108,7 @@ impl Context<'_> {
         self.report(Event::Reply(Reply::failed(key, error)));
     }
 
-    /// Reports that the caller's request `key` ended with a response from the server. `message` is the complete
-    /// response, and `id` is the JSON-RPC id in it.
+    /// Reports that the caller's request `key` ended with the response `message`, whose JSON-RPC id is `id`.
     pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) {
         self.report(Event::Reply(Reply::answered(key, method, message, id)));
     }

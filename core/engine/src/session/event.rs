@@ -23,17 +23,16 @@ pub enum Event {
     Notification(Notification),
     /// A subscription has unread events.
     ///
-    /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. Only then can the
-    /// session report this event again for the same subscription.
+    /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. Until then, the
+    /// session does not report this event again for the same subscription.
     Subscription(SubscriptionKey),
-    /// The server requested something from the client. The embedder must answer or refuse the request.
+    /// The server sent a request, or requires input for a request of the client. The embedder must answer or refuse.
     ServerRequest(ServerRequest),
-    /// A request of the server needs no answer any more. The server has cancelled the request, or the client's request
-    /// that required the input has ended.
+    /// A request of the server needs no answer any more: the server has cancelled it, or the client's request for which
+    /// the server needed the answer has ended.
     ServerRequestCancelled(ServerRequestId),
-    /// The session refused or ignored a request of the server. For example, the embedder does not answer the method,
-    /// too many requests are pending, or a modern server (from revision 2026-07-28) sent a request although it must
-    /// not.
+    /// The session itself refused or ignored a request of the server. For example,
+    /// [`Config::answers`](super::Config::answers) does not contain the method, or too many requests are pending.
     ServerRequestRefused {
         /// Method of the server's request, shortened and without control characters.
         method: String,
@@ -43,7 +42,8 @@ pub enum Event {
         /// Beginning of the message, without control characters.
         excerpt: String,
     },
-    /// The server sent an error response without a request id, so the error cannot be assigned to a request.
+    /// The server sent an error response without an id. The session therefore cannot know to which request the error
+    /// belongs.
     UnmatchedError(RpcError),
     /// A notification, or an answer to a request of the server, could not be delivered over HTTP.
     #[cfg(feature = "http")]
@@ -57,10 +57,10 @@ pub enum Event {
     /// old session, such as the log level.
     #[cfg(feature = "http")]
     SessionReestablished,
-    /// The server closed its output after receiving `server/discover`, as some legacy servers (up to revision
-    /// 2025-11-25) do.
+    /// The session has ended because the server closed its output after receiving `server/discover`, as some legacy
+    /// servers (up to revision 2025-11-25) do.
     ///
-    /// This session has ended. Restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).
+    /// Restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).
     Restart,
     /// The connection has ended. A reply to each pending request was reported before, and no event follows.
     Closed(CloseReason),
@@ -72,17 +72,17 @@ pub enum Event {
 /// The session reports only requests whose method is in [`Config::answers`](super::Config::answers), and refuses all
 /// others.
 ///
-/// A legacy server (up to revision 2025-11-25) sends such requests itself. A modern server instead responds to a
-/// request of the client with a list of inputs that it requires (revision 2026-07-28, basic/patterns/mrtr). The session
-/// reports each input as a `ServerRequest`.
+/// A legacy server (up to revision 2025-11-25) sends these requests as JSON-RPC requests. A modern server instead
+/// responds to a request of the client with a list of inputs that it requires (revision 2026-07-28,
+/// basic/patterns/mrtr). The session reports each input as a `ServerRequest`.
 ///
 /// When all inputs are answered, the session sends the client's request again. If the embedder refuses one input, the
-/// client's request fails with [`CallError::Input`](super::CallError::Input), and the session withdraws its other
-/// inputs.
+/// client's request fails with [`CallError::Input`](super::CallError::Input), and the embedder need not answer the
+/// other inputs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerRequest {
-    /// Identifies this request when it is answered or refused.
+    /// Pass this id to [`answer`](crate::Calls::answer) or [`refuse`](crate::Calls::refuse).
     pub key: ServerRequestId,
     /// Method of the request, such as `roots/list`.
     pub method: String,
@@ -105,12 +105,12 @@ pub enum Notification {
     },
     /// The server reported the status of a task.
     ///
-    /// If a call of this client is waiting for the task, only changes of the status are reported. For other tasks,
-    /// every notification is reported.
+    /// If a call of this client is waiting for the task, the session reports only changes of the status. Otherwise it
+    /// reports every notification.
     TaskStatus {
         /// Key of the call that is waiting for the task. `None` if no call of this client is waiting.
         key: Option<RequestKey>,
-        /// The task, with its new status.
+        /// The task, with the status that the server reported.
         task: Arc<Task>,
     },
     /// A log message.
@@ -121,11 +121,11 @@ pub enum Notification {
     PromptsChanged,
     /// The list of resources has changed.
     ResourcesChanged,
-    /// The user has completed an elicitation at its URL (revision 2025-11-25).
+    /// The user has completed an elicitation in URL mode (revision 2025-11-25).
     ElicitationComplete(ElicitationComplete),
     /// A resource to which the client has subscribed has changed.
     ResourceUpdated(ResourceUpdated),
-    /// A notification whose method has no variant of its own.
+    /// A notification with any other method.
     Other {
         /// Method of the notification.
         method: String,
@@ -134,8 +134,7 @@ pub enum Notification {
     },
 }
 
-/// A received message, borrowed or owned. The session takes over the bytes of a batch and of a response to a caller's
-/// request. It only borrows the bytes of other messages.
+/// A received message, as borrowed or owned bytes.
 pub(crate) trait Message {
     /// Returns the bytes of the message.
     fn bytes(&self) -> &[u8];

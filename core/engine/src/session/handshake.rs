@@ -58,23 +58,23 @@ use crate::json::from_json;
 use crate::rpc::RpcError;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// The response to `server/discover` or `initialize`, or the reason why there is no usable response.
+/// A successful response to `server/discover` or `initialize`, or the reason why there is none.
 pub(super) type HandshakeReply<R> = Result<R, RequestFault>;
 
-/// What the session must do next to open the connection.
+/// What the session must do next in the handshake.
 #[derive(Debug)]
 pub(super) enum HandshakeAction {
     Nothing,
     SendDiscover(ProtocolVersion),
     SendInitialize(ProtocolVersion),
-    /// The connection is open. If the server is a legacy server, the session sends `notifications/initialized`.
+    /// The handshake has succeeded. With a legacy server (up to revision 2025-11-25), send `notifications/initialized`.
     Open(Arc<ServerInfo>),
     Fail(Arc<ConnectError>),
-    /// Restart the server, and open the connection with a legacy version (up to revision 2025-11-25).
+    /// The embedder must restart the server, and connect with a legacy version (up to revision 2025-11-25).
     Restart,
 }
 
-/// The state of the handshake, as in the table at the beginning of this module.
+/// The state of the handshake. The table at the beginning of this file lists the transitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeState {
     New,
@@ -82,10 +82,9 @@ enum HandshakeState {
     Probing,
     /// Both `server/discover` and `initialize` were sent. Each of the two responses can open the connection.
     Racing,
-    /// Only the response to `server/discover` can open the connection: `initialize` was not sent or has failed.
+    /// The session waits for `server/discover` only: `initialize` was not sent or has failed.
     Discovering,
-    /// Only the response to `initialize` can open the connection: `server/discover` was not sent, or did not open the
-    /// connection.
+    /// The session waits for `initialize` only: `server/discover` was not sent, or did not open the connection.
     Initializing,
     /// The handshake has ended, successfully or with an error.
     Done,
@@ -97,11 +96,11 @@ enum HandshakeState {
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: HandshakeState,
-    /// Whether the handshake began with `server/discover` without knowing whether the server supports modern versions.
+    /// Whether the handshake began in state `Probing`.
     probed: bool,
     /// Whether `server/discover` was sent a second time, with a version that the server suggested.
     retried: bool,
-    /// Why `initialize` failed, if `server/discover` may still succeed. Otherwise `None`.
+    /// The error of `initialize`, if that request has failed and the session still waits for `server/discover`.
     refused: Option<Arc<ConnectError>>,
 }
 
@@ -113,8 +112,8 @@ impl Handshake {
         Handshake { negotiate, state: HandshakeState::New, probed: false, retried: false, refused: None }
     }
 
-    /// Returns whether only `server/discover` was sent so far, and `initialize` may follow if the server supports
-    /// legacy versions only.
+    /// Returns whether only `server/discover` was sent, and `initialize` may follow if the server supports only legacy
+    /// versions.
     pub(super) fn is_probing(&self) -> bool {
         self.state == HandshakeState::Probing
     }
@@ -134,7 +133,8 @@ impl Handshake {
         }
     }
 
-    /// Handles that the server did not respond to `server/discover` within the probe timeout. Returns the next action.
+    /// Handles the expiry of the probe timeout: the server has not responded to `server/discover`. Returns the next
+    /// action.
     pub(super) fn silence(&mut self) -> HandshakeAction {
         if self.state != HandshakeState::Probing {
             return HandshakeAction::Nothing;
@@ -143,7 +143,7 @@ impl Handshake {
         HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
-    /// Handles the response to `server/discover` or the failure of that request. Returns the next action.
+    /// Handles the response to `server/discover`, or its failure. Returns the next action.
     pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
         if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
@@ -181,7 +181,7 @@ impl Handshake {
         }
     }
 
-    /// Handles the response to `initialize` or the failure of that request. Returns the next action.
+    /// Handles the response to `initialize`, or its failure. Returns the next action.
     pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
         if !matches!(self.state, HandshakeState::Racing | HandshakeState::Initializing) {
             return HandshakeAction::Nothing;
@@ -204,8 +204,8 @@ impl Handshake {
         self.fail(error)
     }
 
-    /// Handles that the server closed its output. Returns [`HandshakeAction::Restart`] if a legacy server may have done
-    /// this because of `server/discover`. Otherwise returns an action that fails the handshake, if it has not ended.
+    /// Handles the end of the server's output. Returns [`HandshakeAction::Restart`] if the server may have closed it
+    /// because it does not know `server/discover`.
     pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
             HandshakeState::Done => HandshakeAction::Nothing,
@@ -217,7 +217,7 @@ impl Handshake {
         }
     }
 
-    /// Ends the handshake, and returns the action that reports `error`.
+    /// Ends the handshake with `error`.
     pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
         self.fail_with(Arc::new(error))
     }
@@ -261,11 +261,10 @@ impl Handshake {
         }
     }
 
-    /// Returns the next action after an error response to `server/discover`, if the server may support legacy versions
-    /// only.
+    /// Returns the next action after an error response to `server/discover` in state `Probing`.
     ///
-    /// An error that only modern servers return (from revision 2026-07-28) ends the handshake, unless the error names a
-    /// common legacy version. After other errors, the session sends `initialize`.
+    /// If the error names a common legacy version, or a legacy server may return it (up to revision 2025-11-25), the
+    /// next action sends `initialize`. Otherwise the handshake fails.
     fn probe_refused(&mut self, error: RpcError) -> HandshakeAction {
         match error.code {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
@@ -286,10 +285,10 @@ impl Handshake {
         }
     }
 
-    /// Returns a modern version (from revision 2026-07-28) with which to send `server/discover` again, if the server
-    /// rejected the version of the first attempt. Otherwise returns `None`.
+    /// Returns the modern version (from revision 2026-07-28) with which to repeat `server/discover`, if the server
+    /// rejected the first request because of its version. Returns `None` if `server/discover` must not be repeated.
     ///
-    /// The first attempt may have used the same version: a server may reject a version that it lists as supported
+    /// This may be the version of the first request: a server may reject a version that it lists as supported
     /// (basic/versioning, "Protocol Version Negotiation").
     fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking =
@@ -312,10 +311,10 @@ impl Handshake {
         }
     }
 
-    /// Returns the protocol version after `initialize` succeeded. `answered` is the version in the server's response;
-    /// `None` means the requested version.
+    /// Returns the protocol version to use after `initialize` succeeded. `answered` is the version in the response;
+    /// without it, the session uses the version that it requested.
     ///
-    /// Returns an error if `answered` is not a legacy version that the configuration allows.
+    /// Returns an error if `answered` is not a legacy version that [`Negotiate`] allows.
     fn accept(&self, answered: Option<&str>) -> Result<ProtocolVersion, ConnectError> {
         let asked = match self.negotiate {
             Negotiate::Version(version) => version,
@@ -328,7 +327,6 @@ impl Handshake {
         }
     }
 
-    /// Returns whether the configured [`Negotiate`] allows a protocol version.
     fn allows(&self, version: ProtocolVersion) -> bool {
         match self.negotiate {
             Negotiate::Auto => true,
@@ -368,8 +366,7 @@ fn legacy_server(version: ProtocolVersion, result: InitializeResult) -> Arc<Serv
     Arc::new(ServerInfo { era: Era::Legacy, protocol_version: version, implementation, capabilities, instructions })
 }
 
-/// Returns the list of supported versions in the `data` of a version error, or `None` if the error contains no valid
-/// list.
+/// Returns the versions that an error lists as supported in its `data`, or `None` if there is no valid list.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
     let data: &Json = error.data.as_ref()?;
     from_json::from_str(data.member_text("supported")?)

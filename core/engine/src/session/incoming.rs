@@ -11,17 +11,16 @@ use crate::rpc::decode;
 use crate::rpc::peek::{MessageClass, peek};
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
-/// A parsed notification from the server.
 pub(super) enum ServerNotification {
     Progress(Progress),
-    /// `notifications/cancelled`, with which the server cancels its own request or ends a subscription.
+    /// `notifications/cancelled`: the server cancels one of its requests, or ends a subscription.
     Cancelled,
     TaskStatus(Task),
-    /// A notification that has no effect on requests or tasks, and is only reported to the embedder.
+    /// Any other notification, which the session reports to the embedder.
     Other(Notification),
 }
 
-/// Parses a notification with this method. Returns `None` if its parameters are invalid.
+/// Parses a notification. Returns `None` if its parameters are invalid.
 pub(super) fn read(method: &str, message: &[u8]) -> Option<ServerNotification> {
     let notification = match method {
         "notifications/progress" => return params(message).map(ServerNotification::Progress),
@@ -55,7 +54,7 @@ fn params<P: FromJson>(message: &[u8]) -> Option<P> {
     decode::params(message)?.ok()
 }
 
-/// Returns the JSON-RPC id of a response that exceeds the size limit. `head` is the beginning of the message.
+/// Returns the JSON-RPC id at the beginning (`head`) of a response that exceeds the size limit.
 ///
 /// Returns `None` if the message is not a response, or if its id is not in `head`.
 pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
@@ -65,11 +64,10 @@ pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns possible values of the JSON-RPC id of a response that exceeds the size limit. `tail` is the end of the
-/// message.
+/// Returns the JSON-RPC id at the end (`tail`) of a response that exceeds the size limit, if it is there.
 ///
-/// The id may be the last member of the message or the one before it, so there may be two values. The caller looks for
-/// the pending request that has one of these ids.
+/// May also return a wrong id, because the beginning of the message is unknown. The caller therefore checks which of
+/// the ids belongs to a pending request.
 pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
     let last = memchr::memrchr(b',', tail);
     let second_last = last.and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));
@@ -81,13 +79,13 @@ pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A JSON-RPC batch: an array of messages, which are read one after the other.
+/// Iterates over the messages of a JSON-RPC batch, which is a JSON array.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) bytes: Vec<u8>,
     /// Offset of the next unread element in `bytes`.
     at: usize,
-    /// Whether any of the elements read so far was an object.
+    /// Whether at least one element so far was an object.
     pub(super) has_messages: bool,
 }
 
@@ -96,7 +94,7 @@ impl Batch {
         Batch { bytes, at: 0, has_messages: false }
     }
 
-    /// Advances to the next element that is an object. Returns its range in `bytes`, or `None` at the end of the batch.
+    /// Returns the range in `bytes` of the next element that is an object, or `None` at the end of the batch.
     pub(super) fn next_message(&mut self) -> Option<Range<usize>> {
         while let Some(element) = scan::next_element(&self.bytes, &mut self.at) {
             if self.bytes[element.clone()].first() == Some(&b'{') {

@@ -35,33 +35,33 @@ use crate::types::{Era, InputRequiredResult};
 /// The callers' requests that are waiting for input from the embedder (from revision 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Default)]
 pub(super) struct InputRequired {
-    /// Requests that are waiting for input from the embedder. Each has at least one pending input, so there are at most
-    /// [`Config::max_server_requests`](super::Config::max_server_requests).
+    /// The waiting requests, in the order in which they began to wait. At most
+    /// [`Config::max_server_requests`](super::Config::max_server_requests), because each has a pending input.
     paused: Vec<PausedRequest>,
-    /// Buffer of an ended request, in which the parameters of the next request are stored. Its capacity is at most
-    /// `MAX_SPARE` bytes.
+    /// An unused buffer of at most `MAX_SPARE` bytes, in which [`Self::retry_params`] stores the next
+    /// parameters. Saves an allocation per request.
     spare: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct PausedRequest {
     caller: CallerRequest,
-    /// The server's opaque `requestState`, which is sent back unchanged. `None` if the server sent none.
+    /// The `requestState` from the server, which the session sends back unchanged. `None` if the server sent none.
     state: Option<Json>,
 }
 
-/// Maximum capacity, in bytes, of the parameter buffer that is kept for the next request. 4 KiB is enough for most
-/// calls. Larger buffers are freed, so that one large request does not occupy memory permanently.
+/// Maximum capacity, in bytes, of the buffer that is kept for the parameters of the next request. Enough for most
+/// calls.
 const MAX_SPARE: usize = 4 * 1024;
 
-/// Returns whether a server may require input before it responds to `method` (from revision 2026-07-28,
+/// Returns whether the protocol allows an `input_required` result for `method` (from revision 2026-07-28,
 /// basic/patterns/mrtr, "Supported Requests").
 #[inline]
 pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
 }
 
-/// Returns whether a response contains an `input_required` result instead of the final result.
+/// Returns whether `message`, the response to a caller's request, has the result type `input_required`.
 #[inline]
 pub(super) fn wants_input(caller: &CallerRequest, message: &[u8], context: &Context<'_>) -> bool {
     may_require_input(&caller.method, context) && result_type(message) == ResultType::InputRequired
@@ -78,8 +78,8 @@ impl InputRequired {
         self.position(key).is_some()
     }
 
-    /// Returns the earliest total deadline of the requests that are waiting for input, or `None` if there is no such
-    /// request.
+    /// Returns the earliest total deadline of the requests that are waiting for input, or `None` if no request is
+    /// waiting.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.paused.iter().map(|paused| paused.caller.deadlines.total).min()
     }
@@ -90,11 +90,10 @@ impl InputRequired {
         self.paused.shrink_to_fit();
     }
 
-    /// Copies the parameters and the `_meta` of a request, so that the request can be sent again with input. `params`
-    /// is the JSON object as sent, without its closing brace; `meta` is the `_meta` that the caller passed.
+    /// Copies the parameters and the caller's `_meta` of a request, so that the session can send the request again with
+    /// input. `params` is the JSON object without its closing brace.
     ///
-    /// Returns `None` if all such copies together would exceed
-    /// [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
+    /// Returns `None` if the copy would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     pub(super) fn retry_params(
         &mut self,
         params: &[u8],
@@ -106,7 +105,7 @@ impl InputRequired {
         has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
     }
 
-    /// Moves the parameter buffer of an ended request to the spare buffer, if it is small enough.
+    /// Keeps the parameter buffer of an ended request for reuse, unless it is larger than [`MAX_SPARE`].
     #[inline]
     pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
         if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
@@ -116,10 +115,8 @@ impl InputRequired {
         }
     }
 
-    /// Handles an `input_required` result for a caller's request. Reports the required inputs to the embedder, or fails
-    /// the request.
-    ///
-    /// The request was already removed from the table of sent requests.
+    /// Handles an `input_required` result for a caller's request. Reports the required inputs to the embedder, sends
+    /// the request again if no input is required, or fails the request.
     #[cold]
     #[inline(never)]
     pub(super) fn receive(
@@ -165,8 +162,8 @@ impl InputRequired {
         Ok(())
     }
 
-    /// Sends a request again, after the embedder has answered all inputs that the server required for it. `answers` is
-    /// a JSON object that maps the name of each input to the embedder's answer.
+    /// Sends a request again with `answers`, a JSON object that maps the name of each required input to the embedder's
+    /// answer.
     pub(super) fn answered(
         &mut self,
         key: RequestKey,
@@ -180,8 +177,8 @@ impl InputRequired {
         }
     }
 
-    /// Fails a request that is waiting for input, because the embedder refused an input. Sends nothing, because the
-    /// server does not wait for the input (client/roots, "Error Handling").
+    /// Fails a request because the embedder refused an input. Does not notify the server (client/roots, "Error
+    /// Handling").
     pub(super) fn refused(
         &mut self,
         key: RequestKey,
@@ -194,8 +191,8 @@ impl InputRequired {
         }
     }
 
-    /// Cancels a request that is waiting for input, and reports to the embedder that its inputs need no answer any
-    /// more. Returns `false` if the request is not waiting for input.
+    /// Cancels a request that is waiting for input, and reports that its other inputs need no answer. Returns `false`
+    /// if the request is not waiting.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -208,7 +205,7 @@ impl InputRequired {
         true
     }
 
-    /// Fails the requests that have missed their total deadline while waiting for input.
+    /// Fails the waiting requests whose total deadline has passed.
     pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let now = context.now;
         while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
@@ -231,7 +228,7 @@ impl InputRequired {
         }
     }
 
-    /// Returns whether the session can store `more` bytes for sending requests again, without exceeding
+    /// Returns whether `more` bytes for sending requests again fit within
     /// [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
@@ -257,10 +254,10 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
     context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
 }
 
-/// Sends a request again under a new JSON-RPC id. Adds to its parameters the embedder's `answers`, and the
-/// `requestState` that the server sent (`state`).
+/// Sends a request again under a new JSON-RPC id, with the embedder's `answers` and the `requestState` from the server
+/// (`state`).
 ///
-/// If the connection is not open or the transmit buffer is full, returns the request and the error.
+/// If the connection is not open or the transmit buffer is full, returns the request and an error.
 fn send_again(
     caller: CallerRequest,
     answers: Option<&[u8]>,
@@ -288,10 +285,10 @@ fn send_again(
     Ok(())
 }
 
-/// Appends the parameters for sending a request again. `params` are the parameters that were sent the first time.
+/// Appends the original parameters `params`, with `answers` as `inputResponses` and `state` as `requestState`
+/// (basic/patterns/mrtr, "Client Requirements").
 ///
-/// Adds `answers` as `inputResponses` and `state` as `requestState`. Removes the values that `params` contains for
-/// these two members (basic/patterns/mrtr, "Client Requirements").
+/// If `params` already contains these two members, they are removed, even if `answers` or `state` is `None`.
 fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: Option<&Json>) {
     let is_replaced = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| is_replaced(&member)) {

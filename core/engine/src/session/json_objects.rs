@@ -10,7 +10,8 @@ pub(super) fn without(object_text: &Json, name: &str) -> Json {
     object(&mut || members.find(|member| !member.is(name)))
 }
 
-/// Returns a JSON object with the members of both objects. A member that occurs in both is copied from `first`.
+/// Returns a JSON object with the members of both objects. If both have a member with the same name, uses the one from
+/// `first`.
 pub(super) fn merged(first: &Json, second: &Json) -> Json {
     let of_first = || scan::members(first.get().as_bytes());
     let (mut firsts, mut seconds) = (of_first(), scan::members(second.get().as_bytes()));

@@ -21,25 +21,24 @@ use crate::types::{Era, ProtocolVersion};
 #[derive(Debug)]
 pub(super) struct Opening {
     handshake: Handshake,
-    /// Deadline for opening the connection, set from [`Config::connect_timeout`]. At this time, the opening fails.
+    /// Time at which the opening fails, set from [`Config::connect_timeout`].
     connect_by: Timestamp,
-    /// Deadline for the response to `server/discover`, set from [`Config::probe_timeout`]. At this time, the session
-    /// also sends `initialize`. `None` if the session is not waiting for this response, or must not send `initialize`.
+    /// Time at which the session also sends `initialize`, because `server/discover` is still pending. Set from
+    /// [`Config::probe_timeout`]. `None` if the session does not send `initialize` at a fixed time.
     probe_by: Option<Timestamp>,
 }
 
 /// How the opening of a connection ended.
 #[derive(Debug)]
 pub(super) enum OpeningEnd {
-    /// The connection is open. Contains what the server declared about itself.
+    /// The connection is open.
     Connected(Arc<ServerInfo>),
     Failed(Arc<ConnectError>),
-    /// The server closed its output after receiving `server/discover`. The embedder must restart the server and connect
-    /// with a legacy version (up to revision 2025-11-25).
+    /// The server closed its output, possibly because of `server/discover`. The embedder must restart the server and
+    /// connect with a legacy version (up to revision 2025-11-25).
     Restart,
 }
 
-/// The current time, and the state of the session that [`Opening`] reads or changes.
 pub(super) struct OpeningContext<'a> {
     pub(super) now: Timestamp,
     pub(super) out: &'a mut Vec<u8>,
@@ -61,7 +60,7 @@ impl Opening {
         opening
     }
 
-    /// Returns when [`Self::handle_timeout`] must be called.
+    /// Returns the time at which [`Self::handle_timeout`] must be called.
     pub(super) fn poll_timeout(&self) -> Timestamp {
         self.probe_by.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
@@ -96,8 +95,8 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Handles that `server/discover` or `initialize` failed without a response. Returns how the opening ended, or
-    /// `None` if the opening continues.
+    /// Handles the failure of `server/discover` or `initialize`. Returns how the opening ended, or `None` if the
+    /// opening continues.
     pub(super) fn fail(
         &mut self,
         request: OpeningRequest,
@@ -111,14 +110,14 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Returns whether `server/discover` is the only pending request. An error response without an id is then the
-    /// response to it.
+    /// Returns whether only `server/discover` was sent, so that an error response without an id must belong to that
+    /// request.
     pub(super) fn is_probing(&self) -> bool {
         self.handshake.is_probing()
     }
 
-    /// Handles an error response without an id as the response to `server/discover`. Call only while
-    /// [`Self::is_probing`] returns `true`.
+    /// Handles an error response to `server/discover` that has no id. Call only while [`Self::is_probing`] returns
+    /// `true`.
     ///
     /// Returns how the opening ended, or `None` if the opening continues.
     pub(super) fn probe_failed(&mut self, error: RpcError, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
@@ -126,9 +125,8 @@ impl Opening {
         self.fail(OpeningRequest::Discover, RequestFault::Server(error), context)
     }
 
-    /// Returns how the opening ends, after the connection was closed for `reason`. Returns `None` for
-    /// [`CloseReason::NotOpened`]: the session can report this reason unchanged, because it contains a
-    /// [`ConnectError`].
+    /// Returns how the opening ended, after the connection was closed for `reason`. Returns `None` for
+    /// [`CloseReason::NotOpened`], which already contains the error to report.
     pub(super) fn close(&mut self, reason: &CloseReason) -> Option<OpeningEnd> {
         Some(OpeningEnd::Failed(match reason {
             CloseReason::ByServer => match self.handshake.ended() {

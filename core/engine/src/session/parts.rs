@@ -12,8 +12,6 @@ use crate::rpc::WireId;
 use crate::text::excerpt;
 
 /// The components of a session and their shared [`Context`], borrowed together.
-///
-/// The opening of the connection is not included, because it changes the connection, which [`Context`] only reads.
 pub(super) struct Parts<'a> {
     pub(super) callers: &'a mut CallerRequests,
     pub(super) server_requests: &'a mut ServerRequests,
@@ -22,8 +20,8 @@ pub(super) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Passes the response `message` to the component that sent the request. The request was already removed from the
-    /// table of sent requests.
+    /// Passes a response to the component that sent the request. `owner` identifies the component, and `id` is the
+    /// JSON-RPC id.
     #[inline]
     pub(super) fn response(&mut self, owner: Owner, id: u64, message: impl Message) {
         match owner {
@@ -51,8 +49,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Handles that a request ended without a response because of `fault`. The request was already removed from the
-    /// table of sent requests.
+    /// Passes the failure of a request to the component that sent the request, which `owner` identifies.
     pub(super) fn fail(&mut self, owner: Owner, id: u64, fault: RequestFault) {
         let context = &mut self.context;
         match owner {
@@ -77,7 +74,7 @@ impl Parts<'_> {
         self.server_requests.receive(id, method, message, &mut self.context);
     }
 
-    /// Handles a notification from the server. Invalid notifications are reported as [`Event::InvalidMessage`].
+    /// Handles a notification from the server. Reports an invalid notification as [`Event::InvalidMessage`].
     pub(super) fn notification(&mut self, method: &str, message: &[u8]) {
         let Some(incoming) = incoming::read(method, message) else { return self.invalid_message(message) };
         let context = &mut self.context;
@@ -100,8 +97,9 @@ impl Parts<'_> {
         }
     }
 
-    /// Marks the cached responses that a notification concerns as stale, and reports the notification to the embedder.
-    /// [`Event::Notification`] precedes any [`Event::Subscription`] that the notification causes.
+    /// Reports a notification to the embedder, and marks as stale the cached responses whose content has changed.
+    ///
+    /// The [`Event::Notification`] precedes any [`Event::Subscription`] for the same notification.
     #[inline(never)]
     fn report(&mut self, notification: Notification, message: &[u8]) {
         self.callers.invalidate(&notification, &mut self.context);
@@ -110,7 +108,7 @@ impl Parts<'_> {
         self.context.events.insert(before, Event::Notification(notification));
     }
 
-    /// Counts a message that cannot be parsed, and reports it to the embedder.
+    /// Reports an invalid message to the embedder, and counts it in the statistics.
     pub(super) fn invalid_message(&mut self, message: &[u8]) {
         self.context.stats.invalid += 1;
         self.context.report(Event::InvalidMessage { excerpt: excerpt(message) });
@@ -122,15 +120,16 @@ impl Parts<'_> {
         self.callers.handle_timeout(self.server_requests, &mut self.context);
     }
 
-    /// Fails all requests, withdraws all server requests and ends all subscriptions, because the connection has ended.
+    /// Ends all requests and subscriptions because the connection has ended. Requests of the server then need no
+    /// answer.
     pub(super) fn close(&mut self, reason: &CloseReason) {
         self.callers.close(reason, self.server_requests, &mut self.context);
         self.server_requests.withdraw_all(&mut self.context);
         self.subscriptions.close(reason, &mut self.context);
     }
 
-    /// Handles that a new HTTP session with the server has replaced the previous one. Withdraws the requests of the
-    /// server, and subscribes to resources again, because the new session knows neither of them.
+    /// Handles the replacement of the HTTP session with the server. Discards the requests of the server, and subscribes
+    /// again to resources, because the new session does not have them.
     #[cfg(feature = "http")]
     pub(super) fn session_replaced(&mut self) {
         self.server_requests.withdraw_all(&mut self.context);

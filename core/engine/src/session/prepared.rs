@@ -16,22 +16,20 @@ use crate::text::excerpt;
 
 /// A request with method `M` whose parameters are already checked and serialized.
 ///
-/// If a session is protected by a lock, prepare requests before acquiring the lock. The parameters may be large, and
-/// serializing them may run code of the program. [`Calls::request_prepared`](super::Calls::request_prepared) only
-/// copies the serialized parameters.
+/// If a lock protects the session, prepare requests before acquiring the lock: serializing large parameters takes time.
+/// [`Calls::request_prepared`](super::Calls::request_prepared) only copies the serialized parameters.
 pub struct Prepared<M> {
     request: PreparedRequest,
     method: PhantomData<fn() -> M>,
 }
 
-/// A prepared request of any method. The type does not depend on the method, so code that uses it is compiled only
-/// once.
+/// A [`Prepared`] request without its type parameter. Code that uses it is compiled only once for all methods.
 #[derive(Clone)]
 pub struct PreparedRequest {
     text: Vec<u8>,
     pub(super) method: &'static str,
-    /// Flag of the method in [`UnavailableMethods`](revisions::UnavailableMethods). 0 if the method is not checked
-    /// before sending.
+    /// Bit of the method in [`UnavailableMethods`](revisions::UnavailableMethods), or 0 if the session does not check
+    /// the method before sending.
     pub(super) bit: u32,
     pub(super) caching: CacheUse,
 }
@@ -41,7 +39,7 @@ pub struct PreparedRequest {
 pub(super) enum CacheUse {
     /// The request may be answered from the cache, and its response may be stored there.
     Yes,
-    /// The request is always sent, and its response is not stored. All cached responses of the same method become
+    /// The request is always sent, and its response is not stored. The cached responses to the same method become
     /// stale.
     Invalidates,
     /// The request is always sent, and the cache does not change.
@@ -49,8 +47,7 @@ pub(super) enum CacheUse {
 }
 
 impl CacheUse {
-    /// Returns how requests with this method use the cache. A `const fn`, so that the compiler evaluates it for typed
-    /// requests, whose method is a constant.
+    /// Returns how requests with this method use the cache.
     pub(super) const fn of(method: &str) -> Self {
         if is_cacheable(method) { CacheUse::Yes } else { CacheUse::No }
     }
@@ -87,9 +84,9 @@ impl<M: Method> Prepared<M> {
 }
 
 impl PreparedRequest {
-    /// Creates a `tools/list` request for one page. `cursor` is the cursor of the page, or `None` for the first page.
+    /// Creates a `tools/list` request for the page after `cursor`, or for the first page if `cursor` is `None`.
     ///
-    /// The request bypasses the cache and marks the cached pages as stale.
+    /// The session always sends the request, and marks all cached pages as stale.
     pub(crate) fn tools(cursor: Option<&str>) -> Self {
         const METHOD: &str = ListTools::NAME;
         let mut text = Vec::from(&b"{"[..]);
@@ -127,14 +124,14 @@ impl fmt::Debug for PreparedRequest {
     }
 }
 
-/// Appends the parameters of a request with method `M` to `out` as a JSON object. Returns an error if the parameters
-/// cannot be serialized, or if they are invalid.
+/// Appends the parameters of a request with method `M` to `out`. Returns an error if they cannot be serialized, or are
+/// not a valid JSON object for the method.
 pub(super) fn push<M: Method, P: Params<M>>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     write::push_object(out, params)?;
     if P::check(out) { Ok(()) } else { Err(ParamsError::NotAnObject) }
 }
 
-/// Converts `error`, which occurred while the parameters of `method` were written, to a [`SendError`].
+/// Converts an error in the parameters of a request with this method to a [`SendError`].
 pub(super) fn send_error(method: &str, error: ParamsError) -> SendError {
     match error {
         ParamsError::Serialize(reason) => SendError::Params { method: method.into(), reason },

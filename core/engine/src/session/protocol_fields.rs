@@ -16,8 +16,8 @@ pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion) -> Stri
     fields_with(config, version, &config.capabilities)
 }
 
-/// Returns the fields of [`protocol_fields`], with the tasks extension added to the client's capabilities. They are for
-/// requests that may become a task or concern one.
+/// Returns the fields of [`protocol_fields`], with the tasks extension added to the client's capabilities. Used for
+/// requests about tasks, and for requests to which the server may respond with a task.
 pub(super) fn task_fields(config: &Config, version: ProtocolVersion) -> String {
     let mut capabilities = config.capabilities.clone();
     capabilities.declare_tasks();

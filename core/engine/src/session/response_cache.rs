@@ -24,8 +24,8 @@ use crate::types::Era;
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// The authorization with which all responses were fetched. Always the default value, because only this session
-    /// uses the cache.
+    /// The authorization that the cached responses belong to. Always the default value: only this session uses the
+    /// cache, so its responses need not be told apart by authorization.
     context: CacheContext,
 }
 
@@ -128,8 +128,8 @@ impl ResponseCache {
         }
     }
 
-    /// Marks cached responses as stale if `notification` reports that their content has changed. If requests for this
-    /// content are pending, their responses will not be cached.
+    /// Marks cached responses as stale if `notification` reports that their content has changed. Responses to pending
+    /// requests for this content will not be cached.
     pub(super) fn notified(&mut self, notification: &Notification, requests: &mut Requests) {
         match notification {
             Notification::ToolsChanged => self.invalidate(&["tools/list"], requests),

@@ -70,7 +70,7 @@ impl Session {
         self.server.as_deref()
     }
 
-    /// Returns the same description as [`Self::server`], as a shared pointer.
+    /// Returns the description of the server as an [`Arc`], or `None` if the connection was never open.
     pub fn shared_server(&self) -> Option<Arc<ServerInfo>> {
         self.server.clone()
     }
@@ -106,7 +106,7 @@ impl Session {
         self.callers.has_cached_responses() && const { is_cacheable(M::NAME) }
     }
 
-    /// Returns whether an event is queued. Does not read further messages of a JSON-RPC batch.
+    /// Returns whether an event is queued. Events that the rest of a JSON-RPC batch will cause do not count.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
@@ -325,7 +325,7 @@ impl Session {
     /// Handles the next messages of the current JSON-RPC batch, until one causes an event or the batch ends. Returns
     /// `false` if there is no current batch.
     ///
-    /// A batch is not handled as a whole, because its events would need more memory than its messages.
+    /// Handling the whole batch at once could queue events that need far more memory than the batch.
     #[inline]
     pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.batch.take() {
@@ -419,10 +419,10 @@ impl Session {
         }
     }
 
-    /// Handles the end of a message that exceeds [`Config::max_message`], because a server may send the id after the
-    /// result.
+    /// Handles the end of a message that exceeds [`Config::max_message`]. If `tail` contains the id of a pending
+    /// request, that request fails.
     ///
-    /// If `tail` shows to which pending request the message responds, that request fails.
+    /// The id may be at the end, because a server may send it after the result.
     pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
     }

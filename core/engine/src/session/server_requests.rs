@@ -26,7 +26,7 @@ pub(super) struct ServerRequests {
     /// The unanswered requests and required inputs of the server, oldest first. At most
     /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pending: Vec<(ServerRequestId, Origin)>,
-    /// The answers collected so far: one entry for each request or task of the client that has unanswered inputs.
+    /// The embedder's answers to inputs: one entry for each [`InputOwner`] that still has unanswered inputs.
     collected: Vec<CollectedInputs>,
     next_key: u64,
 }
@@ -54,7 +54,7 @@ pub(super) enum InputOwner {
     Task(RequestKey, u32),
 }
 
-/// The collected answers to the inputs of one request or task.
+/// The answers that the embedder has given so far to the inputs that `owner` requires.
 #[derive(Debug)]
 struct CollectedInputs {
     owner: InputOwner,

@@ -43,7 +43,7 @@ impl<M: Method> Ticket<M> {
     /// Decodes the result as [`Ticket::decode`] does, but does not consume the reply, so that
     /// [`Engine::recycle`](crate::stdio::Engine::recycle) can reuse its buffer.
     ///
-    /// Moves the error out of a failed reply.
+    /// If the request failed, moves the error out of `reply`, so that a second call cannot return it again.
     ///
     /// # Errors
     /// Same as [`Ticket::decode`].

@@ -65,7 +65,8 @@ impl ClientCapabilities {
         self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
     }
 
-    /// Returns the settings of the extension `name`, or `None` if the client does not declare the extension.
+    /// Returns the settings of the extension `name`. Returns `None` if the client does not declare the extension, or if
+    /// the settings are not an object.
     pub fn extension(&self, name: &str) -> Option<Json> {
         super::apps::extension(self.extensions.as_ref(), name)
     }

@@ -18,10 +18,9 @@ use crate::text::Seconds;
 use crate::transport_error::HttpError;
 use crate::types::ProtocolVersion;
 
-/// Name of the method of a failed request.
 type MethodName = Cow<'static, str>;
 
-/// The error of a request that ended without a result.
+/// The reason why a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -50,7 +49,8 @@ pub enum CallError {
         /// What is wrong with the response.
         error: PeerError,
     },
-    /// The structured content of a tool result does not have the requested type or does not match the tool's schema.
+    /// The structured content of a tool result cannot be decoded as the requested type, or does not match the output
+    /// schema of the tool.
     #[error("{error}")]
     Structured {
         /// What is wrong with the structured content.
@@ -80,22 +80,22 @@ pub enum CallError {
         /// Why the connection ended.
         reason: CloseReason,
     },
-    /// The server required input before responding (revision 2026-07-28, basic/patterns/mrtr), but did not receive the
-    /// input. The server does not wait for the input any more.
+    /// The server required input before it could respond (revision 2026-07-28, basic/patterns/mrtr), but the client did
+    /// not send the input.
     #[error("`{method}` failed: the server did not get the input that it requested: {error}")]
     Input {
         /// The method of the request.
         method: MethodName,
-        /// Why the server did not receive the input.
+        /// Why the client did not send the input.
         error: Arc<InputError>,
     },
-    /// The call became a task, which ended without a result or can no longer be polled.
+    /// The call became a task, and the session did not receive a result of the task.
     #[error("the task {:?} of `{method}` {fault}", alloc::format!("{}", printable(task)))]
     Task {
         /// The method of the request.
         method: MethodName,
-        /// Id of the task. The program can still poll the task with a handle created from this id, if the server has
-        /// not deleted the task.
+        /// Id of the task. If the server still stores the task, the program can poll it with a handle created from this
+        /// id.
         task: String,
         /// Why the task has no result.
         fault: TaskError,
@@ -106,18 +106,19 @@ pub enum CallError {
         /// Method of the request to which the ticket belongs.
         method: MethodName,
     },
-    /// The HTTP exchange of the request ended without a response to it.
+    /// The HTTP request failed, or its HTTP response did not contain the JSON-RPC response.
     #[cfg(feature = "http")]
     #[error("`{method}` got no answer: {error}")]
     Http {
         /// The method of the request.
         method: MethodName,
-        /// Why the HTTP exchange produced no response.
+        /// Why there is no JSON-RPC response.
         error: Box<HttpError>,
     },
 }
 
-/// Returns a text that says how the client knows that a tool does not exist. `error` is the server's response, if any.
+/// Returns why the client knows that a tool does not exist, as text. `error` is the server's error response, or `None`
+/// if only the server's list of tools shows it.
 fn evidence(error: Option<&RpcError>) -> String {
     match error {
         Some(error) => alloc::format!("the server says: {error}"),
@@ -142,8 +143,8 @@ impl CallError {
             }
     }
 
-    /// Returns whether the HTTP exchange of the request could not start, or was interrupted. Other requests on the
-    /// connection may still succeed.
+    /// Returns whether the HTTP request could not be sent, or the connection broke before the response was complete.
+    /// Other requests of the session may still succeed.
     pub fn is_network_error(&self) -> bool {
         #[cfg(feature = "http")]
         if let CallError::Http { error, .. } = self {
@@ -171,13 +172,12 @@ impl CallError {
     }
 }
 
-/// Identifies one of the two timeouts of a request.
+/// The kind of timeout that expired for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
-    /// The idle timeout. It runs from the sending of the request, or from the last progress notification if that is
-    /// later.
+    /// The idle timeout. It starts when the request is sent, and restarts with each progress notification.
     Idle,
-    /// The total timeout. It runs from the first sending of the request, regardless of progress.
+    /// The total timeout. It starts when the request is sent for the first time, and never restarts.
     Total,
 }
 
@@ -190,20 +190,20 @@ impl Deadline {
     }
 }
 
-/// The reason why a task ended with neither a result nor an error of the call that it belongs to.
+/// The reason why the session did not receive the result of a task.
 ///
-/// If the task reports an error of the call itself, the call fails with that error instead. The `Display` text has no
-/// subject and starts with a verb, such as "was cancelled by the server". Write the id of the task before the text.
+/// If the task failed with a JSON-RPC error, the call fails with [`CallError::Server`] instead. The `Display` text
+/// starts with a verb, such as "was cancelled by the server". Write the id of the task before the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
-    /// The task was cancelled, but not by this client.
+    /// Someone other than this client, such as the server, cancelled the task.
     #[error("was cancelled by the server{}", detail(message.as_deref()))]
     Cancelled {
         /// The status message that the server sent with the task, if any.
         message: Option<String>,
     },
-    /// The task failed, and the server did not say with which error.
+    /// The task failed, and the server did not send an error that says why.
     #[error("failed without an error{}", detail(message.as_deref()))]
     Failed {
         /// The status message that the server sent with the task, if any.
@@ -215,19 +215,19 @@ pub enum TaskError {
         /// The status message that the server sent with the task, if any.
         message: Option<String>,
     },
-    /// The server does not know the task. Servers may delete a task after its time to live.
+    /// The server does not know the task, for example because it deleted the task after the task's time to live.
     #[error("does not exist any more: the server says: {error}")]
     Unknown {
         /// The error in the server's response.
         error: RpcError,
     },
-    /// The server rejected the input that the task had required.
+    /// The server rejected the answers to the inputs that the task required.
     #[error("cannot continue: the server rejected the input that it had requested: {error}")]
     AnswersRefused {
         /// The error in the server's response.
         error: RpcError,
     },
-    /// The state of the task is unknown, because requests about the task failed.
+    /// The session stopped polling, because its requests about the task failed. The task may still be running.
     #[error("is lost: {error}")]
     Lost {
         /// The error of the last request that failed.

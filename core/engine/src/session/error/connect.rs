@@ -26,8 +26,8 @@ pub enum CloseReason {
     /// The connection could not be opened, because of this error.
     #[error("{0}")]
     NotOpened(Arc<ConnectError>),
-    /// The client failed locally and cannot continue, for example because a stream of the adapter panicked. Contains
-    /// the cause as text.
+    /// The client cannot continue after a local failure, which the text describes. For example, a custom stream of the
+    /// program panicked.
     #[error("this side failed: {}", printable(.0))]
     Failed(Arc<str>),
 }
@@ -43,7 +43,7 @@ impl CloseReason {
     }
 }
 
-/// Returns the versions separated by commas. `[String]::join` compiles to several times the code.
+/// Returns the versions separated by commas.
 fn comma_separated(versions: &[String]) -> String {
     let mut text = String::new();
     for (index, version) in versions.iter().enumerate() {
@@ -66,12 +66,12 @@ pub enum ConnectError {
         comma_separated(client)
     )]
     UnsupportedVersion {
-        /// Versions that the server reported as supported. The list may be incomplete.
+        /// Versions that the server named. It may support others too.
         server: Vec<String>,
         /// The versions that the client accepts.
         client: Vec<String>,
     },
-    /// The server responded to `method` with an error.
+    /// The server responded to `server/discover` or `initialize` with an error.
     #[error("the server refused `{method}`: {error}")]
     Refused {
         /// The request that failed: `initialize` or `server/discover`.
@@ -79,7 +79,7 @@ pub enum ConnectError {
         /// The error in the server's response.
         error: RpcError,
     },
-    /// The server's response to `method` violates the specification.
+    /// The server's response to `server/discover` or `initialize` violates the specification.
     #[error("the answer to `{method}` cannot be read: {error}")]
     Invalid {
         /// The request that failed: `initialize` or `server/discover`.
@@ -99,17 +99,18 @@ pub enum ConnectError {
     /// The client closed the connection before the handshake was complete.
     #[error("the opening of the connection was cancelled")]
     Cancelled,
-    /// The client failed locally and cannot continue, for example because a stream of the adapter panicked. Contains
-    /// the cause as text.
+    /// The client cannot continue after a local failure, which the text describes. For example, a custom stream of the
+    /// program panicked.
     #[error("this side failed: {}", printable(.0))]
     Failed(Arc<str>),
-    /// The HTTP exchange of `method` ended without a response.
+    /// The HTTP request with `server/discover` or `initialize` failed, or its HTTP response did not contain the
+    /// JSON-RPC response.
     #[cfg(feature = "http")]
     #[error("`{method}` got no answer: {error}")]
     Http {
         /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,
-        /// Why the HTTP exchange produced no response.
+        /// Why there is no JSON-RPC response.
         error: Box<HttpError>,
     },
 }

@@ -9,8 +9,7 @@ use super::connect::ConnectError;
 use crate::rpc::RequestFault;
 
 impl RequestFault {
-    /// Converts this reason to the [`CallError`] of a request that has no usable response. `method` is the method of
-    /// the request.
+    /// Converts why a request failed to a [`CallError`]. `method` is the method of the request.
     #[cold]
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
@@ -21,8 +20,8 @@ impl RequestFault {
         }
     }
 
-    /// Converts this reason to the error of opening a connection. `method` is the request that has no usable response:
-    /// `initialize` or `server/discover`.
+    /// Converts why `server/discover` or `initialize` failed to a [`ConnectError`]. `method` is the name of the failed
+    /// request.
     #[cold]
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {

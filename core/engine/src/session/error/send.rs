@@ -6,7 +6,7 @@ use crate::printable;
 use crate::revisions::Requirement;
 use crate::types::ProtocolVersion;
 
-/// The reason why a request or notification was not sent. Nothing of the message reached the server.
+/// The reason why a request or notification was not sent. The server received no part of the message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
@@ -54,11 +54,11 @@ pub enum SendError {
         /// The capability that the server did not declare, such as `prompts`.
         requires: Requirement,
     },
-    /// According to the server's list of tools, the tool can only be called as a task (revision 2025-11-25,
-    /// basic/utilities/tasks, "Tool-Level Negotiation").
+    /// The tool can only be called as a task, according to the server's list of tools (revision 2025-11-25,
+    /// basic/utilities/tasks, "Tool-Level Negotiation"), but the client does not allow a task for this call.
     ///
-    /// Neither [`RequestOptions::task`](crate::RequestOptions::task) nor
-    /// [`Config::follow_tasks`](crate::Config::follow_tasks) allows a task.
+    /// Set [`RequestOptions::task`](crate::RequestOptions::task) for this call or call
+    /// [`Config::follow_tasks`](crate::Config::follow_tasks) to allow a task.
     #[error(
         "the tool `{}` can be called as a task only: `tools/call` was not sent; allow a task with `follow_task()`, or for \
          all calls with `ConnectOptions::follow_tasks()`",

@@ -29,11 +29,11 @@ pub(super) struct Requests {
     len: usize,
     /// Number of pending requests of callers: slots with [`Owner::Caller`].
     callers: usize,
-    /// Timers of the requests that have deadlines. Each of these requests has a timer that fires no later than its next
-    /// deadline. [`Requests::expire`] sets a timer that fired too early again.
+    /// One or more timers for each request that has deadlines. The first of them fires at the request's next deadline
+    /// or earlier.
     timers: Timers,
-    /// Key and current JSON-RPC id of each caller's request that was sent again with the required input, sorted by
-    /// key. Such a request cannot be found in `table` by its key.
+    /// Key and current JSON-RPC id of each caller's request that was sent again, because the server asked for input.
+    /// Sorted by key. [`Requests::id_of`] uses it, because the slot of a resent request has a new key.
     resent: Vec<(RequestKey, u64)>,
     /// Total size of all stored [`RetryParams`], the parameters for sending requests again, in bytes.
     retry_bytes: usize,
@@ -69,8 +69,7 @@ enum IdleTimeouts {
 }
 
 impl IdleTimeouts {
-    /// Returns when the idle timeout of a request expires. While the idle timeouts are paused, returns when it would
-    /// expire if there were no pause.
+    /// Returns when the idle timeout of a request expires, as if a current pause did not exist.
     fn expiry(self, deadlines: &Deadlines) -> Timestamp {
         match self {
             IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
@@ -90,12 +89,11 @@ pub(super) struct Expired {
 /// removing fewer holes takes more time than their memory is worth.
 const TOLERATED_HOLES: usize = 16;
 
-/// Maximum number of [`Owner::Nobody`] requests in the table. 64 limits the memory. If such a request is removed early,
-/// its response only counts as late, see [`Stats::late`](super::stats::Stats::late).
+/// Maximum number of [`Owner::Nobody`] requests in the table. 64 bounds the memory if a server never responds to them.
 const MAX_UNOWNED: usize = 64;
 
-/// Minimum delay before a paused idle timeout is checked again. 1 ms: without it, an idle timeout of length zero would
-/// expire during a pause.
+/// Minimum delay before [`Requests::expire`] checks a paused idle timeout again. 1 ms: with no delay, an idle timeout
+/// of length zero would expire during a pause.
 const MIN_RECHECK: Duration = Duration::from_millis(1);
 
 impl Default for Requests {
@@ -132,7 +130,7 @@ impl Requests {
         id < self.next_id
     }
 
-    /// Returns a new request key, which no other request has.
+    /// Returns a request key that no request has had before.
     pub(super) fn fresh_key(&mut self) -> RequestKey {
         let key = RequestKey(self.next_key);
         self.next_key += 1;

@@ -12,8 +12,8 @@ use crate::time::Timestamp;
 
 /// The receiver of the response to a pending request.
 ///
-/// If the request table enforces deadlines for a request, the variant contains them. Other requests stay in the table
-/// until the response arrives, or until the part of the session that sent them removes them.
+/// A variant contains deadlines if the request table enforces them. Other requests stay in the table until the
+/// response arrives or the owner removes them.
 #[derive(Debug)]
 pub(in crate::session) enum Owner {
     /// The handshake that opens the connection. The handshake itself enforces the connect timeout.
@@ -104,7 +104,7 @@ pub(in crate::session) struct CallerRequest {
     /// The parameters for sending the request again with input. `None` if the server is not allowed to require input
     /// for this method, or if the parameters would exceed [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
     pub(in crate::session) retry: Option<RetryParams>,
-    /// The cache key under which the response will be stored. `None` if the response will not be cached.
+    /// The cache entry that the response will fill. `None` if the response will not be cached.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,
     pub(in crate::session) deadlines: Deadlines,
 }

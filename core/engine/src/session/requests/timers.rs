@@ -9,8 +9,7 @@ use crate::time::Timestamp;
 /// A heap of deadlines, each with the JSON-RPC id of its request.
 ///
 /// When a request ends, its deadlines stay in the heap. [`Timers::remove_ended`] removes such a deadline when it is the
-/// earliest, or when the heap contains more than two deadlines per pending request plus [`TOLERATED_ENDED`]. So setting
-/// a deadline costs a few instructions, and ending a request costs almost none.
+/// earliest, or when the heap contains more than two deadlines per pending request plus [`TOLERATED_ENDED`].
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Timestamp, u64)>>,

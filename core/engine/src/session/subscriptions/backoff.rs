@@ -44,13 +44,11 @@ const MAX_ATTEMPTS: u32 = 10;
 ///
 /// The delays double from 1 s to 1 min. Each delay is reduced by a random part, by half at most. So clients that lost
 /// a server at the same time do not all return at the same time.
-///
-/// Reads no clock: callers pass the time and a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct ResubscribeBackoff {
     resubscribe: ResubscribePolicy,
     random: SplitMix64,
-    /// Number of attempts since the subscription was last open for at least [`STEADY`].
+    /// Number of attempts to reopen the subscription since it was last open for at least [`STEADY`].
     attempts: u32,
     state: State,
 }

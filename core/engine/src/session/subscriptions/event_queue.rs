@@ -27,7 +27,7 @@ pub enum SubscriptionEvent {
     ResourcesChanged,
     /// A resource has changed.
     ResourceUpdated {
-        /// The URI of the resource. It equals a resource of the filter or lies below one.
+        /// The URI of the changed resource: a URI in the filter, or one below it.
         uri: String,
     },
     /// Too many resources have changed to list each of them. Any resource of the filter may have changed.

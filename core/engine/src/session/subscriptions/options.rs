@@ -15,8 +15,8 @@ pub struct SubscribeOptions {
     pub timeout: Option<Duration>,
     /// Whether the subscription is reopened after it has ended, depending on the reason of the end.
     pub resubscribe: ResubscribePolicy,
-    /// Seed for the random part of the delays before the subscription is reopened. Adapters replace `None` by a
-    /// random seed. Without an adapter, `None` uses a seed that does not differ between clients.
+    /// Seed for the random part of the delays before the subscription is reopened. Adapters replace `None` with a
+    /// random seed. Set it if you use the engine without an adapter: otherwise all clients have the same delays.
     pub seed: Option<u64>,
 }
 

@@ -33,8 +33,8 @@ enum ResourceWatch {
     Requested(u64),
     /// The server watches the resource.
     Granted,
-    /// The server refused to watch the resource, or the request failed. The entry remains only while a subscription
-    /// that includes the resource is opening. A later subscription sends `resources/subscribe` again.
+    /// The server refused to watch the resource, or the request failed. The entry is removed when no opening
+    /// subscription includes the resource any more.
     Refused(WatchError),
 }
 

@@ -20,15 +20,15 @@ use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
 use crate::types::{InputRequest, Task, TaskProtocol};
 
-/// A call of a caller that ends when a task ends. Either the server responded to the call with the task, or the caller
-/// follows a task that was created earlier.
+/// A call that ends when its task ends. Either the server responded to the call with the task, or the caller waits for
+/// a task that an earlier call created.
 #[derive(Debug)]
 pub(super) struct TaskCall {
     pub(super) poller: TaskPoller,
     method: Cow<'static, str>,
     /// The progress token of the call: the JSON-RPC id of the caller's request. The server also reports the progress of
-    /// the task with this token. `None` if the caller did not request progress notifications, or follows an earlier
-    /// task.
+    /// the task with this token. `None` if the caller did not request progress notifications, or only waits for a task
+    /// that an earlier call created.
     progress_id: Option<u64>,
     inputs: Inputs,
     origin: Origin,
@@ -60,7 +60,7 @@ pub(super) enum Response {
 }
 
 impl TaskCall {
-    /// Creates a call that follows a task created earlier. `task` is the id of the task.
+    /// Creates a call that waits for a task that an earlier call created. `task` is the id of the task.
     pub(super) fn followed(task: String, form: TaskProtocol, deadlines: Deadlines, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),

@@ -118,8 +118,7 @@ impl Tasks {
         Ok(key)
     }
 
-    /// Begins to poll the task with which the server responded to a call. The call is not in the request table any
-    /// more.
+    /// Begins to poll the task with which the server responded to the call `caller`. `message` is this response.
     #[cold]
     pub(super) fn begin(
         &mut self,

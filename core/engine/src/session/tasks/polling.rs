@@ -37,8 +37,8 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 /// longer interval.
 const MAX_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Maximum number of consecutive failures after which a request about a task is sent again. 5: the delays grow from 2
-/// to 32 polling intervals. At the default interval, a server thus has about a minute to restart.
+/// Number of consecutive failed requests about a task after which the session still sends the request again. 5: at the
+/// default interval, the delays add up to about a minute, in which a server can restart.
 const MAX_FAILURES: u32 = 5;
 
 /// The kind of message in which a status of a task arrived.
