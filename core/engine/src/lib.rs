@@ -74,10 +74,6 @@
 //! | `session` | [`Session`]: handshake, requests, deadlines and cancellation, on whole messages |
 //! | `rpc` | JSON-RPC: recognizes, decodes and writes messages |
 //! | `frame` | splits a byte stream into lines |
-//! | `types` | the protocol's data, such as [`Tool`] and [`ContentBlock`] |
-//! | `method` | [`Method`] and [`ClientNotification`]: the requests and notifications of the protocol |
-//! | `revisions` | the methods and definitions that each revision of the protocol has |
-//! | `extract` | [`ToolText`] and [`ToolOutput`]: the text of a tool result |
 //! | [`shutdown`] | the steps that end a server process |
 //! | `client` | state machines that request all pages of a list, list the tools, and call a tool |
 //! | `cache` | a cache of the server's results |
@@ -95,28 +91,17 @@ mod backoff;
 mod cache;
 mod client;
 mod end_of_stream;
-mod error;
-mod extract;
 mod frame;
 #[cfg(feature = "http")]
-mod header_params;
-#[cfg(feature = "http")]
 pub mod http;
-mod json;
 mod random;
-mod request_check;
 mod rpc;
 mod session;
 pub mod shutdown;
 pub mod stdio;
-mod structured;
-mod text;
 mod time;
 #[cfg(feature = "http")]
 mod transport_error;
-mod types;
-mod url;
-mod vec_map;
 
 /// Parts of the engine for the other crates of this workspace and their tests. They are not part of the public API
 /// and change in any release.
@@ -135,12 +120,12 @@ pub mod internal {
     pub use crate::end_of_stream::EndOfStream;
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
-    pub use crate::json::error::{ReadError, Result as ReadResult};
-    pub use crate::json::read::{Reader, Text};
     pub use crate::random::{XorShift64, mix64};
     pub use crate::session::{Prepared, PreparedRequest};
-    pub use crate::types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};
-    pub use crate::types::{
+    pub use mcpwire_types::json::error::{ReadError, Result as ReadResult};
+    pub use mcpwire_types::json::read::{Reader, Text};
+    pub use mcpwire_types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};
+    pub use mcpwire_types::{
         DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult, SubscribeParams,
         SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams, revisions,
     };
@@ -148,13 +133,27 @@ pub mod internal {
 
 pub use cache::CacheLimits;
 pub use client::{CacheHints, ToolList};
-pub use error::{PeerError, PeerErrorKind, RpcError};
-pub use extract::{ToolFailure, ToolOutput, ToolText};
-pub use json::{Json, JsonError, Number};
-pub use method::{
-    CallTool, CallToolAsTask, CallToolRaw, CancelTask, ClientNotification, Complete, GetPrompt, GetTask, ListPrompts,
-    ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Params, Ping, Raw, ReadResource,
-    RootsListChanged, SetLevel, UpdateTask,
+#[doc(inline)]
+pub use mcpwire_types::{
+    Annotations, AudioContent, BooleanSchema, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw,
+    CallToolResult, CancelTask, CancelTaskResult, ClientCapabilities, ClientNotification, Complete, CompleteParams,
+    CompleteResult, Completion, CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult,
+    CreateTaskResult, ElicitAction, ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl,
+    ElicitationComplete, EmbeddedResource, EnumOption, EnumSchema, Era, Extra, FieldError, FieldProblem, FieldSchema,
+    FormError, FormField, FormFields, FormSchema, GetPrompt, GetPromptParams, GetPromptResult, GetTask, Icon,
+    ImageContent, Implementation, IncludeContext, InvalidItem, ItemList, Json, JsonError, ListCapability, ListParams,
+    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    ListResourcesResult, ListRootsResult, ListTasks, ListTasksResult, ListTools, ListToolsResult, LogMessage,
+    LoggingLevel, Method, ModelHint, ModelPreferences, MultiSelectItems, MultiSelectSchema, NameIssue, Number,
+    NumberKind, NumberSchema, PagedList, Params, PeerError, PeerErrorKind, Ping, Progress, Prompt, PromptArgument,
+    PromptMessage, ProtocolVersion, Raw, ReadResource, ReadResourceParams, ReadResourceResult, Requirement, Resource,
+    ResourceContents, ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated, ResourcesCapability, Role, Root,
+    RootsListChanged, RpcError, SamplingContent, SamplingContents, SamplingMessage, ServerCapabilities, SetLevel,
+    SetLevelParams, StopReason, StringFormat, StringSchema, StructuredError, StructuredErrorKind, SubscriptionFilter,
+    TASKS_EXTENSION, Task, TaskHandle, TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, TextContent,
+    Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolExecution, ToolFailure, ToolOutput, ToolResultContent,
+    ToolText, ToolUi, ToolUseContent, TraceContext, TraceContextError, UI_EXTENSION, UI_MIME_TYPE, UiCsp,
+    UnknownContent, UnknownVersion, UpdateTask, UpdateTaskParams, ValidationError, Validator, printable,
 };
 pub use session::{
     CallError, Calls, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
@@ -162,25 +161,4 @@ pub use session::{
     ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
     TaskError, TaskMode, Ticket,
 };
-pub use structured::{StructuredError, StructuredErrorKind, ValidationError, Validator};
-pub use text::printable;
 pub use time::Timestamp;
-pub use types::revisions::Requirement;
-pub use types::{
-    Annotations, AudioContent, BooleanSchema, CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult,
-    ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionReference, ContentBlock,
-    CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitAction, ElicitForm, ElicitOther, ElicitParams,
-    ElicitResult, ElicitUrl, ElicitationComplete, EmbeddedResource, EnumOption, EnumSchema, Era, Extra, FieldError,
-    FieldProblem, FieldSchema, FormError, FormField, FormFields, FormSchema, GetPromptParams, GetPromptResult, Icon,
-    ImageContent, Implementation, IncludeContext, InvalidItem, ItemList, ListCapability, ListParams, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, LogMessage,
-    LoggingLevel, ModelHint, ModelPreferences, MultiSelectItems, MultiSelectSchema, NameIssue, NumberKind,
-    NumberSchema, PagedList, Progress, Prompt, PromptArgument, PromptMessage, ProtocolVersion, ReadResourceParams,
-    ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated,
-    ResourcesCapability, Role, Root, SamplingContent, SamplingContents, SamplingMessage, ServerCapabilities,
-    SetLevelParams, StopReason, StringFormat, StringSchema, SubscriptionFilter, TASKS_EXTENSION, Task, TaskHandle,
-    TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, TextContent, Tool, ToolAnnotations, ToolChoice,
-    ToolChoiceMode, ToolExecution, ToolResultContent, ToolUi, ToolUseContent, TraceContext, TraceContextError,
-    UI_EXTENSION, UI_MIME_TYPE, UiCsp, UnknownContent, UnknownVersion, UpdateTaskParams,
-};
-use types::{method, revisions};

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::frame::{FrameInput, Line, ReceiveBuffer, TransmitBuffer};
-use crate::json;
 use crate::session::{Calls, CloseReason, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
+use mcpwire_types::json;
 
 /// The engine of one connection over a byte stream with one message per line, such as the pipes of a server process
 /// or a socket.

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::text::{excerpt, printable};
+use mcpwire_types::text::{excerpt, printable};
 
 /// The reason why an HTTP exchange failed, or ended without the expected JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

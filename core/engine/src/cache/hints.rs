@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::json::scan;
+use mcpwire_types::json::scan;
 
 /// The cache hints of a response: whether, for how long and for whom the result may be cached.
 #[derive(Debug, PartialEq)]

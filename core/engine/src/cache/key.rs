@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::{Json, scan};
+use mcpwire_types::json::{Json, scan};
 
 /// Returns whether results of `method` may be cached (specification: server/utilities/caching, "Cacheable Results").
 pub(crate) const fn is_cacheable(method: &str) -> bool {

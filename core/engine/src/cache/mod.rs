@@ -13,10 +13,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::time::Timestamp;
-use crate::vec_map::VecMap;
 use hints::Hints;
 pub(crate) use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};
+use mcpwire_types::vec_map::VecMap;
 pub(crate) use pending::PendingEntry;
 
 /// A number that stands for an authorization, such as an access token. Requests that share a cache have the same number
@@ -133,7 +133,7 @@ impl Cache {
         }
         let hints = Hints::parse(message);
         let ttl = hints.ttl.min(self.limits.ttl);
-        if ttl.is_zero() || !hints.complete || !crate::json::is_json(message) {
+        if ttl.is_zero() || !hints.complete || !mcpwire_types::json::is_json(message) {
             return false;
         }
         while self.entries.len() >= self.limits.entries || self.bytes + weight > self.limits.bytes {

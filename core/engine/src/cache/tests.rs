@@ -3,7 +3,7 @@ use alloc::string::String;
 
 use super::key::MAX_PARAMS;
 use super::*;
-use crate::json::Json;
+use mcpwire_types::json::Json;
 
 const ME: CacheContext = CacheContext(1);
 const OTHER: CacheContext = CacheContext(2);

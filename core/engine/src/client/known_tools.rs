@@ -7,8 +7,8 @@ use super::tool_list::ToolList;
 use super::tool_search::{MAX_FOUND, ToolPresence, ToolSearch};
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
-use crate::types::{TaskSupport, Tool};
-use crate::vec_map::VecMap;
+use mcpwire_types::vec_map::VecMap;
+use mcpwire_types::{TaskSupport, Tool};
 
 /// What a client has learned about the tools of its server: the last loaded list, and the results of searches
 /// ([`ToolSearch`]).

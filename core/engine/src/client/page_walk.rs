@@ -5,10 +5,10 @@ use core::fmt;
 
 use super::pages::{Pages, PagesTime};
 use super::step::{RequestError, Step};
-use crate::method::{Method, Params};
 use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
 use crate::time::Timestamp;
-use crate::types::{ItemList, ListParams, PagedList};
+use mcpwire_types::method::{Method, Params};
+use mcpwire_types::{ItemList, ListParams, PagedList};
 
 /// The type of the entries in the list that the method `M` requests.
 type Item<M> = <<M as Method>::Result as PagedList>::Item;

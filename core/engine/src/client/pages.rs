@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
-use crate::types::{ItemList, MAX_ENTRIES, PagedList};
+use mcpwire_types::{ItemList, MAX_ENTRIES, PagedList};
 
 /// Maximum number of pages to request for one list: 1,000. Bounds the requests to a server that sends a new cursor with
 /// every page.
@@ -104,8 +104,8 @@ mod tests {
     use alloc::format;
 
     use super::*;
-    use crate::json::Json;
-    use crate::types::ListPromptsResult;
+    use mcpwire_types::ListPromptsResult;
+    use mcpwire_types::json::Json;
 
     fn page(name: &str, cursor: Option<&str>) -> ListPromptsResult {
         let cursor = cursor.map(|cursor| format!(r#","nextCursor":"{cursor}""#)).unwrap_or_default();

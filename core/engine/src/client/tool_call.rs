@@ -7,9 +7,9 @@ use super::known_tools::KnownTools;
 use super::pages::PagesTime;
 use super::step::{RequestError, Step};
 use super::tool_search::{SearchProgress, ToolSearch};
-use crate::method::Method;
 use crate::session::{CallError, Calls, Phase, Reply, RequestKey, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
+use mcpwire_types::method::Method;
 
 /// A state machine that calls a tool, and searches the server's list for the tool if necessary.
 ///

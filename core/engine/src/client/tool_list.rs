@@ -6,7 +6,7 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use crate::types::{ItemList, ListToolsResult, Tool};
+use mcpwire_types::{ItemList, ListToolsResult, Tool};
 
 /// The tools of a server, with an index by name, and whether this list is still fresh.
 #[derive(Debug, Default)]
@@ -194,7 +194,7 @@ fn hash(name: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Json;
+    use mcpwire_types::json::Json;
 
     #[test]
     fn a_list_holds_as_long_as_the_page_that_holds_least_and_is_public_if_all_are() {

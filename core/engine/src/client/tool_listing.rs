@@ -6,9 +6,9 @@ use super::known_tools::KnownTools;
 use super::page_walk::PageWalk;
 use super::step::{RequestError, Step};
 use super::tool_list::{CacheHints, ToolList};
-use crate::method::ListTools;
 use crate::session::{Calls, Config, Reply, RequestOptions};
 use crate::time::Timestamp;
+use mcpwire_types::method::ListTools;
 
 /// A state machine that requests all pages of the list of tools, and stores the list in [`KnownTools`].
 ///

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::scan;
 use crate::session::{PreparedRequest, Reply};
+use mcpwire_types::json::scan;
 
 /// Maximum number of tools for which a client stores what searches have found: 1,000, more than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;

@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use memchr::memchr;
 
-use crate::text::BOM;
+use mcpwire_types::text::BOM;
 
 /// Initial size of the receive buffer in bytes: 1 KiB, which saves memory on idle connections and is enough for most
 /// responses.

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::url::without_query;
+use mcpwire_types::url::without_query;
 
 /// Identifies an HTTP exchange: a request and its response. An engine never reuses an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,7 +78,7 @@ impl fmt::Debug for Exchange {
             .field("verb", &self.verb)
             .field("uri", &without_query(&self.uri))
             .field("headers", &names)
-            .field("body", &crate::text::excerpt(&self.body))
+            .field("body", &mcpwire_types::text::excerpt(&self.body))
             .field("is_long", &self.is_long)
             .field("is_request", &self.is_request)
             .finish()

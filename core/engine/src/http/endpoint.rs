@@ -13,8 +13,8 @@ use super::command::Verb;
 use super::header_values::encode_value;
 use super::response::EVENT_STREAM;
 use super::settings::Settings;
-use crate::json::scan::{member, text};
-use crate::types::{Era, ProtocolVersion};
+use mcpwire_types::json::scan::{member, text};
+use mcpwire_types::{Era, ProtocolVersion};
 
 pub(super) type Headers = Vec<(Cow<'static, str>, String)>;
 

@@ -13,9 +13,9 @@ use super::purpose::Purpose;
 use super::request::Request;
 use super::settings::{Flavour, Settings};
 use crate::session::{CloseReason, Phase, RequestFault};
-use crate::text::excerpt;
 use crate::transport_error::HttpError;
-use crate::url;
+use mcpwire_types::text::excerpt;
+use mcpwire_types::url;
 
 /// The progress of opening a connection over HTTP+SSE.
 #[derive(Debug, Default)]

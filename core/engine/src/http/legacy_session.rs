@@ -31,13 +31,13 @@ use super::exchanges::ExchangeEnd;
 use super::outgoing::post_message;
 use super::purpose::Purpose;
 use super::send_queue::{INITIALIZED, MessageKind};
-use crate::json::scan::member;
 use crate::rpc::decode;
 use crate::rpc::peek::{MessageClass, peek};
 use crate::session::RequestFault;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
-use crate::types::{InitializeResult, ProtocolVersion};
+use mcpwire_types::json::scan::member;
+use mcpwire_types::{InitializeResult, ProtocolVersion};
 
 /// Minimum time between two session renewals that refused notifications or answers cause: 1 min.
 ///

@@ -8,9 +8,9 @@ use super::context::Context;
 use super::purpose::Purpose;
 use super::request::Request;
 use super::send_queue::MessageKind;
-use crate::json::scan::member;
 use crate::rpc::WireId;
 use crate::rpc::peek::{MessageClass, peek};
+use mcpwire_types::json::scan::member;
 
 /// Maximum length in bytes of a request message of which the engine keeps a copy, to send the request again if
 /// necessary: 1 MiB.

@@ -10,12 +10,12 @@ use super::command::ExchangeId;
 use super::header_values::media_type;
 use super::response_head::Head;
 use super::sse_decoder::{SseDecoder, SseEvent};
-use crate::json;
-use crate::json::scan::member;
 use crate::rpc::peek::{MessageClass, peek};
 use crate::rpc::{RpcError, decode};
-use crate::text::{BOM, excerpt};
 use crate::transport_error::{Failure, HttpError};
+use mcpwire_types::json;
+use mcpwire_types::json::scan::member;
+use mcpwire_types::text::{BOM, excerpt};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::header_values::is_value;
-use crate::header_params::is_token;
-use crate::url::{is_address, without_fragment, without_query};
+use mcpwire_types::header_params::is_token;
+use mcpwire_types::url::{is_address, without_fragment, without_query};
 
 /// One of the two HTTP transports of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Settings {
         let (name, value) = (name.into(), value.into());
         let lower = name.to_ascii_lowercase();
         if !is_token(&name) || RESERVED.contains(&lower.as_str()) || lower.starts_with("mcp-param-") {
-            return Err(SettingsError::HeaderName { name: crate::text::excerpt(name.as_bytes()) });
+            return Err(SettingsError::HeaderName { name: mcpwire_types::text::excerpt(name.as_bytes()) });
         }
         if !is_value(&value) {
             return Err(SettingsError::HeaderValue { name });

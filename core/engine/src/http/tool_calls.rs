@@ -13,12 +13,12 @@ use super::purpose::Purpose;
 use super::request::Request;
 use super::tool_headers::ToolHeaders;
 use super::tool_refresh::{AfterPage, ToolRefresh};
-use crate::json::Json;
-use crate::json::scan::member;
 use crate::rpc::RpcError;
 use crate::rpc::decode;
 use crate::rpc::peek::{usual_end, usual_start};
 use crate::session::RequestFault;
+use mcpwire_types::json::Json;
+use mcpwire_types::json::scan::member;
 
 /// Sets the `Mcp-Param-*` headers of tool calls, and fetches the tool list again when a server rejects the headers of a
 /// call.

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use memchr::memmem;
 
 use super::header_values::encode_value;
-use crate::header_params::{self, HeaderParam, header_params};
-use crate::json::scan::{self, key_text, last_member, member, text};
-use crate::json::string::unescape_lossy;
+use mcpwire_types::header_params::{self, HeaderParam, header_params};
+use mcpwire_types::json::scan::{self, key_text, last_member, member, text};
+use mcpwire_types::json::string::unescape_lossy;
 
 /// Maximum number of stored tools: 10,000, ten times as many as the largest known servers have.
 const MAX_TOOLS: usize = 10_000;

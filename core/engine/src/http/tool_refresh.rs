@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use super::request::Request;
 use super::tool_headers::ToolHeaders;
-use crate::json::scan::{member, text};
 use crate::rpc::write::{self, ParamsError};
 use crate::rpc::{RpcError, WireId};
-use crate::types::ListParams;
+use mcpwire_types::ListParams;
+use mcpwire_types::json::scan::{member, text};
 
 /// Maximum number of pages of the tool list to request for one tool call: 100, more than any known server has.
 const MAX_PAGES: u32 = 100;

@@ -4,10 +4,10 @@ use alloc::string::String;
 
 use super::peek::{usual_end, usual_start};
 use super::{PeerError, RequestFault, RpcError, WireId};
-use crate::json::from_json::{FromJson, Mismatch, strict};
-use crate::json::read::{self, ReadError, ReadValue, Reader};
-use crate::json::scan::key_text;
-use crate::json::{Json, numeral};
+use mcpwire_types::json::from_json::{FromJson, Mismatch, strict};
+use mcpwire_types::json::read::{self, ReadError, ReadValue, Reader};
+use mcpwire_types::json::scan::key_text;
+use mcpwire_types::json::{Json, numeral};
 
 /// A function that reads the value of one member of a message, such as `result`.
 ///
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Json, RequestFault> {
-        answer_with(text.as_bytes(), 1, Json::read)
+        answer_with(text.as_bytes(), 1, |reader| reader.raw().map(Json::trusted))
     }
 
     fn invalid(response: Result<Json, RequestFault>) -> PeerError {

@@ -1,6 +1,6 @@
 //! [`WireId`]: the id of a JSON-RPC message, as JSON text.
 
-use crate::json::{is_json, numeral};
+use mcpwire_types::json::{is_json, numeral};
 
 /// The JSON text of a JSON-RPC id, as sent by the server: a number, a string, or an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

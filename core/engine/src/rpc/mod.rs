@@ -12,6 +12,6 @@ pub(crate) mod peek;
 pub(crate) mod result_type;
 pub(crate) mod write;
 
-pub(crate) use crate::error::{PeerError, PeerErrorKind, RpcError};
 pub(crate) use fault::RequestFault;
 pub(crate) use id::WireId;
+pub(crate) use mcpwire_types::{PeerError, PeerErrorKind, RpcError};

@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use core::ops::Range;
 
 use super::WireId;
-use crate::json::scan::{key_text, members, skip_space};
+use mcpwire_types::json::scan::{key_text, members, skip_space};
 
 /// The kind of a JSON-RPC message, as its keys indicate. The rest of the message is not checked and may be malformed.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use memchr::memchr;
 
 use super::peek::{usual_end, usual_start};
-use crate::json::scan::{key_text, members};
+use mcpwire_types::json::scan::{key_text, members};
 
 /// The `resultType` of a response, which determines the part of the session that handles the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use core::ops::Range;
 
 use serde::Serialize;
 
-use crate::json::Json;
-use crate::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
-use crate::json::scan::{members, skip_space};
-use crate::json::serialize::append;
+use mcpwire_types::json::Json;
+use mcpwire_types::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
+use mcpwire_types::json::scan::{members, skip_space};
+use mcpwire_types::json::serialize::append;
 
 /// The members of the `_meta` object of a request: from the protocol revision, from the session, and from the caller.
 /// The writer merges them into one object.

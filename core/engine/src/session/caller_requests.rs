@@ -32,7 +32,7 @@ use super::ticket::Reply;
 use crate::cache::PendingEntry;
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
-use crate::types::{Task, TaskHandle};
+use mcpwire_types::{Task, TaskHandle};
 
 /// The pending requests of callers, and the response cache.
 ///

@@ -20,13 +20,13 @@ use super::router::Session;
 use super::server_requests::{AnswerOutcome, RefusalReason};
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
-use crate::json::Json;
-use crate::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, SetLevel};
-use crate::revisions::{self, Requirement};
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, ParamsWriter};
 use crate::time::Timestamp;
-use crate::types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
+use mcpwire_types::json::Json;
+use mcpwire_types::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, SetLevel};
+use mcpwire_types::revisions::{self, Requirement};
+use mcpwire_types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
 /// Sends requests, notifications and answers over a connection.
 ///

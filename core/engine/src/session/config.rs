@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::json_objects::merged;
 use crate::cache::CacheLimits;
-use crate::json::Json;
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
+use mcpwire_types::json::Json;
+use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
 
 /// Which protocol versions a client accepts, and how it determines which versions the server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

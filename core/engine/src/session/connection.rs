@@ -7,8 +7,8 @@ use super::error::SendError;
 use super::opening::Opening;
 use super::protocol_fields::{protocol_fields, task_fields};
 use super::server_info::ServerInfo;
-use crate::revisions::{self, UnavailableMethods};
-use crate::types::{Era, ProtocolVersion};
+use mcpwire_types::revisions::{self, UnavailableMethods};
+use mcpwire_types::{Era, ProtocolVersion};
 
 /// The phase of a connection, from its creation to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,10 +14,10 @@ use super::request_keys::RequestKey;
 use super::requests::{Owner, Requests};
 use super::stats::Stats;
 use super::ticket::Reply;
-use crate::json::append::{push, push_number, push_string};
 use crate::rpc::write::{self, Meta, ParamsError, ParamsWriter};
-use crate::text::Seconds;
 use crate::time::Timestamp;
+use mcpwire_types::json::append::{push, push_number, push_string};
+use mcpwire_types::text::Seconds;
 
 /// Returns the `reason` for the `notifications/cancelled` of a request whose timeout `after` expired.
 pub(super) fn timed_out(after: Duration) -> String {

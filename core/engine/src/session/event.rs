@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use super::error::CloseReason;
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::ticket::Reply;
-use crate::json::Json;
 use crate::rpc::RpcError;
-use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
+use mcpwire_types::json::Json;
+use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 /// An event of a connection. The session returns events in the order in which they occurred.
 #[derive(Clone, Debug, PartialEq)]

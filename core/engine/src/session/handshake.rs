@@ -53,10 +53,10 @@ use alloc::vec::Vec;
 use super::config::Negotiate;
 use super::error::{ConnectError, RequestFault};
 use super::server_info::ServerInfo;
-use crate::json::Json;
-use crate::json::from_json;
 use crate::rpc::RpcError;
-use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
+use mcpwire_types::json::Json;
+use mcpwire_types::json::from_json;
+use mcpwire_types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 /// A successful response to `server/discover` or `initialize`, or the reason why there is none.
 pub(super) type HandshakeReply<R> = Result<R, RequestFault>;

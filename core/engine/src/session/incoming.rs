@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::event::Notification;
-use crate::json::from_json::FromJson;
-use crate::json::scan;
 use crate::rpc::decode;
 use crate::rpc::peek::{MessageClass, peek};
-use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
+use mcpwire_types::json::from_json::FromJson;
+use mcpwire_types::json::scan;
+use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 pub(super) enum ServerNotification {
     Progress(Progress),

@@ -23,14 +23,14 @@ use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, TaskUse};
 use super::retry_params::RetryParams;
 use super::server_requests::{InputOwner, ServerRequests};
-use crate::json::Json;
-use crate::json::append::push_raw;
-use crate::json::scan;
 use crate::rpc::decode;
 use crate::rpc::result_type::{ResultType, result_type};
 use crate::rpc::write::{self, Meta};
 use crate::time::Timestamp;
-use crate::types::{Era, InputRequiredResult};
+use mcpwire_types::json::Json;
+use mcpwire_types::json::append::push_raw;
+use mcpwire_types::json::scan;
+use mcpwire_types::{Era, InputRequiredResult};
 
 /// The callers' requests that are waiting for input from the embedder (from revision 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Default)]

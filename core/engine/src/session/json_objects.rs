@@ -1,8 +1,8 @@
 //! Builds JSON objects from the members of other objects.
 
-use crate::json::Json;
-use crate::json::scan::{self, Member};
-use crate::types::Extra;
+use mcpwire_types::Extra;
+use mcpwire_types::json::Json;
+use mcpwire_types::json::scan::{self, Member};
 
 /// Returns a copy of a JSON object without the member `name`.
 pub(super) fn without(object_text: &Json, name: &str) -> Json {

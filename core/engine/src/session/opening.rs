@@ -9,13 +9,13 @@ use super::handshake::{Handshake, HandshakeAction};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
-use crate::json::append::{push, push_raw, push_string};
-use crate::method::{Discover, Initialize, Method};
 use crate::rpc::RpcError;
 use crate::rpc::decode;
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
-use crate::types::{Era, ProtocolVersion};
+use mcpwire_types::json::append::{push, push_raw, push_string};
+use mcpwire_types::method::{Discover, Initialize, Method};
+use mcpwire_types::{Era, ProtocolVersion};
 
 /// The state of a connection that is being opened: the handshake and its deadlines.
 #[derive(Debug)]

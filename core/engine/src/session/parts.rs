@@ -9,7 +9,7 @@ use super::requests::Owner;
 use super::server_requests::ServerRequests;
 use super::subscriptions::Subscriptions;
 use crate::rpc::WireId;
-use crate::text::excerpt;
+use mcpwire_types::text::excerpt;
 
 /// The components of a session and their shared [`Context`], borrowed together.
 pub(super) struct Parts<'a> {

@@ -8,11 +8,11 @@ use super::error::SendError;
 use super::request_keys::RequestKey;
 use super::ticket::Ticket;
 use crate::cache::is_cacheable;
-use crate::json::append::{push_raw, push_string};
-use crate::method::{ListTools, Method, Params};
-use crate::revisions;
 use crate::rpc::write::{self, ParamsError};
-use crate::text::excerpt;
+use mcpwire_types::json::append::{push_raw, push_string};
+use mcpwire_types::method::{ListTools, Method, Params};
+use mcpwire_types::revisions;
+use mcpwire_types::text::excerpt;
 
 /// A request with method `M` whose parameters are already checked and serialized.
 ///

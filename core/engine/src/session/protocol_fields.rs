@@ -5,8 +5,8 @@ use alloc::string::String;
 use serde::Serialize;
 
 use super::config::Config;
-use crate::json::Json;
-use crate::types::ProtocolVersion;
+use mcpwire_types::ProtocolVersion;
+use mcpwire_types::json::Json;
 
 /// Returns the protocol fields that the `_meta` of each request to a modern server contains.
 ///

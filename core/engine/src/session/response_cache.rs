@@ -15,10 +15,10 @@ use super::prepared::{CacheUse, send_error};
 use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
 use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
-use crate::json::scan;
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
-use crate::types::Era;
+use mcpwire_types::Era;
+use mcpwire_types::json::scan;
 
 /// The response cache of one session.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::json::Json;
+use mcpwire_types::json::Json;
 
 /// The parameters of a request and the caller's `_meta` object, as JSON text.
 pub(super) struct RetryParams {

@@ -22,15 +22,15 @@ use super::server_requests::ServerRequests;
 use super::stats::Stats;
 use super::subscriptions::Subscriptions;
 use crate::cache::is_cacheable;
-use crate::json::scan;
-use crate::method::Method;
 use crate::rpc::PeerError;
 use crate::rpc::decode;
 use crate::rpc::peek::{MessageClass, peek};
 #[cfg(feature = "http")]
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
-use crate::types::{Era, LoggingLevel};
+use mcpwire_types::json::scan;
+use mcpwire_types::method::Method;
+use mcpwire_types::{Era, LoggingLevel};
 
 /// The client side of one connection to a server.
 ///

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use crate::types::{Era, Implementation, ProtocolVersion, ServerCapabilities};
+use mcpwire_types::{Era, Implementation, ProtocolVersion, ServerCapabilities};
 
 /// Description of a server, and the protocol version of the connection.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,12 +13,12 @@ use super::error::{InputError, SendError};
 use super::event::{Event, ServerRequest};
 use super::prepared::send_error;
 use super::request_keys::{RequestKey, ServerRequestId};
-use crate::json::append::{push_raw, push_string};
-use crate::json::{Json, scan};
 use crate::rpc::write::{ParamsError, ParamsWriter};
 use crate::rpc::{RpcError, WireId, decode, write};
-use crate::text::excerpt;
-use crate::types::{Era, InputRequest};
+use mcpwire_types::json::append::{push_raw, push_string};
+use mcpwire_types::json::{Json, scan};
+use mcpwire_types::text::excerpt;
+use mcpwire_types::{Era, InputRequest};
 
 /// The server's JSON-RPC requests and required inputs that the embedder has not answered yet.
 #[derive(Debug, Default)]
@@ -144,7 +144,7 @@ impl ServerRequests {
         if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !offers(&input.method, context)) {
             return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
         }
-        for InputRequest { name, method, params } in &inputs {
+        for InputRequest { name, method, params, .. } in &inputs {
             if let Err(error) = context.config.capabilities.allow(method, params.as_ref()) {
                 return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
             }
@@ -154,7 +154,7 @@ impl ServerRequests {
             return Err(InputError::TooManyInputs { limit });
         }
         self.collected.push(CollectedInputs { owner, missing: inputs.len(), answers: Vec::new() });
-        for InputRequest { name, method, params } in inputs {
+        for InputRequest { name, method, params, .. } in inputs {
             let key = self.add(Origin::Input { owner, name, method: method.clone() });
             context.report(Event::ServerRequest(ServerRequest { key, method, params, during }));
         }

@@ -9,8 +9,8 @@ use core::marker::PhantomData;
 
 use super::error::CallError;
 use super::request_keys::RequestKey;
-use crate::method::Method;
 use crate::rpc::decode;
+use mcpwire_types::method::Method;
 
 /// A handle to a request of the method `M`. It decodes the result of the request from the [`Reply`].
 #[must_use = "the reply can only be decoded with its ticket"]
@@ -172,7 +172,7 @@ impl fmt::Debug for Reply {
         s.field("key", &self.key.0).field("method", &self.method);
         match &self.outcome {
             ReplyOutcome::Answered { message, .. } => {
-                let shown: String = crate::text::excerpt(message);
+                let shown: String = mcpwire_types::text::excerpt(message);
                 s.field("message", &shown).finish_non_exhaustive()
             }
             ReplyOutcome::Failed(_) => s.field("failed", &self.error()).finish_non_exhaustive(),

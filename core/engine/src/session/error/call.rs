@@ -10,13 +10,13 @@ use core::time::Duration;
 
 use super::connect::CloseReason;
 use super::input::InputError;
-use crate::error::{PeerError, RpcError};
 use crate::printable;
-use crate::structured::StructuredError;
-use crate::text::Seconds;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
-use crate::types::ProtocolVersion;
+use mcpwire_types::ProtocolVersion;
+use mcpwire_types::StructuredError;
+use mcpwire_types::text::Seconds;
+use mcpwire_types::{PeerError, RpcError};
 
 type MethodName = Cow<'static, str>;
 

@@ -7,11 +7,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::error::{PeerError, RpcError};
 use crate::printable;
-use crate::text::{Seconds, excerpt};
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
+use mcpwire_types::text::{Seconds, excerpt};
+use mcpwire_types::{PeerError, RpcError};
 
 /// The reason why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

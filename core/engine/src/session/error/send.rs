@@ -3,8 +3,8 @@
 use alloc::string::String;
 
 use crate::printable;
-use crate::revisions::Requirement;
-use crate::types::ProtocolVersion;
+use mcpwire_types::ProtocolVersion;
+use mcpwire_types::revisions::Requirement;
 
 /// The reason why a request or notification was not sent. The server received no part of the message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum SendError {
         /// The method of the request or notification.
         method: String,
     },
-    /// The negotiated protocol version does not have the method. See [`revisions`](crate::revisions).
+    /// The negotiated protocol version does not have the method. See [`revisions`](mcpwire_types::revisions).
     #[error("protocol version {version}, which this server speaks, does not have `{method}`{}", replacement(instead))]
     NotInRevision {
         /// The method of the request or notification.

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::*;
-use crate::json::Json;
+use mcpwire_types::json::Json;
 
 use Negotiate::{Auto, Legacy, Modern, Version};
 use ProtocolVersion as V;

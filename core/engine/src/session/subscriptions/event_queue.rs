@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::mem::discriminant;
 
 use crate::session::error::{CallError, CloseReason};
-use crate::types::SubscriptionFilter;
+use mcpwire_types::SubscriptionFilter;
 
 /// An event of a subscription.
 ///

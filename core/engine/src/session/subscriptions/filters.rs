@@ -3,26 +3,24 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::types::SubscriptionFilter;
+use mcpwire_types::SubscriptionFilter;
 
 /// Returns a filter with the changes, resources and tasks that both filters contain, in the order of `wanted`.
 pub(super) fn intersection(wanted: &SubscriptionFilter, granted: &SubscriptionFilter) -> SubscriptionFilter {
-    SubscriptionFilter {
-        resource_subscriptions: in_both(&wanted.resource_subscriptions, &granted.resource_subscriptions),
-        task_ids: in_both(&wanted.task_ids, &granted.task_ids),
-        ..lists_in_both(wanted, granted)
-    }
+    let mut both = lists_in_both(wanted, granted);
+    both.resource_subscriptions = in_both(&wanted.resource_subscriptions, &granted.resource_subscriptions);
+    both.task_ids = in_both(&wanted.task_ids, &granted.task_ids);
+    both
 }
 
 /// Returns a filter with the list changes (tools, prompts, resources) that both filters contain. Other members are
 /// empty.
 pub(super) fn lists_in_both(one: &SubscriptionFilter, other: &SubscriptionFilter) -> SubscriptionFilter {
-    SubscriptionFilter {
-        tools_list_changed: one.tools_list_changed && other.tools_list_changed,
-        prompts_list_changed: one.prompts_list_changed && other.prompts_list_changed,
-        resources_list_changed: one.resources_list_changed && other.resources_list_changed,
-        ..SubscriptionFilter::default()
-    }
+    let mut both = SubscriptionFilter::default();
+    both.tools_list_changed = one.tools_list_changed && other.tools_list_changed;
+    both.prompts_list_changed = one.prompts_list_changed && other.prompts_list_changed;
+    both.resources_list_changed = one.resources_list_changed && other.resources_list_changed;
+    both
 }
 
 fn in_both(one: &[String], other: &[String]) -> Vec<String> {

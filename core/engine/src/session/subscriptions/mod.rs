@@ -44,16 +44,16 @@ use super::event::Notification;
 use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
-use crate::json::scan;
-use crate::method::{Method, Subscribe, SubscriptionsListen};
 use crate::rpc::decode;
 use crate::rpc::{WireId, write};
 use crate::time::Timestamp;
-use crate::types::{
+use filters::intersection;
+use mcpwire_types::json::scan;
+use mcpwire_types::method::{Method, Subscribe, SubscriptionsListen};
+use mcpwire_types::{
     Era, ServerCapabilities, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams,
     SubscriptionsListenResult,
 };
-use filters::intersection;
 use resources::{Resources, WatchOutcome};
 use subscription::{Subscription, SubscriptionStage, Via};
 

@@ -5,15 +5,15 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::filters::lists_in_both;
-use crate::method::{Method, Subscribe, Unsubscribe};
 use crate::rpc::decode;
 use crate::rpc::write;
 use crate::session::context::Context;
 use crate::session::error::{CallError, SendError};
 use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
-use crate::types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
-use crate::vec_map::VecMap;
+use mcpwire_types::method::{Method, Subscribe, Unsubscribe};
+use mcpwire_types::vec_map::VecMap;
+use mcpwire_types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
 
 /// The resources that the server watches for the client. Several subscriptions to a resource share one entry.
 #[derive(Debug, Default)]
@@ -60,16 +60,11 @@ impl Resources {
         let has = |declared: fn(&ServerCapabilities) -> Option<bool>| {
             capabilities.is_none_or(|capabilities| declared(capabilities) == Some(true))
         };
-        Resources {
-            by_uri: VecMap::default(),
-            declared: SubscriptionFilter {
-                tools_list_changed: has(|all| Some(all.tools.as_ref()?.list_changed)),
-                prompts_list_changed: has(|all| Some(all.prompts.as_ref()?.list_changed)),
-                resources_list_changed: has(|all| Some(all.resources.as_ref()?.list_changed)),
-                ..SubscriptionFilter::default()
-            },
-            can_watch: has(|all| Some(all.resources.as_ref()?.subscribe)),
-        }
+        let mut declared = SubscriptionFilter::default();
+        declared.tools_list_changed = has(|all| Some(all.tools.as_ref()?.list_changed));
+        declared.prompts_list_changed = has(|all| Some(all.prompts.as_ref()?.list_changed));
+        declared.resources_list_changed = has(|all| Some(all.resources.as_ref()?.list_changed));
+        Resources { by_uri: VecMap::default(), declared, can_watch: has(|all| Some(all.resources.as_ref()?.subscribe)) }
     }
 
     /// Sends `resources/subscribe` for each URI that has no entry yet. Sends nothing if the server does not support
@@ -147,8 +142,8 @@ impl Resources {
             Some(ResourceWatch::Refused(error)) => Some((**error).clone()),
             _ => None,
         });
-        let lists = lists_in_both(wanted, &self.declared);
-        let acknowledged = SubscriptionFilter { resource_subscriptions: granted, ..lists };
+        let mut acknowledged = lists_in_both(wanted, &self.declared);
+        acknowledged.resource_subscriptions = granted;
         match refusal.filter(|_| acknowledged.is_empty()) {
             Some(error) => WatchOutcome::Refused(error),
             None => WatchOutcome::Acknowledged(acknowledged),

@@ -11,7 +11,7 @@ use crate::session::context::Context;
 use crate::session::event::Event;
 use crate::session::request_keys::SubscriptionKey;
 use crate::time::Timestamp;
-use crate::types::SubscriptionFilter;
+use mcpwire_types::SubscriptionFilter;
 
 /// The state of one subscription, and its events that the embedder has not polled yet.
 #[derive(Debug)]

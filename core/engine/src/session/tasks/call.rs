@@ -8,17 +8,17 @@ use alloc::vec::Vec;
 use super::inputs::{self, Inputs};
 use super::params;
 use super::polling::TaskPoller;
-use crate::method::{CallTool, Method};
 use crate::rpc::RequestFault;
 use crate::rpc::decode;
-use crate::rpc::{PeerError, PeerErrorKind};
+use crate::rpc::PeerError;
 use crate::session::context::Context;
 use crate::session::error::{CallError, InputError};
 use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
 use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
-use crate::types::{InputRequest, Task, TaskProtocol};
+use mcpwire_types::method::{CallTool, Method};
+use mcpwire_types::{InputRequest, Task, TaskProtocol};
 
 /// A call that ends when its task ends. Either the server responded to the call with the task, or the caller waits for
 /// a task that an earlier call created.
@@ -42,7 +42,7 @@ pub(super) struct TaskCall {
 enum Origin {
     /// The server created the task for this call, and responded with it.
     Call,
-    /// The caller passed the [`TaskHandle`](crate::types::TaskHandle) of a task that was created earlier, and can use
+    /// The caller passed the [`TaskHandle`](mcpwire_types::TaskHandle) of a task that was created earlier, and can use
     /// the handle again later.
     Handle,
 }
@@ -219,7 +219,6 @@ impl TaskCall {
 /// Creates the error for a malformed response to `tasks/get`. `what` describes the defect, and `at` is the path of the
 /// defect in the response.
 pub(super) fn malformed(what: String, at: &str) -> CallError {
-    let kind = PeerErrorKind::Malformed(what);
-    let error = PeerError { kind, at: at.into(), excerpt: String::new() };
+    let error = PeerError::malformed(what, at);
     CallError::Invalid { method: TaskRequest::Get.method().into(), error }
 }

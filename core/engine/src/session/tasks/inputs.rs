@@ -7,7 +7,7 @@ use crate::session::context::Context;
 use crate::session::error::InputError;
 use crate::session::request_keys::RequestKey;
 use crate::session::server_requests::{InputOwner, ServerRequests};
-use crate::types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskStatus};
+use mcpwire_types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskStatus};
 
 /// Maximum number of inputs that one task may require during its life. 1,000: no person answers more questions about
 /// one task.

@@ -28,12 +28,12 @@ use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
 use super::server_info::ServerInfo;
 use super::server_requests::ServerRequests;
-use crate::json::Json;
 use crate::rpc::decode;
 use crate::time::Timestamp;
-use crate::types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
-use crate::vec_map::VecMap;
 use call::{Response, TaskCall};
+use mcpwire_types::json::Json;
+use mcpwire_types::vec_map::VecMap;
+use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
 pub(super) use params::{TaskParam, push_task_param};
 use polling::{Source, StatusUpdate, TaskEnd};
 
@@ -226,7 +226,7 @@ impl Tasks {
             Err(error) => return self.request_failed(key, TaskRequest::Get, error, server_requests, context),
         };
         let Some(StatusUpdate { has_changed, end }) = call.poller.status(&task, source, context.now) else {
-            let id = crate::text::excerpt(task.task_id.as_bytes());
+            let id = mcpwire_types::text::excerpt(task.task_id.as_bytes());
             let error = call::malformed(alloc::format!("an answer about another task, {id:?}"), "result.taskId");
             return self.request_failed(key, TaskRequest::Get, error, server_requests, context);
         };

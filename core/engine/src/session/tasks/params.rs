@@ -3,15 +3,15 @@
 use alloc::vec::Vec;
 
 use super::polling::TaskPoller;
-use crate::json::append::{push_number, push_raw, push_string};
-use crate::json::scan;
-use crate::method::{CallTool, Method};
 use crate::rpc::result_type::{ResultType, result_type};
 use crate::session::config::{RequestOptions, TaskMode};
 use crate::session::context::Context;
 use crate::session::requests::{TaskRequest, TaskUse};
-use crate::types::tasks::form_of;
-use crate::types::{Era, TaskProtocol};
+use mcpwire_types::json::append::{push_number, push_raw, push_string};
+use mcpwire_types::json::scan;
+use mcpwire_types::method::{CallTool, Method};
+use mcpwire_types::tasks::form_of;
+use mcpwire_types::{Era, TaskProtocol};
 
 /// Whether a request contains the parameter `task`, which asks the server to run the request as a task
 /// (specification, revision 2025-11-25: "Task Parameters").

@@ -18,12 +18,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::json::Json;
 use crate::rpc::{PeerErrorKind, RpcError};
 use crate::session::error::{CallError, TaskError};
 use crate::session::requests::TaskRequest;
 use crate::time::Timestamp;
-use crate::types::{Task, TaskProtocol, TaskStatus};
+use mcpwire_types::json::Json;
+use mcpwire_types::{Task, TaskProtocol, TaskStatus};
 
 /// Minimum interval between two `tasks/get` requests for a task. 100 ms: a server that suggests an interval of zero
 /// must not keep both sides busy.

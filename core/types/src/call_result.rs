@@ -1,0 +1,179 @@
+//! The result of `tools/call`, including results that do not have the shape of the specification.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::json::from_json::{self, FromJson, Mismatch};
+use crate::json::read::{self, Reader};
+use crate::json::{Json, scan};
+use crate::result::check_complete;
+use crate::{ContentBlock, Extra};
+
+/// The result of `tools/call` (`CallToolResult`).
+///
+/// A tool that fails also returns this result: `is_error` is `true` and `content` describes the error. `Err` instead
+/// means that the request itself failed, or that its result cannot be parsed.
+///
+/// Specification: server/tools, "Tool Result".
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CallToolResult {
+    /// The unstructured result, as content blocks. Empty if the server sent an empty list or no list. If it sent no
+    /// list, `without_content` contains the result.
+    pub content: Vec<ContentBlock>,
+    /// The structured result: a JSON value that conforms to the tool's output schema. `None` if the server sent none.
+    pub structured_content: Option<Json>,
+    /// Whether the tool reported a failure. `content` then describes the error.
+    pub is_error: bool,
+    /// Additional metadata of the result (`_meta`).
+    pub meta: Option<Json>,
+    /// Members of the result that this version of the library does not define.
+    pub extra: Extra,
+    /// The complete result as JSON, without `_meta`. Set only if `content` is absent or not an array, which violates
+    /// the specification.
+    ///
+    /// If the result is not even an object, contains the value that the server sent instead, such as an array.
+    pub without_content: Option<Json>,
+}
+
+impl FromJson for CallToolResult {
+    const EXPECTED: &'static str = "the result of a tool";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let mut result = CallToolResult::default();
+        if reader.next_byte() != Some(b'{') {
+            return Ok(match reader.raw()? {
+                "null" => Err(Mismatch::Type("null")),
+                // Violates the specification, but the value is all that the tool returned.
+                text => Ok(CallToolResult { without_content: Some(Json::trusted(text)), ..result }),
+            });
+        }
+        let (mut is_error, mut result_type) = (None, None::<String>);
+        let mut content = Content::Absent;
+        reader.members(&mut |name, reader| match name {
+            "content" => content.read(reader),
+            "structuredContent" => from_json::optional_member(&mut result.structured_content, reader),
+            "isError" => from_json::optional_member(&mut is_error, reader),
+            "_meta" => from_json::optional_member(&mut result.meta, reader),
+            "resultType" => from_json::optional_member(&mut result_type, reader),
+            _ => result.extra.read(name, reader),
+        })?;
+        result.is_error = is_error.unwrap_or(false);
+        match content {
+            Content::Blocks(blocks) => result.content = blocks,
+            Content::Other(raw) => result.without_content = Some(whole(&result, Some(raw))),
+            Content::Absent => result.without_content = Some(whole(&result, None)),
+        }
+        Ok(check_complete(result_type.as_deref()).map(|()| result))
+    }
+}
+
+from_json::impl_deserialize!(CallToolResult);
+
+/// Rebuilds the JSON object of a result for [`CallToolResult::without_content`]. `content` is the value that the server
+/// sent as the member `content`, or `None` if it sent none.
+fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
+    let mut members = Extra::default();
+    if let Some(content) = content {
+        members.push("content", content);
+    }
+    if let Some(structured) = &result.structured_content {
+        members.push("structuredContent", structured.clone());
+    }
+    if result.is_error {
+        members.push("isError", Json::trusted("true"));
+    }
+    for (name, value) in result.extra.iter() {
+        members.push(name, value.clone());
+    }
+    members.to_json()
+}
+
+impl Serialize for CallToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(value) = self.without_content.as_ref().filter(|whole| !whole.is_object()) {
+            return value.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(whole) = &self.without_content {
+            for member in scan::members(whole.get().as_bytes()) {
+                map.serialize_entry(&*member.key(), &member.json())?;
+            }
+        } else {
+            map.serialize_entry("content", &self.content)?;
+            if let Some(structured) = &self.structured_content {
+                map.serialize_entry("structuredContent", structured)?;
+            }
+            map.serialize_entry("isError", &self.is_error)?;
+        }
+        if let Some(meta) = &self.meta {
+            map.serialize_entry("_meta", meta)?;
+        }
+        if self.without_content.is_none() {
+            for (name, value) in self.extra.iter() {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// What the server sent as the member `content` of a result.
+enum Content {
+    Absent,
+    Blocks(Vec<ContentBlock>),
+    /// A value that is neither an array nor `null`. It becomes part of [`CallToolResult::without_content`].
+    Other(Json),
+}
+
+impl Content {
+    fn read(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
+        if reader.next_byte() != Some(b'[') {
+            let raw = reader.raw()?;
+            if raw != "null" && !matches!(self, Content::Blocks(_)) {
+                *self = Content::Other(Json::trusted(raw));
+            }
+            return Ok(());
+        }
+        // Most results have exactly one block.
+        let mut blocks = Vec::with_capacity(1);
+        reader.elements(&mut |reader| {
+            if let Ok(block) = ContentBlock::from_json(reader)? {
+                blocks.push(block);
+            }
+            Ok(())
+        })?;
+        *self = Content::Blocks(blocks);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_without_content_is_written_with_its_metadata() {
+        for text in [
+            r#"{"rows":3,"_meta":{"a":1}}"#,
+            r#"{"content":"odd","structuredContent":{"b":[]},"isError":true,"x":null,"_meta":{"a":1}}"#,
+            r#"{"_meta":{"a":1}}"#,
+            "{}",
+            "[1,2]",
+            "\"bare\"",
+        ] {
+            let result: CallToolResult = Json::parse(text).unwrap().decode().unwrap();
+            let written = Json::from_value(&result).unwrap();
+            assert_eq!(written.get(), text);
+            assert_eq!(written.decode::<CallToolResult>().unwrap(), result);
+        }
+    }
+
+    #[test]
+    fn metadata_is_not_part_of_the_text() {
+        let result: CallToolResult = Json::parse(r#"{"rows":3,"_meta":{"a":1}}"#).unwrap().decode().unwrap();
+        assert_eq!(result.text().as_str(), r#"{"rows":3}"#);
+    }
+}

@@ -1,0 +1,116 @@
+//! Methods that build and query [`ClientCapabilities`].
+
+use alloc::string::String;
+
+use crate::elicitation::FORM;
+use crate::json::{Json, scan};
+use crate::{ClientCapabilities, Extra};
+
+/// Method by which a server requests input from the user.
+pub const ELICIT: &str = "elicitation/create";
+
+/// Method by which a server sends a request to the client's language model.
+pub const SAMPLE: &str = "sampling/createMessage";
+
+/// Method by which a server requests the client's root directories.
+pub const LIST_ROOTS: &str = "roots/list";
+
+impl ClientCapabilities {
+    /// Declares that the client supports elicitation in form mode (`form`), in URL mode (`url`), or both.
+    ///
+    /// `false` leaves a mode as it is: a mode that an earlier call declared remains declared. If no mode is declared at
+    /// all, servers assume form mode. Specification: client/elicitation, "Capabilities".
+    #[must_use]
+    pub fn with_elicitation(mut self, form: bool, url: bool) -> Self {
+        // An empty object means form mode, but some servers do not know that. So `form` is always written.
+        let had_form = self.elicitation.as_ref().is_some_and(|declared| allows_mode(declared, FORM));
+        self.elicitation = Some(declare(self.elicitation.as_ref(), [("form", form || had_form), ("url", url)]));
+        self
+    }
+
+    /// Declares that the client supports sampling: servers may send requests to its language model.
+    ///
+    /// If `tools` is `true`, these requests may offer tools to the model. If `context` is `true`, they may ask the
+    /// client to add context from MCP servers to the prompt (`includeContext`). `false` leaves an option as it is: an
+    /// option that an earlier call declared remains declared.
+    ///
+    /// The specification deprecates sampling from revision 2026-07-28 on. Specification: client/sampling,
+    /// "Capabilities".
+    #[must_use]
+    pub fn with_sampling(mut self, tools: bool, context: bool) -> Self {
+        self.sampling = Some(declare(self.sampling.as_ref(), [("tools", tools), ("context", context)]));
+        self
+    }
+
+    /// Declares that the client supports roots: servers may request its root directories.
+    ///
+    /// If `list_changed` is `true`, the client notifies servers when its roots change (up to revision 2025-11-25). The
+    /// specification deprecates roots from revision 2026-07-28 on.
+    ///
+    /// Specification of revision 2025-11-25: client/roots, "Capabilities".
+    #[must_use]
+    pub fn with_roots(mut self, list_changed: bool) -> Self {
+        if list_changed {
+            let mut roots = members_without(self.roots.as_ref(), "listChanged");
+            roots.push("listChanged", Json::trusted("true"));
+            self.roots = Some(roots.to_json());
+        } else if self.roots.is_none() {
+            self.roots = Some(Json::trusted("{}"));
+        }
+        self
+    }
+
+    /// Returns whether the client declares that it notifies servers when its roots change (`roots.listChanged`).
+    pub fn declares_roots_list_changed(&self) -> bool {
+        self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
+    }
+
+    /// Returns the settings of the extension `name`. Returns `None` if the client does not declare the extension, or if
+    /// the settings are not an object.
+    pub fn extension(&self, name: &str) -> Option<Json> {
+        crate::apps::extension(self.extensions.as_ref(), name)
+    }
+
+    /// Declares the extension `name` with its settings, which must be a JSON object.
+    ///
+    /// Replaces the settings that were declared earlier for the same extension.
+    pub fn declare_extension(&mut self, name: &str, settings: Json) {
+        let mut extensions = members_without(self.extensions.as_ref(), name);
+        extensions.push(name, settings);
+        self.extensions = Some(extensions.to_json());
+    }
+}
+
+/// Returns whether a client with the `elicitation` capability `declared` supports a mode: `form` or `url`.
+///
+/// If `declared` contains neither mode, the client supports form mode: revisions before 2025-11-25 have only this mode,
+/// and no member for it.
+pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
+    let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
+    has(mode) || mode == FORM && !has("url")
+}
+
+/// Returns a copy of the object `before` with additional members, each of them an empty object. Adds the members whose
+/// names have `true` in `names`, unless `before` already contains them.
+fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> Json {
+    let mut object = members_without(before, "");
+    for (name, wanted) in names {
+        if wanted && object.get(name).is_none() {
+            object.push(name, Json::trusted("{}"));
+        }
+    }
+    object.to_json()
+}
+
+/// Returns the members of an object except the member `left_out`. Returns no members if `object` is `None`.
+fn members_without(object: Option<&Json>, left_out: &str) -> Extra {
+    let mut members = Extra::default();
+    for member in object.iter().flat_map(|object| scan::members(object.get().as_bytes())) {
+        if let Ok(value) = core::str::from_utf8(member.value)
+            && !member.is(left_out)
+        {
+            members.push(String::from(member.key()), Json::trusted(value));
+        }
+    }
+    members
+}

@@ -1,0 +1,418 @@
+//! Content blocks: the parts of tool results and prompt messages. Specification: server/tools, "Tool Result".
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::json::from_json::{self, FromJson, Mismatch, type_mismatch};
+use crate::json::read::{self, Reader};
+use crate::json::scan::key_text;
+use crate::json::{Json, Number};
+use crate::object::{member, object};
+use crate::{Extra, Icon, ResourceContents};
+
+/// A content block of a tool result or prompt message (`ContentBlock`).
+///
+/// A block becomes [`ContentBlock::Unknown`] if this version of the library does not define its type, or if it lacks a
+/// member that its type requires. Such a block does not affect the other blocks.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ContentBlock {
+    /// A text.
+    Text(TextContent),
+    /// An image.
+    Image(ImageContent),
+    /// Audio data.
+    Audio(AudioContent),
+    /// A link to a resource that the client can read from the server.
+    ResourceLink(Box<ResourceLink>),
+    /// A resource that is embedded with its contents.
+    Resource(Box<EmbeddedResource>),
+    /// A block whose type this version of the library does not define, or an invalid block.
+    Unknown(UnknownContent),
+}
+
+impl ContentBlock {
+    /// Returns the `type` member of the block's JSON, such as `resource_link`.
+    ///
+    /// Returns an empty string for an unknown block without a type.
+    pub fn kind(&self) -> &str {
+        match self {
+            ContentBlock::Text(_) => "text",
+            ContentBlock::Image(_) => "image",
+            ContentBlock::Audio(_) => "audio",
+            ContentBlock::ResourceLink(_) => "resource_link",
+            ContentBlock::Resource(_) => "resource",
+            ContentBlock::Unknown(unknown) => &unknown.kind,
+        }
+    }
+
+    /// Returns the text of a text block, or `None` for any other block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            ContentBlock::Text(content) => Some(&content.text),
+            _ => None,
+        }
+    }
+}
+
+impl Default for ContentBlock {
+    /// Returns a text block with an empty text.
+    fn default() -> ContentBlock {
+        ContentBlock::Text(TextContent::default())
+    }
+}
+
+impl From<&str> for ContentBlock {
+    /// Creates a text block.
+    fn from(text: &str) -> ContentBlock {
+        ContentBlock::Text(TextContent::new(text))
+    }
+}
+
+impl From<String> for ContentBlock {
+    /// Creates a text block.
+    fn from(text: String) -> ContentBlock {
+        ContentBlock::Text(TextContent::new(text))
+    }
+}
+
+/// Declares the structs for content blocks. Each struct has the listed fields, then the fields common to all blocks.
+macro_rules! blocks {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $Name:ident($Variant:ident = $kind:literal) {
+            $( $(#[$field_meta:meta])* $field:ident: $ty:ty = $key:literal, )*
+        }
+    )*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct $Name {
+            $( $(#[$field_meta])* pub $field: $ty, )*
+            /// Hints for clients, such as the audience and importance of the block.
+            pub annotations: Option<Box<Annotations>>,
+            /// Additional metadata of the block (`_meta`).
+            pub meta: Option<Json>,
+            /// Members of the block that this version of the library does not define.
+            pub extra: Extra,
+        }
+
+        impl FromJson for $Name {
+            const EXPECTED: &'static str = concat!("a content block of type `", $kind, "`");
+
+            fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+                if reader.next_byte() != Some(b'{') {
+                    return from_json::skip_mismatch(reader).map(Err);
+                }
+                let mut members = Members::default();
+                reader.members(&mut |name, reader| members.read(name, reader))?;
+                members.kind.get_or_insert(ContentKind(Cow::Borrowed($kind)));
+                Ok(match members.into_block() {
+                    Ok(ContentBlock::$Variant(block)) => Ok(Unboxed::unboxed(block)),
+                    _ => Err(Mismatch::object(concat!("not a content block of type `", $kind, "`"))),
+                })
+            }
+        }
+
+        from_json::impl_deserialize!($Name);
+
+        impl Serialize for $Name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("type", $kind)?;
+                // A value of the wrong type is stored in `extra`, which is written below.
+                $( if !self.$field.is_absent() && self.extra.get($key).is_none() {
+                    map.serialize_entry($key, &self.$field)?;
+                } )*
+                if let Some(annotations) = &self.annotations {
+                    map.serialize_entry("annotations", annotations)?;
+                }
+                if let Some(meta) = &self.meta {
+                    map.serialize_entry("_meta", meta)?;
+                }
+                for (name, value) in self.extra.iter() {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+        }
+    )* };
+}
+
+/// Takes a block out of its `Box`, or returns it unchanged if it has no `Box`. [`ContentBlock`] boxes only some block
+/// types, but the macro `blocks!` contains the same code for all of them.
+trait Unboxed<T> {
+    fn unboxed(self) -> T;
+}
+impl<T> Unboxed<T> for T {
+    fn unboxed(self) -> T {
+        self
+    }
+}
+impl<T> Unboxed<T> for Box<T> {
+    fn unboxed(self) -> T {
+        *self
+    }
+}
+
+/// Decides whether the JSON of a block omits a field. It omits `None` and an empty `Vec`, and never a field of another
+/// type.
+trait Absent {
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+impl Absent for String {}
+impl Absent for ResourceContents {}
+impl<T> Absent for Option<T> {
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+}
+impl<T> Absent for Vec<T> {
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+blocks! {
+    /// Text that a language model reads or has written (`TextContent`).
+    pub struct TextContent(Text = "text") {
+        /// The text.
+        text: String = "text",
+    }
+
+    /// An image.
+    pub struct ImageContent(Image = "image") {
+        /// The image data, encoded in base64.
+        data: String = "data",
+        /// MIME type of the image, such as `image/png`. Empty if the server sent none.
+        mime_type: String = "mimeType",
+    }
+
+    /// Audio data.
+    pub struct AudioContent(Audio = "audio") {
+        /// The audio data, encoded in base64.
+        data: String = "data",
+        /// MIME type of the audio data, such as `audio/wav`. Empty if the server sent none.
+        mime_type: String = "mimeType",
+    }
+
+    /// A link to a resource, which the client can read from the same server (`ResourceLink`).
+    ///
+    /// The linked resource need not appear in the result of `resources/list`.
+    pub struct ResourceLink(ResourceLink = "resource_link") {
+        /// URI of the resource.
+        uri: String = "uri",
+        /// Name of the resource for use by programs. If the server sent no name, this field contains the URI.
+        name: String = "name",
+        /// Display name of the resource.
+        title: Option<String> = "title",
+        /// Description of the resource, which helps language models to understand it.
+        description: Option<String> = "description",
+        /// MIME type of the resource. `None` if the server sent none.
+        mime_type: Option<String> = "mimeType",
+        /// Size of the resource's contents in bytes, before base64 encoding. `None` if the server sent no size.
+        size: Option<u64> = "size",
+        /// Icons to display for the resource.
+        icons: Vec<Icon> = "icons",
+    }
+
+    /// A resource that is embedded, with its contents, in a tool result or prompt message (`EmbeddedResource`).
+    pub struct EmbeddedResource(Resource = "resource") {
+        /// The contents of the resource.
+        resource: ResourceContents = "resource",
+    }
+}
+
+impl TextContent {
+    /// Creates a text block.
+    pub fn new(text: impl Into<String>) -> Self {
+        TextContent { text: text.into(), ..TextContent::default() }
+    }
+}
+
+/// A content block that the library cannot interpret. Either this version does not define its type, or the block lacks
+/// a member that its type requires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownContent {
+    /// The `type` member of the block. Empty if the block has none.
+    pub kind: String,
+    /// The complete block as JSON.
+    pub raw: Json,
+}
+
+impl Serialize for ContentBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ContentBlock::Text(block) => block.serialize(serializer),
+            ContentBlock::Image(block) => block.serialize(serializer),
+            ContentBlock::Audio(block) => block.serialize(serializer),
+            ContentBlock::ResourceLink(block) => block.serialize(serializer),
+            ContentBlock::Resource(block) => block.serialize(serializer),
+            ContentBlock::Unknown(block) => block.raw.serialize(serializer),
+        }
+    }
+}
+
+object! {
+    /// Hints for clients about a content block or resource, such as its audience and importance (`Annotations`).
+    ///
+    /// Specification: server/resources, "Annotations".
+    pub struct Annotations("an object") {
+        /// The intended audience: `user`, `assistant` or both. Empty if the server sent none.
+        or_default audience: Vec<String> = "audience",
+        /// Importance, from 0 (entirely optional) to 1 (required).
+        optional priority: Number = "priority",
+        /// Time of the last modification as ISO 8601 text, such as `2025-01-12T15:00:58Z`.
+        optional last_modified: String = "lastModified",
+    }
+}
+
+/// The members of a content block that is being read.
+///
+/// They are collected first, because the block's type decides which members are required, and `type` may be the last
+/// member.
+#[derive(Default)]
+struct Members {
+    kind: Option<ContentKind>,
+    text: Option<String>,
+    data: Option<String>,
+    mime_type: Option<String>,
+    /// Members that only blocks of type `resource_link` and `resource` have. Boxed, because most blocks have none.
+    of_resource: Option<Box<ResourceMembers>>,
+    annotations: Option<Box<Annotations>>,
+    meta: Option<Json>,
+    extra: Extra,
+}
+
+#[derive(Default)]
+struct ResourceMembers {
+    uri: Option<String>,
+    name: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    size: Option<u64>,
+    icons: Option<Vec<Icon>>,
+    resource: Option<ResourceContents>,
+}
+
+/// The `type` member of a content block. A type that the library defines is stored as a static string, so that reading
+/// it allocates no memory.
+struct ContentKind(Cow<'static, str>);
+
+impl FromJson for ContentKind {
+    const EXPECTED: &'static str = "a string";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        const KNOWN: [&str; 5] = ["text", "image", "audio", "resource_link", "resource"];
+        let raw = reader.raw()?;
+        let Some(inside) = raw.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')) else {
+            return Ok(Err(type_mismatch(raw)));
+        };
+        Ok(Ok(ContentKind(match KNOWN.iter().find(|known| **known == inside) {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(key_text(inside.as_bytes()).into_owned()),
+        })))
+    }
+}
+
+impl FromJson for ContentBlock {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let mut members = Members::default();
+        let is_object = reader.next_byte() == Some(b'{');
+        let start = reader.position();
+        if is_object {
+            reader.members(&mut |name, reader| members.read(name, reader))?;
+        } else {
+            reader.skip()?;
+        }
+        let text = reader.since(start);
+        Ok(Ok(members.into_block().unwrap_or_else(|kind| {
+            let kind = kind.map(|kind| kind.0.into_owned()).unwrap_or_default();
+            ContentBlock::Unknown(UnknownContent { kind, raw: Json::trusted(text) })
+        })))
+    }
+}
+
+from_json::impl_deserialize!(ContentBlock);
+
+impl Members {
+    fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
+        let extra = &mut self.extra;
+        match name {
+            "type" => member(&mut self.kind, extra, name, reader),
+            "text" => member(&mut self.text, extra, name, reader),
+            "data" => member(&mut self.data, extra, name, reader),
+            "mimeType" => member(&mut self.mime_type, extra, name, reader),
+            "annotations" => member(&mut self.annotations, extra, name, reader),
+            "_meta" => member(&mut self.meta, extra, name, reader),
+            "uri" | "name" | "title" | "description" | "size" | "icons" | "resource" => {
+                let members = self.of_resource.get_or_insert_default();
+                match name {
+                    "uri" => member(&mut members.uri, extra, name, reader),
+                    "name" => member(&mut members.name, extra, name, reader),
+                    "title" => member(&mut members.title, extra, name, reader),
+                    "description" => member(&mut members.description, extra, name, reader),
+                    "size" => member(&mut members.size, extra, name, reader),
+                    "icons" => member(&mut members.icons, extra, name, reader),
+                    _ => member(&mut members.resource, extra, name, reader),
+                }
+            }
+            _ => extra.read(name, reader),
+        }
+    }
+
+    /// Converts the members to a block of their type.
+    ///
+    /// # Errors
+    /// Returns the type, or `None` if the type is absent. Either the library does not define the type, or a member that
+    /// the type requires is absent.
+    fn into_block(self) -> Result<ContentBlock, Option<ContentKind>> {
+        let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
+        let known = kind.as_ref().map_or("", |kind| &*kind.0);
+        Ok(match (known, text, data, of_resource.map(|members| *members)) {
+            ("text", Some(text), ..) => ContentBlock::Text(TextContent { text, annotations, meta, extra }),
+            ("image", _, Some(data), _) => {
+                let mime_type = mime_type.unwrap_or_default();
+                ContentBlock::Image(ImageContent { data, mime_type, annotations, meta, extra })
+            }
+            ("audio", _, Some(data), _) => {
+                let mime_type = mime_type.unwrap_or_default();
+                ContentBlock::Audio(AudioContent { data, mime_type, annotations, meta, extra })
+            }
+            (
+                "resource_link",
+                _,
+                _,
+                Some(ResourceMembers { uri: Some(uri), name, title, description, size, icons, .. }),
+            ) => {
+                let name = name.unwrap_or_else(|| uri.clone());
+                let icons = icons.unwrap_or_default();
+                ContentBlock::ResourceLink(Box::new(ResourceLink {
+                    uri,
+                    name,
+                    title,
+                    description,
+                    mime_type,
+                    size,
+                    icons,
+                    annotations,
+                    meta,
+                    extra,
+                }))
+            }
+            ("resource", _, _, Some(ResourceMembers { resource: Some(resource), .. })) => {
+                ContentBlock::Resource(Box::new(EmbeddedResource { resource, annotations, meta, extra }))
+            }
+            _ => return Err(kind),
+        })
+    }
+}

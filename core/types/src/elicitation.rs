@@ -1,0 +1,265 @@
+//! Elicitation: a server requests input from the user. Specification: client/elicitation.
+//!
+//! Elicitation has two modes: a form with the fields of a [`FormSchema`], and a URL that the user visits.
+
+use alloc::string::String;
+
+use serde::{Serialize, Serializer};
+
+use crate::FormSchema;
+use crate::elicitation_check::FormError;
+use crate::json::from_json::{self, FromJson, Mismatch};
+use crate::json::read::{self, Reader};
+use crate::json::{Json, JsonError};
+use crate::object::object;
+use crate::open_enum::open_enum;
+use crate::url::Url;
+
+/// Parameters of `elicitation/create` (`ElicitRequestParams`).
+///
+/// Parameters without a `mode` become [`ElicitParams::Form`]: revision 2025-06-18 has only forms, and does not define
+/// the member `mode`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ElicitParams {
+    /// The server requests that the user fill in a form.
+    Form(ElicitForm),
+    /// The server requests that the user visit a URL (from revision 2025-11-25).
+    Url(ElicitUrl),
+    /// The request has a mode that this version of the library does not define.
+    Other(ElicitOther),
+}
+
+object! {
+    /// A form that the server asks the user to fill in.
+    ///
+    /// Specification: client/elicitation, "Form Mode Elicitation Requests".
+    pub struct ElicitForm("an object") {
+        /// Mode of the elicitation request: `form`. `None` also means `form`.
+        optional mode: String = "mode",
+        /// Message for the user: what information the server requests, and why.
+        required message: String = "message",
+        /// Schema of the form: its fields, and which of them are required.
+        required requested_schema: FormSchema = "requestedSchema",
+        /// Additional metadata of the parameters (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+object! {
+    /// A URL that the server asks the user to visit.
+    ///
+    /// The user's data goes directly to the website, not through the client. Show the complete URL and highlight its
+    /// host. Never fetch the URL, and open it only with the user's consent. The specification states these rules under
+    /// "Safe URL Handling".
+    ///
+    /// Specification: client/elicitation, "URL Mode Elicitation Requests".
+    pub struct ElicitUrl("an object", tag "mode" = "url") {
+        /// Message for the user: why the server requests the visit.
+        required message: String = "message",
+        /// The URL to visit.
+        required url: String = "url",
+        /// Identifier of this request (only revision 2025-11-25). The server repeats it in
+        /// `notifications/elicitation/complete`, after the user has finished.
+        optional elicitation_id: String = "elicitationId",
+        /// Additional metadata of the parameters (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+impl ElicitUrl {
+    /// Returns the host of the URL, or `None` if the URL has no host.
+    ///
+    /// Show the host to the user before opening the URL. User name and password (the text before `@`) are not part of
+    /// the host, even if they look like a trusted host.
+    pub fn host(&self) -> Option<&str> {
+        Url::split(&self.url)?.host()
+    }
+}
+
+/// An elicitation request in a mode that this version of the library does not define.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ElicitOther {
+    /// The value of `mode` that the server sent.
+    pub mode: String,
+    /// Message for the user. Empty if the server sent none.
+    pub message: String,
+    /// The complete parameters as JSON.
+    pub raw: Json,
+}
+
+impl ElicitParams {
+    /// Returns the mode of the request: `form`, `url`, or any other string that the server sent as the mode.
+    pub fn mode(&self) -> &str {
+        match self {
+            ElicitParams::Form(_) => FORM,
+            ElicitParams::Url(_) => URL,
+            ElicitParams::Other(other) => &other.mode,
+        }
+    }
+
+    /// Returns the message for the user: what the server requests, and why.
+    pub fn message(&self) -> &str {
+        match self {
+            ElicitParams::Form(form) => &form.message,
+            ElicitParams::Url(url) => &url.message,
+            ElicitParams::Other(other) => &other.message,
+        }
+    }
+}
+
+/// Value of `mode` that requests a form.
+pub(crate) const FORM: &str = "form";
+/// Value of `mode` that requests the visit of a URL.
+const URL: &str = "url";
+
+/// Returns the `mode` of `elicitation/create` parameters, or `form` if it is absent or not a string.
+pub(crate) fn elicitation_mode(params: &Json) -> String {
+    params.member_text("mode").and_then(from_json::from_str).unwrap_or_else(|| FORM.into())
+}
+
+impl FromJson for ElicitParams {
+    const EXPECTED: &'static str = "an object";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        let json = Json::trusted(raw);
+        if !json.is_object() {
+            return from_json::skip_mismatch(&mut Reader::new(raw)).map(Err);
+        }
+        let mode = elicitation_mode(&json);
+        let mut reader = Reader::new(raw);
+        Ok(match &*mode {
+            FORM => ElicitForm::from_json(&mut reader)?.map(ElicitParams::Form),
+            URL => ElicitUrl::from_json(&mut reader)?.map(ElicitParams::Url),
+            _ => {
+                let message = json.member_text("message").and_then(from_json::from_str).unwrap_or_default();
+                Ok(ElicitParams::Other(ElicitOther { mode, message, raw: json }))
+            }
+        })
+    }
+}
+
+from_json::impl_deserialize!(ElicitParams);
+
+impl Serialize for ElicitParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ElicitParams::Form(form) => form.serialize(serializer),
+            ElicitParams::Url(url) => url.serialize(serializer),
+            ElicitParams::Other(other) => other.raw.serialize(serializer),
+        }
+    }
+}
+
+open_enum! {
+    /// The user's response to an elicitation request (`action`).
+    ///
+    /// Specification: client/elicitation, "Response Actions".
+    pub enum ElicitAction {
+        /// The user dismissed the request without a decision.
+        #[default]
+        Cancel = "cancel",
+        /// The user declined the request.
+        Decline = "decline",
+        /// The user submitted the form, or agreed to visit the URL.
+        Accept = "accept",
+    }
+}
+
+object! {
+    /// Result of `elicitation/create`, which the client sends to the server (`ElicitResult`).
+    ///
+    /// ```
+    /// use mcpwire_types::ElicitResult;
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Contact { name: &'static str, age: u8 }
+    ///
+    /// let result = ElicitResult::accept(&Contact { name: "Ada", age: 36 })?;
+    /// assert_eq!(result.content.unwrap().get(), r#"{"name":"Ada","age":36}"#);
+    /// # Ok::<(), mcpwire_types::JsonError>(())
+    /// ```
+    pub struct ElicitResult("an object", finish objects_only) {
+        /// The user's response: accept, decline or cancel.
+        required action: ElicitAction = "action",
+        /// Values of an accepted form: an object whose members are strings, numbers, booleans or arrays of strings.
+        /// `None` for any other response.
+        optional content: Json = "content",
+        /// Additional metadata of the result (`_meta`; up to revision 2025-11-25).
+        optional meta: Json = "_meta",
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "`finish` may reject an object, and this one does not")]
+fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
+    Ok(ElicitResult { content: result.content.filter(Json::is_object), ..result })
+}
+
+impl ElicitResult {
+    /// Creates the result for a form that the user filled in.
+    ///
+    /// `content` contains the values by field name, and must serialize as a JSON object. `null` is the value of a field
+    /// that the user left empty. This function does not validate the values: use [`ElicitForm::complete`].
+    ///
+    /// # Errors
+    /// Returns an error if `content` cannot be serialized.
+    pub fn accept(content: &(impl Serialize + ?Sized)) -> Result<Self, JsonError> {
+        Ok(ElicitResult { content: Some(Json::from_value(content)?), ..ElicitResult::of(ElicitAction::Accept) })
+    }
+
+    /// Creates the result for a request that the user declined.
+    pub fn decline() -> Self {
+        ElicitResult::of(ElicitAction::Decline)
+    }
+
+    /// Creates the result for a request that the user dismissed.
+    pub fn cancel() -> Self {
+        ElicitResult::of(ElicitAction::Cancel)
+    }
+
+    /// Creates a result with the given action and without form values.
+    ///
+    /// If the action is [`ElicitAction::Accept`], [`ElicitForm::complete`] adds the default values of the form to the
+    /// result.
+    pub fn of(action: ElicitAction) -> Self {
+        ElicitResult { action, ..ElicitResult::default() }
+    }
+}
+
+impl From<ElicitAction> for ElicitResult {
+    fn from(action: ElicitAction) -> Self {
+        ElicitResult::of(action)
+    }
+}
+
+impl ElicitForm {
+    /// Completes and validates the user's response to this form, before the client sends it.
+    ///
+    /// If the user accepted the form, adds default values and validates all values against the form's schema. If the
+    /// user declined or dismissed the form, removes the values from the result.
+    ///
+    /// # Errors
+    /// Returns the invalid fields, and which rule each of them violates.
+    pub fn complete(&self, mut result: ElicitResult) -> Result<ElicitResult, FormError> {
+        result.content = match result.action {
+            ElicitAction::Accept => Some(self.requested_schema.complete(result.content.as_ref())?),
+            _ => None,
+        };
+        Ok(result)
+    }
+}
+
+object! {
+    /// Parameters of `notifications/elicitation/complete`: the user has finished the interaction at a URL.
+    ///
+    /// Ignore the notification if no elicitation request had this identifier. Specification of revision 2025-11-25:
+    /// client/elicitation, "Completion Notifications for URL Mode Elicitation".
+    pub struct ElicitationComplete("an object") {
+        /// Identifier of the elicitation request, from [`ElicitUrl::elicitation_id`].
+        required elicitation_id: String = "elicitationId",
+        /// Additional metadata of the parameters (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}

@@ -1,0 +1,356 @@
+//! Validates the values of a filled-in form against the form's schema.
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::json::from_json::{self, FromJson, type_name};
+use crate::json::read::Reader;
+use crate::json::{Json, scan};
+use crate::printable;
+use crate::{Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
+
+/// The error for form values that do not conform to the form's schema.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", problems(fields))]
+#[non_exhaustive]
+pub struct FormError {
+    /// The invalid fields: first those that the form defines, in the form's order, then any others.
+    pub fields: Vec<FieldError>,
+}
+
+/// An invalid field of a filled-in form.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{} {problem}", subject(field))]
+#[non_exhaustive]
+pub struct FieldError {
+    /// Name of the field. Empty if no field can be named, because the form values are not a JSON object.
+    pub field: String,
+    /// The rule that the field's value violates.
+    pub problem: FieldProblem,
+}
+
+/// The rule that the value of a form field violates.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FieldProblem {
+    /// The field is required, but has no value.
+    #[error("must be filled in")]
+    Missing,
+    /// The value has a wrong JSON type.
+    #[error("must be {expected}, not {found}")]
+    Type {
+        /// The type that the schema requires, in words.
+        expected: &'static str,
+        /// The type of the value, in words.
+        found: &'static str,
+    },
+    /// The text is shorter than the minimum.
+    #[error("must have at least {min} character{}", plural(*min))]
+    TooShort {
+        /// Minimum length, in characters.
+        min: u64,
+    },
+    /// The text is longer than the maximum.
+    #[error("must have at most {max} character{}", plural(*max))]
+    TooLong {
+        /// Maximum length, in characters.
+        max: u64,
+    },
+    /// The text does not have the format that the schema requires. Contains the required format.
+    #[error("must {}", expected_format(.0))]
+    Format(StringFormat),
+    /// The number is below the minimum.
+    #[error("must be at least {min}")]
+    TooSmall {
+        /// Minimum value.
+        min: f64,
+    },
+    /// The number is above the maximum.
+    #[error("must be at most {max}")]
+    TooLarge {
+        /// Maximum value.
+        max: f64,
+    },
+    /// The value is not one of the values that the field allows.
+    #[error("must be one of the choices, not {}", printable(found))]
+    NotAChoice {
+        /// The value that the user entered.
+        found: String,
+    },
+    /// Fewer values are selected than the field requires.
+    #[error("must have at least {min} choice{}", plural(*min))]
+    TooFew {
+        /// Minimum number of selected values.
+        min: u64,
+    },
+    /// More values are selected than the field allows.
+    #[error("must have at most {max} choice{}", plural(*max))]
+    TooMany {
+        /// Maximum number of selected values.
+        max: u64,
+    },
+    /// The form has no field of this name, and its schema forbids additional fields (`additionalProperties` is
+    /// `false`).
+    #[error("is not a field of the form")]
+    Unexpected,
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn expected_format(format: &StringFormat) -> Cow<'static, str> {
+    match format {
+        StringFormat::Email => "be an email address, such as name@example.com".into(),
+        StringFormat::Uri => "be a URI, such as https://example.com".into(),
+        StringFormat::Date => "be a date, such as 2026-07-28".into(),
+        StringFormat::DateTime => "be a date with time and zone, such as 2026-07-28T12:00:00Z".into(),
+        other => alloc::format!("be of the format {other}").into(),
+    }
+}
+
+/// Returns the subject of an error message: the name of the field, or "the answer" if `field` is empty.
+fn subject(field: &str) -> String {
+    if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
+}
+
+/// Returns the error message for a form: the messages of the first invalid fields, then the number of other invalid
+/// fields.
+fn problems(fields: &[FieldError]) -> String {
+    /// Maximum number of fields that the message describes. 10, to keep the message readable.
+    const SHOWN: usize = 10;
+    let mut problems: Vec<String> = fields.iter().take(SHOWN).map(ToString::to_string).collect();
+    if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
+        problems.push(alloc::format!("and {more} more"));
+    }
+    problems.join("; ")
+}
+
+impl FormSchema {
+    /// Completes the values of a filled-in form and validates them against this schema.
+    ///
+    /// Adds the default value of each field that has no value, and removes members that are `null`. `content` contains
+    /// the values by field name. `None` means that the user accepted the form without a change.
+    ///
+    /// ```
+    /// use mcpwire_types::{FormSchema, Json};
+    ///
+    /// let form: FormSchema = Json::parse(r#"{"type":"object","properties":{
+    ///     "name":{"type":"string","minLength":2},"age":{"type":"integer","minimum":18,"default":30}},"required":["name"]}"#)?.decode()?;
+    /// assert_eq!(form.complete(Some(&Json::parse(r#"{"name":"Ada"}"#)?)).unwrap().get(), r#"{"name":"Ada","age":30}"#);
+    /// let error = form.complete(Some(&Json::parse(r#"{"age":7}"#)?)).unwrap_err();
+    /// assert_eq!(error.to_string(), "`name` must be filled in; `age` must be at least 18");
+    /// # Ok::<(), mcpwire_types::JsonError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the invalid fields and what is wrong with each.
+    pub fn complete(&self, content: Option<&Json>) -> Result<Json, FormError> {
+        let content = match content {
+            Some(content) if !content.is_object() && content.get() != "null" => {
+                return Err(FormError { fields: alloc::vec![not_an_object(content)] });
+            }
+            other => other,
+        };
+        let content = self.with_defaults(content);
+        self.validate(&content).map(|()| content)
+    }
+
+    /// Returns the form values with default values added and without members that are `null`.
+    ///
+    /// `content` contains the values by field name; `None` means no values. This function does not validate them. In
+    /// the returned object, the fields of the form come first, in the form's order, then any other members.
+    pub fn with_defaults(&self, content: Option<&Json>) -> Json {
+        let given = members(content);
+        let mut answer = Extra::default();
+        for field in &self.properties.0 {
+            let value = given.get(&*field.name).map(|value| Json::trusted(*value));
+            if let Some(value) = value.or_else(|| field.schema.default_value()) {
+                answer.push(&*field.name, value);
+            }
+        }
+        let fields: BTreeSet<&str> = self.properties.0.iter().map(|field| &*field.name).collect();
+        for (name, value) in given.iter().filter(|(name, _)| !fields.contains(&***name)) {
+            answer.push(&**name, Json::trusted(*value));
+        }
+        answer.to_json()
+    }
+
+    /// Validates the values of a filled-in form against this schema.
+    ///
+    /// Fields that the schema does not define are allowed, unless `additionalProperties` is `false`. Their values must
+    /// be strings, numbers, booleans or arrays of strings.
+    ///
+    /// # Errors
+    /// Returns the invalid fields, and which rule each of them violates.
+    pub fn validate(&self, content: &Json) -> Result<(), FormError> {
+        if !content.is_object() {
+            return Err(FormError { fields: alloc::vec![not_an_object(content)] });
+        }
+        let given = members(Some(content));
+        let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
+        let mut fields = Vec::new();
+        let mut wrong = |field: &str, problem| fields.push(FieldError { field: field.into(), problem });
+        let mut known = BTreeSet::new();
+        for field in &self.properties.0 {
+            known.insert(&*field.name);
+            match given.get(&*field.name) {
+                Some(value) => {
+                    if let Err(problem) = field.schema.validate(value) {
+                        wrong(&field.name, problem);
+                    }
+                }
+                None if required.contains(&*field.name) => wrong(&field.name, FieldProblem::Missing),
+                None => {}
+            }
+        }
+        // A schema may require a field that it does not describe.
+        for name in required.iter().filter(|name| !known.contains(**name) && !given.contains_key(**name)) {
+            wrong(name, FieldProblem::Missing);
+        }
+        let closed = self.extra.get("additionalProperties").is_some_and(|others| others.get() == "false");
+        for (name, value) in given.iter().filter(|(name, _)| !known.contains(&***name)) {
+            if closed {
+                wrong(name, FieldProblem::Unexpected);
+            } else if !is_allowed_type(value) {
+                let expected = "a string, a number, a boolean or an array of strings";
+                wrong(name, FieldProblem::Type { expected, found: type_name(value) });
+            }
+        }
+        if fields.is_empty() { Ok(()) } else { Err(FormError { fields }) }
+    }
+}
+
+/// Returns the form values that are not `null`, as JSON text by field name. If a name occurs twice, the last value
+/// counts.
+fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
+    let bytes = content.map_or(&b"{}"[..], |content| content.get().as_bytes());
+    scan::members(bytes)
+        .filter_map(|member| {
+            let value = core::str::from_utf8(member.value).ok().filter(|value| *value != "null")?;
+            Some((member.key().into_owned(), value))
+        })
+        .collect()
+}
+
+fn not_an_object(content: &Json) -> FieldError {
+    let problem = FieldProblem::Type { expected: "an object", found: type_name(content.get()) };
+    FieldError { field: String::new(), problem }
+}
+
+/// Returns whether a form value, given as JSON text, is a string, a number, a boolean or an array of strings.
+///
+/// The specification allows no other types (`ElicitResult`).
+fn is_allowed_type(value: &str) -> bool {
+    match value.as_bytes().first() {
+        Some(b'{' | b'n') => false,
+        Some(b'[') => strings(value).is_some(),
+        _ => true,
+    }
+}
+
+/// Parses an array of strings. Returns `None` for any other JSON value.
+fn strings(value: &str) -> Option<Vec<String>> {
+    let mut reader = Reader::new(value);
+    if reader.next_byte() != Some(b'[') {
+        return None;
+    }
+    let mut texts = Some(Vec::new());
+    let read = reader.elements(&mut |reader| {
+        match String::from_json(reader)? {
+            Ok(text) => texts.iter_mut().for_each(|texts| texts.push(text.clone())),
+            Err(_) => texts = None,
+        }
+        Ok(())
+    });
+    read.ok().and(texts)
+}
+
+impl FieldSchema {
+    /// Validates the value of one form field against this schema. `value` is JSON text.
+    pub(crate) fn validate(&self, value: &str) -> Result<(), FieldProblem> {
+        let wrong_type = |expected| FieldProblem::Type { expected, found: type_name(value) };
+        match self {
+            FieldSchema::String(schema) => {
+                schema.validate(&from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
+            }
+            FieldSchema::Number(schema) => schema.validate(value),
+            FieldSchema::Boolean(_) if matches!(value, "true" | "false") => Ok(()),
+            FieldSchema::Boolean(_) => Err(wrong_type("true or false")),
+            FieldSchema::Enum(schema) => {
+                is_choice(&schema.choices(), &from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
+            }
+            FieldSchema::MultiSelect(schema) => {
+                schema.validate(&strings(value).ok_or(wrong_type("an array of strings"))?)
+            }
+            FieldSchema::Unknown(_) => Ok(()),
+        }
+    }
+}
+
+impl StringSchema {
+    fn validate(&self, text: &str) -> Result<(), FieldProblem> {
+        let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+        match (self.min_length, self.max_length, &self.format) {
+            (Some(min), ..) if length < min => Err(FieldProblem::TooShort { min }),
+            (_, Some(max), _) if length > max => Err(FieldProblem::TooLong { max }),
+            (_, _, Some(format)) if !format.matches(text) => Err(FieldProblem::Format(format.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl NumberSchema {
+    fn validate(&self, text: &str) -> Result<(), FieldProblem> {
+        let expected = if self.kind == NumberKind::Integer { "a whole number" } else { "a number" };
+        let wrong_type = |found| FieldProblem::Type { expected, found };
+        let number: f64 = from_json::from_str(text).ok_or(wrong_type(type_name(text)))?;
+        if self.kind == NumberKind::Integer && !is_whole(text, number) {
+            return Err(wrong_type("a fraction"));
+        }
+        match (self.minimum, self.maximum) {
+            (Some(min), _) if number < min => Err(FieldProblem::TooSmall { min }),
+            (_, Some(max)) if number > max => Err(FieldProblem::TooLarge { max }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns whether a number has no fractional part, as in `1`, `1.0` and `1e3`. `text` is the number as JSON.
+fn is_whole(text: &str, number: f64) -> bool {
+    // Floating-point numbers of 2^53 or more have no fraction.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::float_cmp,
+        reason = "floats below 2^53 without a fraction are exact integers"
+    )]
+    let has_no_fraction = |number: f64| (number as i64) as f64 == number;
+    !text.contains(['.', 'e', 'E']) || number.abs() >= EXACT || has_no_fraction(number)
+}
+
+impl MultiSelectSchema {
+    fn validate(&self, chosen: &[String]) -> Result<(), FieldProblem> {
+        let count = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
+        match (self.min_items, self.max_items) {
+            (Some(min), _) if count < min => Err(FieldProblem::TooFew { min }),
+            (_, Some(max)) if count > max => Err(FieldProblem::TooMany { max }),
+            _ => {
+                let choices: BTreeSet<&str> = self.choices().into_iter().map(|(value, _)| value).collect();
+                let unknown = chosen.iter().find(|value| !choices.contains(&***value));
+                unknown.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
+            }
+        }
+    }
+}
+
+fn is_choice(choices: &[(&str, &str)], value: &str) -> Result<(), FieldProblem> {
+    if choices.iter().any(|(known, _)| *known == value) {
+        Ok(())
+    } else {
+        Err(FieldProblem::NotAChoice { found: value.into() })
+    }
+}

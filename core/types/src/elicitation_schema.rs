@@ -1,0 +1,378 @@
+//! The schema of a form: an object with fields, which cannot be nested. Specification: client/elicitation, "Requested
+//! Schema".
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
+use crate::json::read::{self, Reader};
+use crate::object::object;
+use crate::open_enum::open_enum;
+
+object! {
+    /// The schema of a form: its fields, and which of them are required.
+    pub struct FormSchema("a schema", tag "type" = "object") {
+        /// The fields.
+        always properties: FormFields = "properties",
+        /// Names of the required fields.
+        or_default required: Vec<String> = "required",
+    }
+}
+
+impl FormSchema {
+    /// Iterates over the fields of the form. The `bool` is `true` for a required field.
+    pub fn fields(&self) -> impl Iterator<Item = (&FormField, bool)> {
+        let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
+        self.properties.0.iter().map(move |field| (field, required.contains(&*field.name)))
+    }
+
+    /// Returns the field with the name `name`, or `None` if the form has no such field.
+    pub fn field(&self, name: &str) -> Option<&FormField> {
+        self.properties.0.iter().find(|field| field.name == name)
+    }
+}
+
+/// A field of a form.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FormField {
+    /// Name of the field: the key of its value in [`ElicitResult::content`](crate::ElicitResult::content).
+    pub name: String,
+    /// The schema of the field's value.
+    pub schema: FieldSchema,
+}
+
+impl FormField {
+    /// Returns the title of the field, or the field's name if the schema has no title.
+    pub fn display_name(&self) -> &str {
+        self.schema.title().unwrap_or(&self.name)
+    }
+}
+
+/// The fields of a form, in the order in which the server sent them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FormFields(pub Vec<FormField>);
+
+impl FromJson for FormFields {
+    const EXPECTED: &'static str = "an object of fields";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        if reader.next_byte() != Some(b'{') {
+            return from_json::skip_mismatch(reader).map(Err);
+        }
+        let mut fields: Vec<FormField> = Vec::new();
+        // If a name occurs twice, the last schema replaces the first one in its position.
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        reader.members(&mut |name, reader| {
+            let schema = FieldSchema::of(reader.raw()?);
+            if let Some(field) = places.get(name).and_then(|at| fields.get_mut(*at)) {
+                field.schema = schema;
+            } else {
+                places.insert(name.into(), fields.len());
+                fields.push(FormField { name: name.into(), schema });
+            }
+            Ok(())
+        })?;
+        Ok(Ok(FormFields(fields)))
+    }
+}
+
+from_json::impl_deserialize!(FormFields);
+
+impl Serialize for FormFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for field in &self.0 {
+            map.serialize_entry(&field.name, &field.schema)?;
+        }
+        map.end()
+    }
+}
+
+/// The schema of a form field's value, by type (`PrimitiveSchemaDefinition`).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FieldSchema {
+    /// A text.
+    String(StringSchema),
+    /// A number.
+    Number(NumberSchema),
+    /// A boolean.
+    Boolean(BooleanSchema),
+    /// One value that the user chooses from a list.
+    Enum(Box<EnumSchema>),
+    /// Several values that the user chooses from a list (from revision 2025-11-25).
+    MultiSelect(Box<MultiSelectSchema>),
+    /// A schema that the library cannot interpret, as JSON. The value of the field is not validated.
+    Unknown(Json),
+}
+
+object! {
+    /// Schema of a form field for text.
+    pub struct StringSchema("a schema", tag "type" = "string") {
+        /// Display name of the field. If absent, display the field's name.
+        optional title: String = "title",
+        /// Description of the field for the user.
+        optional description: String = "description",
+        /// Minimum length of the text, in characters.
+        optional min_length: u64 = "minLength",
+        /// Maximum length of the text, in characters.
+        optional max_length: u64 = "maxLength",
+        /// Format that the text must have.
+        optional format: StringFormat = "format",
+        /// Default value of the field (from revision 2025-11-25).
+        optional default: String = "default",
+    }
+}
+
+open_enum! {
+    /// The format that a text field requires.
+    ///
+    /// Text is not validated against formats that the specification does not define.
+    pub enum StringFormat {
+        /// An email address.
+        #[default]
+        Email = "email",
+        /// An absolute URI (RFC 3986).
+        Uri = "uri",
+        /// A date, such as `2026-07-28` (RFC 3339).
+        Date = "date",
+        /// A date with time and zone, such as `2026-07-28T12:00:00Z` (RFC 3339).
+        DateTime = "date-time",
+    }
+}
+
+object! {
+    /// Schema of a form field for a number.
+    pub struct NumberSchema("a schema", finish number_default) {
+        /// Type of the number: any number, or only whole numbers.
+        always kind: NumberKind = "type",
+        /// Display name of the field. If absent, display the field's name.
+        optional title: String = "title",
+        /// Description of the field for the user.
+        optional description: String = "description",
+        /// Minimum value of the number, inclusive.
+        optional minimum: f64 = "minimum",
+        /// Maximum value of the number, inclusive.
+        optional maximum: f64 = "maximum",
+        /// Default value of the field, a JSON number (from revision 2025-11-25).
+        optional default: Json = "default",
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "`finish` may reject an object, and this one does not")]
+fn number_default(schema: NumberSchema) -> Result<NumberSchema, Mismatch> {
+    let is_number = |json: &Json| json.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    Ok(NumberSchema { default: schema.default.filter(is_number), ..schema })
+}
+
+open_enum! {
+    /// The type of number that a number field accepts.
+    pub enum NumberKind {
+        /// Any number, with or without a fraction.
+        #[default]
+        Number = "number",
+        /// Only whole numbers.
+        Integer = "integer",
+    }
+}
+
+object! {
+    /// Schema of a form field for a boolean.
+    pub struct BooleanSchema("a schema", tag "type" = "boolean") {
+        /// Display name of the field. If absent, display the field's name.
+        optional title: String = "title",
+        /// Description of the field for the user.
+        optional description: String = "description",
+        /// Default value of the field.
+        optional default: bool = "default",
+    }
+}
+
+object! {
+    /// Schema of a form field for one value from a list.
+    ///
+    /// Protocol revisions represent the list by different members: `enum` with `enumNames`, or `oneOf`.
+    /// [`EnumSchema::choices`] returns the list from any of them.
+    pub struct EnumSchema("a schema", tag "type" = "string") {
+        /// Display name of the field. If absent, display the field's name.
+        optional title: String = "title",
+        /// Description of the field for the user.
+        optional description: String = "description",
+        /// The allowed values, if the server lists them in `enum`. Their display names may be in [`EnumSchema::names`].
+        or_default values: Vec<String> = "enum",
+        /// Display names of the values in [`EnumSchema::values`], in the same order. Ignored if there are more or fewer
+        /// names than values. From revision 2025-11-25 on, `oneOf` replaces this member, which remains allowed.
+        or_default names: Vec<String> = "enumNames",
+        /// The allowed values with their display names, if the server lists them in `oneOf` (from revision 2025-11-25).
+        or_default one_of: Vec<EnumOption> = "oneOf",
+        /// Default value of the field (from revision 2025-11-25).
+        optional default: String = "default",
+    }
+}
+
+impl EnumSchema {
+    /// Returns each allowed value with its display name. The display name of a value without a title is the value
+    /// itself.
+    pub fn choices(&self) -> Vec<(&str, &str)> {
+        choices(&self.values, &self.names, &self.one_of)
+    }
+}
+
+object! {
+    /// An allowed value of a form field, with its display name.
+    pub struct EnumOption("an option") {
+        /// The value that the client sends to the server if the user chooses this option.
+        required value: String = "const",
+        /// Display name of the value. If absent, display the value itself.
+        optional title: String = "title",
+    }
+}
+
+object! {
+    /// Schema of a form field for several values from a list (from revision 2025-11-25).
+    pub struct MultiSelectSchema("a schema", tag "type" = "array") {
+        /// Display name of the field. If absent, display the field's name.
+        optional title: String = "title",
+        /// Description of the field for the user.
+        optional description: String = "description",
+        /// Minimum number of values that the user must select.
+        optional min_items: u64 = "minItems",
+        /// Maximum number of values that the user may select.
+        optional max_items: u64 = "maxItems",
+        /// The values that the field allows.
+        required items: MultiSelectItems = "items",
+        /// Values that are selected by default.
+        optional default: Vec<String> = "default",
+    }
+}
+
+object! {
+    /// The values that a [`MultiSelectSchema`] allows.
+    pub struct MultiSelectItems("a schema") {
+        /// The allowed values, if the server lists them in `enum`, without display names.
+        or_default values: Vec<String> = "enum",
+        /// The allowed values with their display names, if the server lists them in `anyOf`.
+        or_default any_of: Vec<EnumOption> = "anyOf",
+    }
+}
+
+impl MultiSelectSchema {
+    /// Returns each allowed value with its display name. The display name of a value without a title is the value
+    /// itself.
+    pub fn choices(&self) -> Vec<(&str, &str)> {
+        choices(&self.items.values, &[], &self.items.any_of)
+    }
+}
+
+/// Returns the values of `values` and `titled`, each with its display name. `names` are the display names of `values`.
+fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
+    // If the lists differ in length, the names cannot be assigned to values.
+    let names = if names.len() == values.len() { names } else { &[] };
+    let plain = values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
+    let titled = titled.iter().map(|option| (&*option.value, option.title.as_deref().unwrap_or(&option.value)));
+    plain.chain(titled).collect()
+}
+
+impl FieldSchema {
+    /// Returns the title of the field. Returns `None` for a schema without a title and for [`FieldSchema::Unknown`].
+    pub fn title(&self) -> Option<&str> {
+        match self {
+            FieldSchema::String(schema) => schema.title.as_deref(),
+            FieldSchema::Number(schema) => schema.title.as_deref(),
+            FieldSchema::Boolean(schema) => schema.title.as_deref(),
+            FieldSchema::Enum(schema) => schema.title.as_deref(),
+            FieldSchema::MultiSelect(schema) => schema.title.as_deref(),
+            FieldSchema::Unknown(_) => None,
+        }
+    }
+
+    /// Returns the description of the field. Returns `None` for a schema without a description and for
+    /// [`FieldSchema::Unknown`].
+    pub fn description(&self) -> Option<&str> {
+        match self {
+            FieldSchema::String(schema) => schema.description.as_deref(),
+            FieldSchema::Number(schema) => schema.description.as_deref(),
+            FieldSchema::Boolean(schema) => schema.description.as_deref(),
+            FieldSchema::Enum(schema) => schema.description.as_deref(),
+            FieldSchema::MultiSelect(schema) => schema.description.as_deref(),
+            FieldSchema::Unknown(_) => None,
+        }
+    }
+
+    /// Returns the `default` member of the schema: the default value of the field. `None` if the member is absent.
+    pub fn default_value(&self) -> Option<Json> {
+        match self {
+            FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::Number(schema) => schema.default.clone(),
+            FieldSchema::Boolean(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::Enum(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::MultiSelect(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::Unknown(raw) => {
+                let default = raw.member_text("default").filter(|text| *text != "null")?;
+                Some(Json::trusted(default))
+            }
+        }
+    }
+
+    /// Parses the schema of a field from JSON text. A schema that the library cannot interpret becomes
+    /// [`FieldSchema::Unknown`].
+    fn of(raw: &str) -> FieldSchema {
+        FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
+    }
+
+    fn known(raw: &str) -> Option<FieldSchema> {
+        let json = Json::trusted(raw);
+        let has = |name| json.member_text(name).is_some_and(|text| text.starts_with('['));
+        let kind: Option<String> = json.member_text("type").and_then(from_json::from_str);
+        match kind.as_deref() {
+            // Some servers omit the `type` of a field with choices.
+            Some("string") | None if has("enum") || has("oneOf") => {
+                let schema: Box<EnumSchema> = from_json::from_str(raw)?;
+                Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::Enum)
+            }
+            Some("string") => from_json::from_str(raw).map(FieldSchema::String),
+            Some("number" | "integer") => from_json::from_str(raw).map(FieldSchema::Number),
+            Some("boolean") => from_json::from_str(raw).map(FieldSchema::Boolean),
+            Some("array") => {
+                let schema: Box<MultiSelectSchema> = from_json::from_str(raw)?;
+                Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::MultiSelect)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Converts a string, a boolean or a list of strings to JSON. The conversion cannot fail for these types.
+fn json_of(value: &impl Serialize) -> Json {
+    Json::from_value(value).unwrap_or_default()
+}
+
+impl FromJson for FieldSchema {
+    const EXPECTED: &'static str = "a schema";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        Ok(Ok(FieldSchema::of(reader.raw()?)))
+    }
+}
+
+from_json::impl_deserialize!(FieldSchema);
+
+impl Serialize for FieldSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            FieldSchema::String(schema) => schema.serialize(serializer),
+            FieldSchema::Number(schema) => schema.serialize(serializer),
+            FieldSchema::Boolean(schema) => schema.serialize(serializer),
+            FieldSchema::Enum(schema) => schema.serialize(serializer),
+            FieldSchema::MultiSelect(schema) => schema.serialize(serializer),
+            FieldSchema::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}

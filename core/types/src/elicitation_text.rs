@@ -1,0 +1,103 @@
+//! Parses the text that a user typed for a form field.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::json::Json;
+use crate::{FieldProblem, FieldSchema, NumberKind};
+
+impl FieldSchema {
+    /// Parses the text that a user typed for a field with this schema, and validates the resulting value.
+    ///
+    /// - For a number, surrounding spaces are ignored.
+    /// - For a boolean, `yes`, `y`, `true`, `on` and `1` mean `true`; `no`, `n`, `false`, `off` and `0` mean `false`.
+    /// - For a list of choices, the text is a value, a display name or a position in the list, counted from 1. Letter
+    ///   case is ignored. If the field allows several choices, commas separate them.
+    /// - For a [`FieldSchema::Unknown`], the text is parsed as JSON. Text that is not JSON becomes a string.
+    ///
+    /// ```
+    /// use mcpwire_types::{FieldSchema, Json};
+    ///
+    /// let color: FieldSchema = Json::parse(r##"{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}"##)?.decode()?;
+    /// assert_eq!(color.parse_text("green").unwrap().get(), r##""#0f0""##);
+    /// assert_eq!(color.parse_text("1").unwrap().get(), r##""#f00""##);
+    /// assert_eq!(color.parse_text("blue").unwrap_err().to_string(), "must be one of the choices, not blue");
+    /// # Ok::<(), mcpwire_types::JsonError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the rule of the schema that the text violates.
+    pub fn parse_text(&self, text: &str) -> Result<Json, FieldProblem> {
+        let value = match self {
+            FieldSchema::String(_) => string(text),
+            FieldSchema::Number(schema) => number(text.trim()).ok_or(FieldProblem::Type {
+                expected: if schema.kind == NumberKind::Integer { "a whole number" } else { "a number" },
+                found: "text",
+            })?,
+            FieldSchema::Boolean(_) => match yes_or_no(text.trim()) {
+                Some(yes) => Json::trusted(if yes { "true" } else { "false" }),
+                None => return Err(FieldProblem::Type { expected: "yes or no", found: "text" }),
+            },
+            FieldSchema::Enum(schema) => string(choice(&schema.choices(), text.trim())?),
+            FieldSchema::MultiSelect(schema) => {
+                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                let choices = schema.choices();
+                let mut values: Vec<&str> = Vec::new();
+                for part in parts {
+                    let value = choice(&choices, part)?;
+                    if !values.contains(&value) {
+                        values.push(value);
+                    }
+                }
+                Json::from_value(&values).unwrap_or_default()
+            }
+            FieldSchema::Unknown(_) => Json::parse(text).unwrap_or_else(|_| string(text)),
+        };
+        self.validate(value.get()).map(|()| value)
+    }
+}
+
+fn string(text: &str) -> Json {
+    // Serializing a string cannot fail.
+    Json::from_value(text).unwrap_or_default()
+}
+
+/// Parses a number in JSON notation or in an informal one, such as `+1` or `.5`. Returns `None` for any other text.
+fn number(text: &str) -> Option<Json> {
+    let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
+    let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
+    if !looks_like_one(text) {
+        return None;
+    }
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    Json::parse(text).ok().or_else(|| Json::from_value(&value).ok())
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    let is = |words: [&str; 5]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
+    if is(["yes", "y", "true", "on", "1"]) {
+        Some(true)
+    } else if is(["no", "n", "false", "off", "0"]) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Returns the value of the choice that the user's text identifies.
+///
+/// Compares the text with three things, in this order: the values; then values and display names, regardless of letter
+/// case; then the positions in the list, counted from 1. `choices` contains each value with its display name.
+fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
+    let lower = text.to_lowercase();
+    let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));
+    choices
+        .iter()
+        .find(|(value, _)| *value == text)
+        .or_else(|| {
+            choices.iter().find(|(value, title)| title.to_lowercase() == lower || value.to_lowercase() == lower)
+        })
+        .or_else(place)
+        .map(|(value, _)| *value)
+        .ok_or_else(|| FieldProblem::NotAChoice { found: String::from(text) })
+}

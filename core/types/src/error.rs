@@ -1,0 +1,172 @@
+//! [`RpcError`]: an error that the server reported. [`PeerError`]: a violation of the protocol in a message of the
+//! server.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::ElicitUrl;
+use crate::json::path::path_at;
+use crate::json::read::ReadError;
+use crate::json::{Json, from_json};
+use crate::printable;
+use crate::text::excerpt;
+
+/// A JSON-RPC error object (JSON-RPC 2.0, section 5.1): the error response of the server or of the client to a
+/// request.
+///
+/// The associated constants are the error codes of JSON-RPC and MCP. A server may use other codes.
+/// `Display` shows at most 4 KiB of the message and 200 bytes of the data, without control characters. The fields
+/// contain the full text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}", shown_message(message, *code), shown_data(data.as_ref()))]
+#[non_exhaustive]
+pub struct RpcError {
+    /// The error code; 0 if the server sent no integer.
+    pub code: i64,
+    /// A description of the error; empty if the server sent none.
+    pub message: String,
+    /// Additional information about the error, in a format that its sender chooses. `None` if absent or `null`.
+    pub data: Option<Json>,
+}
+
+impl RpcError {
+    /// JSON-RPC error code: the message is not valid JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// JSON-RPC error code: the message is not a valid request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// JSON-RPC error code: the method does not exist or is not available.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// JSON-RPC error code: the parameters are invalid, or the named tool, prompt or resource does not exist.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// JSON-RPC error code: an internal error of the side that handles the request.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// Error code of `resources/read`: the resource does not exist. Protocol revisions after 2025-11-25 use
+    /// [`RpcError::INVALID_PARAMS`] instead.
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// Error code: an HTTP header contradicts the request body (from protocol revision 2026-07-28).
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// Error code: the request requires a capability that the client did not declare (from protocol revision
+    /// 2026-07-28).
+    pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i64 = -32021;
+    /// Error code: the server does not support the protocol version of the request (from protocol revision
+    /// 2026-07-28).
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+
+    /// Error code: the user must visit a URL before the request can succeed (protocol revision 2025-11-25). See
+    /// [`RpcError::required_elicitations`].
+    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+    /// Error code: the user rejected the request. A client answers `sampling/createMessage` with this code.
+    pub const USER_REJECTED: i64 = -1;
+
+    /// Creates an error with a code and a message, but without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        RpcError { code, message: message.into(), data: None }
+    }
+
+    /// Returns the URLs that the user must visit before the request can succeed (protocol revision 2025-11-25,
+    /// client/elicitation, "URL Elicitation Required Error").
+    ///
+    /// The list is empty if the code is not [`RpcError::URL_ELICITATION_REQUIRED`], or if the data contains no valid
+    /// list.
+    pub fn required_elicitations(&self) -> Vec<ElicitUrl> {
+        if self.code != RpcError::URL_ELICITATION_REQUIRED {
+            return Vec::new();
+        }
+        let list = self.data.as_ref().and_then(|data| data.member_text("elicitations"));
+        list.and_then(from_json::from_str).unwrap_or_default()
+    }
+}
+
+/// Maximum number of bytes of a server's message that `Display` shows: 4 KiB, enough for a stack trace, but not for a
+/// flood of text.
+const MAX_SHOWN: usize = 4 * 1024;
+
+fn shown_message(message: &str, code: i64) -> String {
+    if message.is_empty() {
+        return alloc::format!("error {code} without a message");
+    }
+    let cut = (0..=MAX_SHOWN.min(message.len())).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+    let ellipsis = if cut < message.len() { "…" } else { "" };
+    alloc::format!("{}{ellipsis} (code {code})", printable(&message[..cut]))
+}
+
+fn shown_data(data: Option<&Json>) -> String {
+    data.map(|data| alloc::format!(": {}", excerpt(data.get().as_bytes()))).unwrap_or_default()
+}
+
+/// The error for a message from the server that violates the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}{}, in: {excerpt}", shown_place(at))]
+#[non_exhaustive]
+pub struct PeerError {
+    /// How the message violates the protocol.
+    pub kind: PeerErrorKind,
+    /// The path of the invalid part in the message, such as `result.tools`; empty if the message as a whole is
+    /// invalid.
+    pub at: String,
+    /// At most 200 bytes of the message, without control characters: the text around the invalid part, or the start
+    /// of a message that is too long.
+    pub excerpt: String,
+}
+
+/// How a message from the server violates the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerErrorKind {
+    /// The message contains bytes that are not UTF-8.
+    #[error("not UTF-8")]
+    NotUtf8,
+    /// The message is not JSON, or a value in the message has the wrong type. The text says what was expected and
+    /// found.
+    #[error("{}", printable(.0))]
+    Malformed(String),
+    /// The message is longer than the client's limit.
+    #[error("longer than the limit of {limit} bytes")]
+    TooLong {
+        /// The maximum length of a message in bytes: [`Config::max_message`](crate::Config::max_message).
+        limit: usize,
+    },
+}
+
+/// Maximum number of bytes before the invalid part that an error quotes: 40. This leaves 160 of the 200 bytes of an
+/// excerpt for the invalid part itself.
+const BEFORE: usize = 40;
+
+impl PeerError {
+    #[doc(hidden)]
+    pub fn too_long(limit: usize, head: &[u8]) -> Self {
+        PeerError { kind: PeerErrorKind::TooLong { limit }, at: String::new(), excerpt: excerpt(head) }
+    }
+
+    /// Creates the error for a message whose part at the path `at` is invalid, without an excerpt.
+    #[doc(hidden)]
+    pub fn malformed(what: String, at: &str) -> Self {
+        PeerError { kind: PeerErrorKind::Malformed(what), at: at.into(), excerpt: String::new() }
+    }
+
+    #[doc(hidden)]
+    pub fn not_utf8(message: &[u8], offset: usize) -> Self {
+        PeerError { kind: PeerErrorKind::NotUtf8, at: path_at(message, offset), excerpt: around(message, offset) }
+    }
+
+    /// Converts an error of the JSON reader, and adds the path and the text of the invalid part of `message`.
+    #[doc(hidden)]
+    pub fn from_read(error: &ReadError, message: &[u8]) -> Self {
+        PeerError {
+            kind: PeerErrorKind::Malformed(error.reason().into()),
+            at: path_at(message, error.offset()),
+            excerpt: around(message, error.offset()),
+        }
+    }
+}
+
+/// Returns an excerpt of the message that starts at most 40 bytes before `offset`.
+fn around(message: &[u8], offset: usize) -> String {
+    let start = offset.min(message.len()).saturating_sub(BEFORE);
+    let quoted = excerpt(&message[start..]);
+    if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) }
+}
+
+fn shown_place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { alloc::format!(" at `{at}`") }
+}

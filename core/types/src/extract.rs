@@ -1,0 +1,114 @@
+//! Extraction of the text from a tool result.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use core::fmt;
+
+use serde::Serialize;
+
+use crate::printable;
+use crate::{CallToolResult, ContentBlock};
+
+/// The text of a tool result: its text blocks, or the raw JSON of a result without a `content` array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolText<'a> {
+    /// The text blocks of the result, joined by newlines. Blocks of other types are left out; the text may be empty.
+    Text(Cow<'a, str>),
+    /// The raw JSON of a result that has no `content` array.
+    RawJson(&'a str),
+}
+
+impl ToolText<'_> {
+    /// Returns the text of either variant.
+    pub fn as_str(&self) -> &str {
+        match self {
+            ToolText::Text(text) => text,
+            ToolText::RawJson(json) => json,
+        }
+    }
+
+    /// Converts the text to a `String`. Allocates only if the text is borrowed.
+    pub fn into_string(self) -> String {
+        match self {
+            ToolText::Text(text) => text.into_owned(),
+            ToolText::RawJson(json) => json.into(),
+        }
+    }
+}
+
+impl fmt::Display for ToolText<'_> {
+    /// Writes the text unchanged, including any control characters. Wrap the text in [`printable`](crate::printable)
+    /// before showing it in a terminal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl CallToolResult {
+    /// Returns the text blocks of the result joined by newlines, or the raw JSON of a result without a `content`
+    /// array.
+    ///
+    /// ```
+    /// use mcpwire_types::{CallToolResult, ToolText, Json};
+    ///
+    /// let two = Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
+    /// assert_eq!(two.decode::<CallToolResult>()?.text().as_str(), "a\nb");
+    ///
+    /// let bare = Json::parse(r#"{"rows":3}"#)?;
+    /// assert_eq!(bare.decode::<CallToolResult>()?.text(), ToolText::RawJson(r#"{"rows":3}"#));
+    /// # Ok::<(), mcpwire_types::JsonError>(())
+    /// ```
+    pub fn text(&self) -> ToolText<'_> {
+        if let Some(whole) = &self.without_content {
+            return ToolText::RawJson(whole.get());
+        }
+        let mut texts = self.content.iter().filter_map(ContentBlock::as_text);
+        let Some(first) = texts.next() else { return ToolText::Text(Cow::Borrowed("")) };
+        let Some(second) = texts.next() else { return ToolText::Text(Cow::Borrowed(first)) };
+        let mut joined = String::from(first);
+        for text in core::iter::once(second).chain(texts) {
+            joined.push('\n');
+            joined.push_str(text);
+        }
+        ToolText::Text(Cow::Owned(joined))
+    }
+
+    /// Converts the result to [`ToolOutput`], or to a [`ToolFailure`] error if the tool reported a failure (`isError:
+    /// true`).
+    pub fn into_output(self) -> Result<ToolOutput, ToolFailure> {
+        let text = self.text().into_string();
+        if self.is_error { Err(ToolFailure { text }) } else { Ok(ToolOutput { output: text }) }
+    }
+}
+
+/// A successful tool result in the shape that agent loops pass to a model: `{"output": text}`.
+///
+/// ```
+/// use mcpwire_types::{CallToolResult, Json};
+///
+/// let result: CallToolResult = Json::parse(r#"{"content":[{"type":"text","text":"42"}]}"#)?.decode()?;
+/// let output = result.into_output().unwrap();
+/// assert_eq!(Json::from_value(&output)?.get(), r#"{"output":"42"}"#);
+/// # Ok::<(), mcpwire_types::JsonError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolOutput {
+    /// The text of the tool result.
+    pub output: String,
+}
+
+/// The error of a tool that ran and reported a failure (`isError: true`).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tool failed: {}", printable(text))]
+pub struct ToolFailure {
+    /// The text of the tool result; may be empty.
+    pub text: String,
+}
+
+impl TryFrom<CallToolResult> for ToolOutput {
+    type Error = ToolFailure;
+
+    fn try_from(result: CallToolResult) -> Result<Self, ToolFailure> {
+        result.into_output()
+    }
+}

@@ -1,0 +1,303 @@
+//! Custom headers from tool parameters: the `x-mcp-header` annotations in a tool's input schema.
+//!
+//! Specification: basic/transports/streamable-http, "Custom Headers from Tool Parameters", and server/tools,
+//! "x-mcp-header".
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use memchr::memmem;
+
+use crate::json::read::{self, ReadError, Reader};
+use crate::json::scan::{self, key_text};
+use crate::{ItemList, Tool};
+
+const ANNOTATION: &str = "x-mcp-header";
+
+/// Maximum number of `Mcp-Param-*` headers per tool: 64, because HTTP servers accept about a hundred headers per
+/// request.
+const MAX_HEADERS: usize = 64;
+
+/// A tool parameter that the client also sends as an HTTP header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderParam {
+    /// Name of the header: `Mcp-Param-` followed by the value of the `x-mcp-header` annotation.
+    pub header: String,
+    /// Names of the nested properties that lead from the tool's arguments to this parameter, outermost first.
+    pub path: Vec<String>,
+}
+
+/// The error message that says why a schema's `x-mcp-header` annotations are invalid.
+type Reason = Cow<'static, str>;
+
+/// Returns the parameters that have an `x-mcp-header` annotation in a tool's `inputSchema`.
+///
+/// # Errors
+///
+/// Returns an error message if an annotation violates the specification. The client must then reject the whole tool.
+pub fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
+    if !may_have_annotations(schema) {
+        return Ok(Vec::new());
+    }
+    let mut visitor = AnnotationVisitor { path: Vec::new(), other_keywords: 0, found: Vec::new(), reason: None };
+    let read = core::str::from_utf8(schema).map(|text| visitor.schema(&mut Reader::new(text)));
+    match visitor.reason {
+        Some(reason) => Err(reason),
+        // Deserializing the tool reports a schema that is not JSON.
+        None if !matches!(read, Ok(Ok(()))) => Ok(Vec::new()),
+        None => Ok(visitor.found),
+    }
+}
+
+/// Returns whether a schema may contain `x-mcp-header` annotations.
+///
+/// Most schemas contain none, and this fast test avoids parsing them. It returns `true` for any `\u` escape, because
+/// the keyword may be written with escapes.
+pub fn may_have_annotations(schema: &[u8]) -> bool {
+    memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
+}
+
+/// Moves each tool with an invalid `x-mcp-header` annotation to the list's rejected items.
+///
+/// Specification: basic/transports/streamable-http, "Schema Extension".
+pub(crate) fn reject_invalid(tools: &mut ItemList<Tool>) {
+    tools.reject(|tool| {
+        let reason = header_params(tool.input_schema.get().as_bytes()).err()?;
+        Some((tool.name.clone(), reason))
+    });
+}
+
+/// Returns whether `name` is a valid HTTP header name: a token (RFC 9110, section 5.6.2).
+pub fn is_token(name: &str) -> bool {
+    let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_tchar)
+}
+
+/// Collects the `x-mcp-header` annotations of a schema in one pass.
+struct AnnotationVisitor {
+    /// Names of the nested properties that lead to the current schema, outermost first.
+    path: Vec<String>,
+    /// Number of keywords around the current schema that are not `properties`, such as `items`, `anyOf` or `$defs`.
+    ///
+    /// If this number is not 0, an annotation in the current schema is invalid.
+    other_keywords: usize,
+    found: Vec<HeaderParam>,
+    reason: Option<Reason>,
+}
+
+impl AnnotationVisitor {
+    /// Visits the schemas in a JSON value: the value itself if it is an object, or the elements of an array.
+    fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
+        match reader.next_byte() {
+            Some(b'{') => self.object(reader),
+            Some(b'[') => reader.elements(&mut |reader| self.schema(reader)),
+            _ => reader.skip(),
+        }
+    }
+
+    fn object(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
+        let (mut name, mut types) = (None, None);
+        reader.members(&mut |keyword, reader| match keyword {
+            ANNOTATION => reader.raw().map(|raw| name = Some(raw.to_string())),
+            "type" => reader.raw().map(|raw| types = Some(raw.to_string())),
+            "properties" if reader.next_byte() == Some(b'{') => reader.members(&mut |name, reader| {
+                self.path.push(name.to_string());
+                self.schema(reader)?;
+                self.path.pop();
+                Ok(())
+            }),
+            // These keywords contain values, not schemas.
+            "default" | "const" | "enum" | "examples" | "required" => reader.skip(),
+            // The keys of these objects are names, not keywords.
+            "$defs" | "definitions" | "patternProperties" | "dependentSchemas" if reader.next_byte() == Some(b'{') => {
+                self.other_keywords += 1;
+                reader.members(&mut |_, reader| self.schema(reader))?;
+                self.other_keywords -= 1;
+                Ok(())
+            }
+            _ => {
+                self.other_keywords += 1;
+                self.schema(reader)?;
+                self.other_keywords -= 1;
+                Ok(())
+            }
+        })?;
+        if let Some(name) = name {
+            match self.header_param(&name, types.as_deref().unwrap_or_default()) {
+                Ok(param) => self.found.push(param),
+                Err(reason) => {
+                    self.reason = Some(reason);
+                    return Err(ReadError::new("an annotation that is invalid"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn header_param(&self, value: &str, types: &str) -> Result<HeaderParam, Reason> {
+        if self.other_keywords > 0 || self.path.is_empty() {
+            return Err("an `x-mcp-header` stands where no chain of `properties` leads to".into());
+        }
+        let at = || crate::text::excerpt(self.path.join(".").as_bytes());
+        let Some(name) = scan::text(value.as_bytes()) else {
+            return Err(alloc::format!("the `x-mcp-header` of `{}` is no string", at()).into());
+        };
+        if name.is_empty() {
+            return Err(alloc::format!("the `x-mcp-header` of `{}` is empty", at()).into());
+        }
+        if !is_token(&name) {
+            let name = crate::text::excerpt(name.as_bytes());
+            return Err(alloc::format!("the `x-mcp-header` of `{}` cannot name a header: {name:?}", at()).into());
+        }
+        let header = alloc::format!("Mcp-Param-{name}");
+        if self.found.iter().any(|other| other.header.eq_ignore_ascii_case(&header)) {
+            return Err(alloc::format!("two arguments have the `x-mcp-header` {name:?}").into());
+        }
+        if !is_primitive(types.as_bytes()) {
+            let reason = alloc::format!("`{}` has an `x-mcp-header`, and is no string, integer or boolean", at());
+            return Err(reason.into());
+        }
+        if self.found.len() >= MAX_HEADERS {
+            return Err(alloc::format!("more than {MAX_HEADERS} arguments have an `x-mcp-header`").into());
+        }
+        Ok(HeaderParam { header, path: self.path.clone() })
+    }
+}
+
+/// Returns whether a parameter's `type` allows only strings, integers, booleans and `null`.
+///
+/// `types` is the JSON value of the `type` keyword. The client sends no header for `null`.
+fn is_primitive(types: &[u8]) -> bool {
+    let named = |json: &[u8], name: &str| match json {
+        [b'"', inner @ .., b'"'] => key_text(inner) == name,
+        _ => false,
+    };
+    let is_allowed = |json: &[u8]| ["string", "integer", "boolean"].iter().any(|name| named(json, name));
+    if !scan::is_array(types) {
+        return is_allowed(types);
+    }
+    let mut at = 0;
+    let mut any = false;
+    while let Some(element) = scan::next_element(types, &mut at) {
+        let element = &types[element];
+        if is_allowed(element) {
+            any = true;
+        } else if !named(element, "null") {
+            return false;
+        }
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(schema: &str) -> Result<Vec<(String, String)>, String> {
+        header_params(schema.as_bytes())
+            .map(|list| list.into_iter().map(|one| (one.header, one.path.join("."))).collect())
+            .map_err(Cow::into_owned)
+    }
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect()
+    }
+
+    #[test]
+    fn annotations_below_properties_are_found() {
+        let schema = r#"{"type":"object","properties":{
+            "region":{"type":"string","x-mcp-header":"Region"},
+            "plain":{"type":"number"},
+            "deep":{"type":"object","properties":{"n":{"type":["integer","null"],"x-mcp-header":"N"}}},
+            "x-mcp-header":{"type":"boolean","default":{"x-mcp-header":5}}}}"#;
+        assert_eq!(names(schema).unwrap(), pairs(&[("Mcp-Param-Region", "region"), ("Mcp-Param-N", "deep.n")]));
+        assert_eq!(names("{}").unwrap(), []);
+        let escaped = r#"{"properties":{"a":{"type":"string","x\u002dmcp-header":"A"}}}"#;
+        assert_eq!(names(escaped).unwrap(), pairs(&[("Mcp-Param-A", "a")]));
+    }
+
+    #[test]
+    fn invalid_annotations() {
+        let property = |rest: &str| alloc::format!(r#"{{"type":"object","properties":{{"v":{{{rest}}}}}}}"#);
+        for (schema, reason) in [
+            (property(r#""type":"string","x-mcp-header":"""#), "is empty"),
+            (property(r#""type":"object","x-mcp-header":"D""#), "no string, integer or boolean"),
+            (property(r#""type":"array","items":{"type":"string"},"x-mcp-header":"I""#), "no string, integer"),
+            (property(r#""type":"null","x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":"number","x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":["string","number"],"x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":["null"],"x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":"string","x-mcp-header":"My Region""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"Region:Primary""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"Région""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"Region\t1""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"a\r\nb""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":5"#), "is no string"),
+            (property(r#""type":"string","x-mcp-header":null"#), "is no string"),
+            (
+                r#"{"properties":{"a":{"type":"string","x-mcp-header":"R"},"b":{"type":"string","x-mcp-header":"R"}}}"#.into(),
+                "two arguments",
+            ),
+            (
+                r#"{"properties":{"a":{"type":"string","x-mcp-header":"MyField"},"b":{"properties":{"c":{"type":"string","x-mcp-header":"myfield"}}}}}"#.into(),
+                "two arguments",
+            ),
+            (r#"{"x-mcp-header":"Root","type":"string"}"#.into(), "no chain"),
+        ] {
+            let error = names(&schema).expect_err(&schema);
+            assert!(error.contains(reason), "{schema}: {error}");
+        }
+    }
+
+    #[test]
+    fn annotations_are_valid_only_below_properties() {
+        let leaf = r#"{"type":"string","x-mcp-header":"R"}"#;
+        for keyword in
+            ["items", "not", "if", "then", "else", "additionalProperties", "contains", "propertyNames", "x-own"]
+        {
+            let schema = alloc::format!(r#"{{"properties":{{"a":{{"{keyword}":{leaf}}}}}}}"#);
+            assert!(names(&schema).expect_err(keyword).contains("no chain"), "{schema}");
+            let below = alloc::format!(r#"{{"{keyword}":{{"properties":{{"a":{leaf}}}}}}}"#);
+            assert!(names(&below).expect_err(keyword).contains("no chain"), "{below}");
+        }
+        for keyword in ["anyOf", "oneOf", "allOf", "prefixItems", "items"] {
+            let schema = alloc::format!(r#"{{"{keyword}":[{{}},{{"properties":{{"a":{leaf}}}}}]}}"#);
+            assert!(names(&schema).expect_err(keyword).contains("no chain"), "{schema}");
+        }
+        for keyword in ["$defs", "definitions", "patternProperties", "dependentSchemas"] {
+            let schema = alloc::format!(r#"{{"{keyword}":{{"x-mcp-header":{leaf}}}}}"#);
+            assert!(names(&schema).expect_err(keyword).contains("no chain"), "{schema}");
+        }
+        for keyword in ["default", "const", "examples", "enum"] {
+            let schema = alloc::format!(r#"{{"properties":{{"a":{{"{keyword}":[{leaf}]}}}}}}"#);
+            assert_eq!(names(&schema).expect(keyword), [], "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_million_levels_do_not_recurse() {
+        let deep = alloc::format!("{{\"x-mcp-header\":{}1", "[".repeat(1_000_000));
+        assert!(names(&deep).is_ok_and(|found| found.is_empty()), "it is no JSON");
+        let (open, close) = ("{\"not\":".repeat(500_000), "}".repeat(500_000));
+        let deep = alloc::format!("{{\"x-mcp-headers\":1,\"a\":{open}1{close}}}");
+        assert!(names(&deep).is_ok_and(|found| found.is_empty()), "no reader of messages goes that deep");
+    }
+
+    #[test]
+    fn a_tool_has_at_most_64_headers() {
+        let one = |n: usize| alloc::format!(r#""a{n}":{{"type":"string","x-mcp-header":"A{n}"}}"#);
+        let of = |n: usize| {
+            let all: Vec<String> = (0..n).map(one).collect();
+            names(&alloc::format!(r#"{{"properties":{{{}}}}}"#, all.join(",")))
+        };
+        assert_eq!(of(MAX_HEADERS).expect("as many as that").len(), MAX_HEADERS);
+        assert!(of(MAX_HEADERS + 1).expect_err("one more").contains("more than 64"));
+    }
+
+    #[test]
+    fn tokens() {
+        assert!(is_token("X-Api.Key_1") && !is_token("") && !is_token("a b") && !is_token("a:") && !is_token("ä"));
+    }
+}

@@ -1,0 +1,231 @@
+//! [`ItemList`]: a list that contains its valid entries even if other entries are invalid.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::{self, Vec};
+use core::fmt;
+use core::slice;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::json::from_json::{self, FromJson, Mismatch};
+use crate::json::read::{self, Reader};
+
+/// Maximum number of entries in a list, valid and invalid ones together: 100,000, ten times as many as in the longest
+/// list known from a server. The maximum limits memory, because a minimal entry occupies fifty times as many bytes in
+/// memory as in JSON.
+pub const MAX_ENTRIES: usize = 100_000;
+
+/// A list from a server: its valid entries, and the reason why each invalid entry was rejected.
+///
+/// Iterating over the list returns the valid entries.
+#[derive(Clone, Debug)]
+pub struct ItemList<T> {
+    /// The valid entries, in the order in which the server sent them.
+    pub items: Vec<T>,
+    /// The invalid entries, in the order in which the server sent them.
+    pub rejected: Vec<InvalidItem>,
+    /// Whether the list is incomplete: the client stopped reading before the end of the server's list.
+    ///
+    /// The client stops after 100,000 entries or 1,000 pages, when the pages after the first exceed 64 MiB together, or
+    /// when the server sends a cursor for the second time. The last entry of [`ItemList::rejected`] then describes the
+    /// truncation.
+    pub is_truncated: bool,
+    /// Size of the list as JSON, in bytes, for all pages together. 0 for a list that was not read from JSON. `==`
+    /// ignores this field.
+    pub bytes: usize,
+}
+
+impl<T: PartialEq> PartialEq for ItemList<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items && self.rejected == other.rejected && self.is_truncated == other.is_truncated
+    }
+}
+
+/// An entry of a list that was rejected because it is invalid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidItem {
+    /// Position of the entry in the server's list, counted from 0 across all pages.
+    pub index: usize,
+    /// Name of the entry, or `None` if it has no valid name.
+    pub name: Option<String>,
+    /// Why the entry was rejected.
+    pub reason: Cow<'static, str>,
+}
+
+impl fmt::Display for InvalidItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "entry {} ({}): {}", self.index, crate::printable(name), self.reason),
+            None => write!(f, "entry {}: {}", self.index, self.reason),
+        }
+    }
+}
+
+impl<T> ItemList<T> {
+    /// Returns the number of entries that the client read from the server's list, valid and rejected.
+    ///
+    /// For a truncated list, the number includes the rejected entry that describes the truncation.
+    pub fn sent(&self) -> usize {
+        self.items.len() + self.rejected.len()
+    }
+
+    /// Iterates over the valid entries.
+    pub fn iter(&self) -> slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// Marks the list as truncated, and adds a rejected entry that describes the truncation. Does nothing if the list
+    /// is already truncated.
+    #[doc(hidden)]
+    pub fn truncate(&mut self) {
+        if !self.is_truncated {
+            self.is_truncated = true;
+            let reason = "the list goes on: what follows is not read".into();
+            self.rejected.push(InvalidItem { index: self.sent(), name: None, reason });
+        }
+    }
+
+    /// Appends the entries of the next page. Adds the number of earlier entries to the position of each rejected entry,
+    /// because the positions in a page are counted from the start of the page.
+    pub fn append(&mut self, mut page: ItemList<T>) {
+        let before = self.sent();
+        self.is_truncated |= page.is_truncated;
+        self.bytes = self.bytes.saturating_add(page.bytes);
+        if self.items.is_empty() {
+            // Most lists have only one page.
+            self.items = page.items;
+        } else {
+            self.items.append(&mut page.items);
+        }
+        self.rejected.extend(
+            page.rejected.into_iter().map(|rejected| InvalidItem { index: rejected.index + before, ..rejected }),
+        );
+    }
+
+    /// Moves valid entries to the rejected ones. The function `reject` receives each valid entry, and returns the name
+    /// and the reason if the entry is to be rejected.
+    ///
+    /// All entries keep their positions in the server's list.
+    #[doc(hidden)]
+    pub fn reject(&mut self, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {
+        let mut taken = self.rejected.iter().map(|rejected| rejected.index).peekable();
+        let mut added = Vec::new();
+        let mut index = 0;
+        self.items.retain_mut(|item| {
+            // Skip the positions of entries that were rejected before. They are in ascending order.
+            while taken.next_if_eq(&index).is_some() {
+                index += 1;
+            }
+            let rejected = reject(item).map(|(name, reason)| InvalidItem { index, name: Some(name), reason });
+            index += 1;
+            let is_good = rejected.is_none();
+            added.extend(rejected);
+            is_good
+        });
+        if !added.is_empty() {
+            self.rejected.append(&mut added);
+            self.rejected.sort_by_key(|rejected| rejected.index);
+        }
+    }
+}
+
+impl<T> Default for ItemList<T> {
+    fn default() -> Self {
+        ItemList { items: Vec::new(), rejected: Vec::new(), is_truncated: false, bytes: 0 }
+    }
+}
+
+impl<T> IntoIterator for ItemList<T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(self) -> vec::IntoIter<T> {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a ItemList<T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> slice::Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T: FromJson> FromJson for ItemList<T> {
+    const EXPECTED: &'static str = "an array";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let mut list = ItemList::default();
+        let is_array = reader.next_byte() == Some(b'[');
+        let start = reader.position();
+        if is_array {
+            reader.elements(&mut |reader| {
+                if list.sent() >= MAX_ENTRIES {
+                    list.truncate();
+                    return reader.skip();
+                }
+                match T::from_json(reader)? {
+                    Ok(item) => list.items.push(item),
+                    Err(mismatch) => list.rejected.push(rejected(list.sent(), mismatch, T::EXPECTED)),
+                }
+                Ok(())
+            })?;
+        } else {
+            match from_json::skip_mismatch(reader)? {
+                null @ Mismatch::Type("null") => return Ok(Err(null)),
+                // A value that is not an array is reported as a list with one rejected entry.
+                mismatch => list.rejected.push(rejected(0, mismatch, Self::EXPECTED)),
+            }
+        }
+        list.bytes = reader.position() - start;
+        Ok(Ok(list))
+    }
+}
+
+#[cold]
+fn rejected(index: usize, mismatch: Mismatch, expected: &str) -> InvalidItem {
+    let name = match &mismatch {
+        Mismatch::Object(object) => object.name.clone(),
+        Mismatch::Type(_) => None,
+    };
+    InvalidItem { index, name, reason: mismatch.reason(expected) }
+}
+
+impl<'de, T: FromJson> Deserialize<'de> for ItemList<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_json::deserialize(deserializer)
+    }
+}
+
+impl<T: Serialize> Serialize for ItemList<T> {
+    /// Serializes the valid entries as an array.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.items.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn entries_that_are_rejected_later_keep_their_positions() {
+        let mut list: ItemList<String> = crate::json::from_str(r#"["a",1,"b",2,3,"c","d"]"#).unwrap();
+        list.reject(|item| matches!(&**item, "b" | "d").then(|| (item.clone(), "no good".into())));
+        assert_eq!(list.iter().collect::<Vec<_>>(), ["a", "c"]);
+        let rejected: Vec<_> = list.rejected.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            rejected[..3],
+            ["entry 1: a number instead of a string", "entry 2 (b): no good", "entry 3: a number instead of a string"]
+        );
+        assert_eq!(list.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3, 4, 6]);
+        list.reject(|item| (item == "c").then(|| (item.clone(), "no good".into())));
+        assert_eq!(list.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+    }
+}

@@ -1,0 +1,305 @@
+//! [`FromJson`]: reads the protocol's types, and tolerates values of the wrong type.
+//!
+//! The reader skips a value of the wrong type and reports a [`Mismatch`]; the rest of the message can still be read.
+//! Valid values cost nothing extra: no error is built, and no byte is read twice. A syntax error fails the whole
+//! message.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::de::{Deserializer, Error as _};
+
+use super::read::{ReadError, Reader, Result as ReadResult};
+use super::{Json, numeral, transcode};
+
+/// Why a JSON value is not of the expected type.
+#[derive(Debug)]
+pub enum Mismatch {
+    /// The value has the wrong JSON type. The text names the type that was found, such as "an array".
+    Type(&'static str),
+    // In an `Arc`, because its drop glue is compiled only once. Each function that reads an object contains code to
+    // drop a mismatch.
+    /// The value is an object, but not a valid one for the expected type: for example, a required member is missing.
+    Object(Arc<ObjectMismatch>),
+}
+
+/// Why a JSON object is not a valid value of the expected type.
+#[derive(Clone, Debug, Default)]
+pub struct ObjectMismatch {
+    /// What is wrong with the object, as text for an error message.
+    reason: Cow<'static, str>,
+    /// Name of the tool, resource or other item that the object describes. `None` if the name is unknown.
+    pub(crate) name: Option<String>,
+    /// Key of the member with the invalid value. `None` if the error does not concern the value of one member.
+    key: Option<&'static str>,
+}
+
+impl Mismatch {
+    /// Creates the mismatch for an object that is not a valid value of the expected type. `reason` says what is wrong
+    /// with the object.
+    pub(crate) fn object(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::named_object(reason, None)
+    }
+
+    /// Creates the mismatch for an invalid object, as [`Mismatch::object`] does. `name` is the name of the tool,
+    /// resource or other item that the object describes.
+    pub(crate) fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
+        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
+    }
+
+    /// Creates the mismatch for an object whose member `key` has an invalid value. `reason` says what is wrong with the
+    /// value.
+    pub(crate) fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
+        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
+    }
+
+    /// Returns what is wrong with the value, as text for an error message. `expected` names the expected type, such as
+    /// "a string".
+    pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
+        match self {
+            Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
+            Mismatch::Object(object) => Arc::unwrap_or_clone(object).reason,
+        }
+    }
+}
+
+/// A type that a [`Reader`] reads directly, without serde.
+pub trait FromJson: Sized {
+    /// The name of the expected JSON type in error messages, such as "a string".
+    const EXPECTED: &'static str;
+
+    /// Reads one value.
+    ///
+    /// Returns `Err` for a syntax error. Returns `Ok(Err(mismatch))` if the value is valid JSON, but not a value of
+    /// this type.
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>>;
+}
+
+/// Reads a `T`. Returns an error for a syntax error, and also for a value that is not a `T`.
+pub fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
+    let start = reader.position();
+    T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))
+}
+
+/// Deserializes a `T` from any self-describing serde format: converts the value to JSON text, and reads the `T` from
+/// the text.
+pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let text = transcode::text_of(deserializer)?;
+    strict(&mut Reader::new(&text)).map_err(D::Error::custom)
+}
+
+/// Implements `serde::Deserialize` for a type that implements [`FromJson`].
+macro_rules! impl_deserialize {
+    ($Type:ident) => {
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::json::from_json::deserialize(deserializer)
+            }
+        }
+    };
+}
+pub(crate) use impl_deserialize;
+
+/// Converts a mismatch to a [`ReadError`]. `expected` names the expected type, `text` is the JSON text of the value,
+/// and `start` is the byte offset of the value in the message.
+#[cold]
+#[inline(never)]
+fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
+    let place = match &mismatch {
+        Mismatch::Object(object) => object.key.and_then(|key| last_member_end(text, key)),
+        Mismatch::Type(_) => None,
+    };
+    let error = ReadError::new(mismatch.reason(expected));
+    match place {
+        Some(place) => error.located(start + place),
+        None => error,
+    }
+}
+
+/// Returns the byte offset at which the last member with the key `key` ends, or `None` if `object` has no such member.
+fn last_member_end(object: &str, key: &str) -> Option<usize> {
+    let mut end = None;
+    let mut reader = Reader::new(object);
+    reader.next_byte();
+    let members = reader.members(&mut |name, reader| {
+        reader.skip()?;
+        if name == key {
+            end = Some(reader.position());
+        }
+        Ok(())
+    });
+    members.ok().and(end)
+}
+
+/// Reads a `T` from JSON text. Returns `None` if the text is not exactly one JSON value, or if the value is not a
+/// `T`.
+pub fn from_str<T: FromJson>(text: &str) -> Option<T> {
+    let mut reader = Reader::new(text);
+    let value = T::from_json(&mut reader).ok()?.ok()?;
+    reader.end().ok().map(|()| value)
+}
+
+/// Skips a value of the wrong type, and returns a mismatch that names the type of this value. Returns an error if the
+/// value is not valid JSON.
+pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
+    Ok(type_mismatch(reader.raw()?))
+}
+
+/// Creates the mismatch for a value of the wrong type. `raw` is the JSON text of the value.
+pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
+    Mismatch::Type(type_name(raw))
+}
+
+/// Returns the name of a value's JSON type for error messages, such as "an array". `raw` is the JSON text of the
+/// value.
+pub(crate) fn type_name(raw: &str) -> &'static str {
+    match raw.as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
+}
+
+/// Reads the value of an optional member, and stores it in `place`. Stores `None` if the value is `null` or not a `T`.
+#[inline(never)]
+pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = T::from_json(reader)?.ok();
+    Ok(())
+}
+
+/// Reads the value of a member, and stores it in `place`. Stores the default value of `T` if the value is `null` or not
+/// a `T`.
+#[inline(never)]
+pub(crate) fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = T::from_json(reader)?.unwrap_or_default();
+    Ok(())
+}
+
+/// What is known about a required member: `None` until the member is found, `Some(Ok(()))` if its value has the
+/// expected type, and `Some(Err(mismatch))` if not.
+pub(crate) type RequiredMember = Option<Result<(), Mismatch>>;
+
+/// Reads the value of a required member, and stores it in `place`. Stores in `member` whether the value has the
+/// expected type.
+#[inline(never)]
+pub(crate) fn required_member<T: FromJson>(
+    place: &mut T,
+    member: &mut RequiredMember,
+    reader: &mut Reader<'_>,
+) -> ReadResult<()> {
+    *member = Some(T::from_json(reader)?.map(|value| *place = value));
+    Ok(())
+}
+
+/// Checks a required member after the whole object was read. Returns a mismatch if the member `key` is absent, or if
+/// its value is not of the type named `expected`. Returns `None` if the member is valid.
+#[inline]
+pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
+    if matches!(member, Some(Ok(()))) {
+        None
+    } else {
+        Some(missing_member(key, expected, member.and_then(Result::err)))
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
+    let reason = match found {
+        Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
+        None => alloc::format!("`{key}` is missing"),
+    };
+    Mismatch::object(reason)
+}
+
+impl FromJson for String {
+    const EXPECTED: &'static str = "a string";
+
+    #[inline(never)]
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        match reader.next_byte() {
+            Some(b'"') => reader.string().map(|text| Ok(text.into())),
+            _ => skip_mismatch(reader).map(Err),
+        }
+    }
+}
+
+impl FromJson for bool {
+    const EXPECTED: &'static str = "a boolean";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        Ok(match reader.raw()? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            raw => Err(type_mismatch(raw)),
+        })
+    }
+}
+
+/// Parses the number with the standard library, because `serde_json` parses floats differently depending on its cargo
+/// features.
+impl FromJson for f64 {
+    const EXPECTED: &'static str = "a number";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        if !numeral::is_number(raw) {
+            return Ok(Err(type_mismatch(raw)));
+        }
+        Ok(numeral::parse_finite(raw).ok_or(Mismatch::Type("another number")))
+    }
+}
+
+impl FromJson for u64 {
+    const EXPECTED: &'static str = "a whole number";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        if !numeral::is_number(raw) {
+            return Ok(Err(type_mismatch(raw)));
+        }
+        Ok(numeral::parse_unsigned(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
+    }
+}
+
+/// Reads any value except `null`: a member with the value `null` counts as absent.
+impl FromJson for Json {
+    const EXPECTED: &'static str = "a value";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        Ok(if raw == "null" { Err(Mismatch::Type("null")) } else { Ok(Json::trusted(raw)) })
+    }
+}
+
+impl<T: FromJson> FromJson for Box<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        Ok(T::from_json(reader)?.map(Box::new))
+    }
+}
+
+/// Reads an array, and skips elements that are not a `T`. [`ItemList`](crate::ItemList) also reports the skipped
+/// elements.
+impl<T: FromJson> FromJson for Vec<T> {
+    const EXPECTED: &'static str = "an array";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        if reader.next_byte() != Some(b'[') {
+            return skip_mismatch(reader).map(Err);
+        }
+        let mut list = Vec::new();
+        reader.elements(&mut |reader| {
+            list.extend(T::from_json(reader)?.ok());
+            Ok(())
+        })?;
+        Ok(Ok(list))
+    }
+}

@@ -1,0 +1,153 @@
+//! The lexer: finds where the tokens of JSON text (RFC 8259) end.
+//!
+//! All code that scans JSON text uses this module, so white space, strings, numbers and literals are defined once:
+
+use super::error::TokenError;
+use super::string::{self, plain_end};
+
+/// Returns the offset of the first byte at or after `at` that is not white space.
+#[inline]
+pub fn skip_space(bytes: &[u8], at: usize) -> usize {
+    // Most tokens have no space before them. The loop is a function that is not inlined, because it would be compiled
+    // in 75 places.
+    if bytes.get(at).is_some_and(|byte| *byte <= b' ') { skip_run_of_space(bytes, at) } else { at }
+}
+
+#[inline(never)]
+fn skip_run_of_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Returns the offset after the JSON string whose opening quote is at `at`.
+#[inline]
+pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
+    match plain_end(bytes, at + 1) {
+        Ok(end) => Ok(end + 1),
+        Err(special) => string::skip_escaped(bytes, special),
+    }
+}
+
+/// Returns the offset after the number that starts at `at`, and whether the number is written as an integer: without a
+/// decimal point and without an exponent.
+pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenError> {
+    let digits = |from: usize| {
+        let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+        (from + count, count > 0)
+    };
+    let start = at + usize::from(bytes.get(at) == Some(&b'-'));
+    let (mut end, mut is_good) = digits(start);
+    is_good &= !(bytes.get(start) == Some(&b'0') && end > start + 1);
+    let mut is_whole = true;
+    if bytes.get(end) == Some(&b'.') {
+        let (after, some) = digits(end + 1);
+        (end, is_good, is_whole) = (after, is_good && some, false);
+    }
+    if let Some(b'e' | b'E') = bytes.get(end) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let (after, some) = digits(end + 1 + sign);
+        (end, is_good, is_whole) = (after, is_good && some, false);
+    }
+    if is_good { Ok((end, is_whole)) } else { Err(("not a number", at)) }
+}
+
+/// Checks that the literal `word` (`true`, `false` or `null`) starts at `at`, and returns the offset after it.
+#[inline]
+pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, TokenError> {
+    if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+        Ok(at + word.len())
+    } else {
+        Err(("neither a value nor the end of one", at))
+    }
+}
+
+/// Splits text into strings and single bytes, from the offset `at` on. Calls `visit` with the first byte, the start
+/// offset and the end offset of each part. The text may be malformed JSON.
+///
+/// If `visit` returns `false`, stops and returns the end offset of that part. Returns `None` if the text ends first.
+#[inline]
+pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize, usize) -> bool) -> Option<usize> {
+    loop {
+        let first = *bytes.get(at)?;
+        let end = if first == b'"' { lossy_string(bytes, at)? } else { at + 1 };
+        if !visit(first, at, end) {
+            return Some(end);
+        }
+        at = end;
+    }
+}
+
+/// Returns the offset after the number or literal that starts at `at`, without checking its syntax. Returns `None` if a
+/// comma, a closing bracket, white space or the end of the text is at `at`.
+pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');
+    let length = rest.iter().position(ends).unwrap_or(rest.len());
+    (length > 0).then_some(at + length)
+}
+
+/// Returns the offset after the string that starts at `at`, or `None` if the string has no closing quote. Accepts
+/// invalid escapes and control characters in the string.
+#[inline]
+pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
+    match string(bytes, at) {
+        Ok(end) => Some(end),
+        Err((_, fault)) => faulty_string(bytes, fault),
+    }
+}
+
+#[cold]
+fn faulty_string(bytes: &[u8], mut fault: usize) -> Option<usize> {
+    loop {
+        // A backslash and the byte after it belong together, even in an invalid escape.
+        let after = fault + if *bytes.get(fault)? == b'\\' { 2 } else { 1 };
+        match string::skip_escaped(bytes, string::plain_run(bytes, after)) {
+            Ok(end) => return Some(end),
+            Err((_, next)) => fault = next,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_grammar() {
+        for (text, length, is_whole) in [
+            ("0", 1, true),
+            ("-0", 2, true),
+            ("10,", 2, true),
+            ("1.50 ", 4, false),
+            ("-1e+3]", 5, false),
+            ("0E0", 3, false),
+        ] {
+            assert_eq!(number(text.as_bytes(), 0), Ok((length, is_whole)), "{text}");
+        }
+        for text in ["", "-", "01", "-00", "1.", ".5", "1e", "1e+", "-x"] {
+            assert!(number(text.as_bytes(), 0).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_walk_sees_strings_as_a_whole() {
+        let visited = |text: &'static str| {
+            let mut seen = Vec::new();
+            let end = walk(text.as_bytes(), 0, |first, start, end| {
+                seen.push(&text[start..end]);
+                first != b'!'
+            });
+            (seen, end)
+        };
+        assert_eq!(visited(r#"{"a\"":1!2"#), (Vec::from(["{", r#""a\"""#, ":", "1", "!"]), Some(9)));
+        assert_eq!(visited("\"a\tb\\x!\"!"), (Vec::from(["\"a\tb\\x!\"", "!"]), Some(9)));
+        assert_eq!(visited(r#""\x\u12"2"#), (Vec::from([r#""\x\u12""#, "2"]), None));
+        let faults = "\"\\x and a long text behind it\u{1}\\\" \"";
+        assert_eq!(visited(faults), (Vec::from([faults]), None));
+        assert_eq!(visited(r#"1"\"#), (Vec::from(["1"]), None));
+    }
+}

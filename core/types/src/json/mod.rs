@@ -1,0 +1,179 @@
+//! JSON: the reader, the writer, the scanner, which finds members without parsing, and [`Json`], a value that is
+//! stored as text.
+
+pub mod append;
+mod de;
+pub mod error;
+pub mod from_json;
+mod lex;
+mod number;
+pub mod numeral;
+pub(crate) mod path;
+pub mod read;
+pub mod scan;
+mod serde_names;
+pub mod serialize;
+mod skip;
+pub mod string;
+mod transcode;
+
+pub use de::from_str;
+pub use number::Number;
+pub use read::is_json;
+use serde_names::SERDE_RAW;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::text::excerpt;
+
+/// One JSON value, stored as its original text.
+///
+/// This type is used for values whose structure the protocol does not define, such as the schema of a tool, structured
+/// content or `_meta`. The text is always valid JSON. [`Json::decode`] converts it to a Rust value.
+///
+/// ```
+/// use mcpwire_types::Json;
+///
+/// let schema = Json::parse(r#"{"type":"object"}"#)?;
+/// assert_eq!(schema.get(), r#"{"type":"object"}"#);
+/// let value: serde_json::Value = schema.decode()?;
+/// assert_eq!(value["type"], "object");
+/// # Ok::<(), mcpwire_types::JsonError>(())
+/// ```
+#[derive(Clone)]
+pub struct Json(Box<str>);
+
+impl Json {
+    /// Returns the JSON text of the value.
+    ///
+    /// The text may contain line breaks between tokens. When the value is sent, a space replaces each line break.
+    pub fn get(&self) -> &str {
+        if self.0.is_empty() { "null" } else { &self.0 }
+    }
+
+    /// Creates a value from JSON text, without the white space around the value. Returns an error if the text is not
+    /// exactly one JSON value.
+    pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
+        let text = text.into();
+        let mut reader = read::Reader::new(&text);
+        let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::new)?;
+        if raw.len() == text.len() { Ok(Json::trusted(text)) } else { Ok(Json::trusted(raw)) }
+    }
+
+    /// Serializes a value to JSON text without line breaks.
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
+        serialize::to_string(value).map(Json::trusted).map_err(JsonError::new)
+    }
+
+    /// Deserializes the JSON text into a value of type `T`.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
+        from_str(self.get()).map_err(JsonError::new)
+    }
+
+    /// Reads the next value from `reader`, of any type including `null`.
+    pub(crate) fn read(reader: &mut read::Reader<'_>) -> read::Result<Json> {
+        reader.raw().map(Json::trusted)
+    }
+
+    /// Returns whether the value is a JSON object.
+    pub fn is_object(&self) -> bool {
+        self.get().starts_with('{')
+    }
+
+    /// Deserializes the first member with the key `name`. Returns `None` if the value is not an object, has no such
+    /// member, or if the member is not a `T`.
+    pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        self.member_text(name).and_then(|text| from_str(text).ok())
+    }
+
+    /// Returns the JSON text of the first member with the key `name`. Returns `None` if the value is not an object or
+    /// has no such member.
+    #[doc(hidden)]
+    pub fn member_text(&self, name: &str) -> Option<&str> {
+        let found = scan::members(self.get().as_bytes()).find(|m| m.is(name))?;
+        core::str::from_utf8(found.value).ok()
+    }
+
+    /// Creates a value from text that is known to be valid JSON. The text is not checked.
+    #[doc(hidden)]
+    pub fn trusted(text: impl Into<Box<str>>) -> Json {
+        Json(text.into())
+    }
+}
+
+impl scan::Member<'_> {
+    /// Returns the value of the member, without checking that it is valid JSON. The caller must have checked the whole
+    /// text.
+    pub fn json(&self) -> Json {
+        core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
+    }
+}
+
+impl Default for Json {
+    /// Returns `null`, which is stored as an empty text to save a memory allocation.
+    fn default() -> Json {
+        Json::trusted("")
+    }
+}
+
+impl PartialEq for Json {
+    /// Compares the JSON texts, not the values: `1.0` differs from `1`, and objects with the same members in another
+    /// order differ.
+    fn eq(&self, other: &Json) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Json({})", excerpt(self.get().as_bytes()))
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.get())
+    }
+}
+
+impl Serialize for Json {
+    /// Copies the JSON text if the serializer accepts raw JSON text, as that of `serde_json` does. For any other
+    /// serializer, parses the text and serializes each part of the value.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !transcode::takes_raw::<S>() {
+            return transcode::serialize(self.get(), serializer);
+        }
+        let mut raw = serializer.serialize_struct(SERDE_RAW, 1)?;
+        raw.serialize_field(SERDE_RAW, self.get())?;
+        raw.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    /// Copies the JSON text if the deserializer is that of `serde_json`. Any other deserializer must be of a
+    /// self-describing format; the value that it provides is converted to JSON text.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        transcode::text_of(deserializer).map(Json::trusted)
+    }
+}
+
+/// The error for a text that is not valid JSON, or for a value that cannot be converted to or from JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JsonError {
+    message: String,
+}
+
+impl JsonError {
+    pub(crate) fn new(error: impl fmt::Display) -> Self {
+        JsonError { message: alloc::format!("{error}") }
+    }
+}

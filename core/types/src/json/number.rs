@@ -1,0 +1,69 @@
+//! [`Number`]: a JSON number, kept as its text.
+
+use core::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::Json;
+use super::from_json::{FromJson, Mismatch, type_mismatch};
+use super::numeral::is_number;
+use super::read::{self, Reader};
+
+/// A JSON number, stored as its original text.
+///
+/// Only [`Number::as_f64`] parses the text. A program that never calls it contains less code, because the code that
+/// parses floats is left out.
+///
+/// ```
+/// use mcpwire_types::Number;
+///
+/// assert_eq!(Number::from(0.5).as_f64(), 0.5);
+/// assert_eq!(Number::from(0.5).to_string(), "0.5");
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Number(Json);
+
+impl Number {
+    /// Returns the `f64` that is nearest to the number. Returns an infinity if the magnitude of the number exceeds
+    /// [`f64::MAX`].
+    ///
+    /// Returns NaN if this `Number` was created from NaN or from an infinity, because JSON can represent neither.
+    pub fn as_f64(&self) -> f64 {
+        self.0.get().parse().unwrap_or(f64::NAN)
+    }
+}
+
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        Number(Json::from_value(&value).unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.get())
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromJson for Number {
+    const EXPECTED: &'static str = "a number";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        Ok(if is_number(raw) { Ok(Number(Json::trusted(raw))) } else { Err(type_mismatch(raw)) })
+    }
+}
+
+super::from_json::impl_deserialize!(Number);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}

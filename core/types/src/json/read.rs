@@ -1,0 +1,298 @@
+//! The reader: builds values from JSON text in memory, in one pass.
+//!
+//! The reader examines strings eight or more bytes at a time, and unescapes each string directly into its final
+//! buffer. Values that remain JSON text are returned as slices of the input. The reader also checks the syntax of
+//! values that it skips, so every [`Json`](super::Json) contains valid JSON. The depth of nesting is limited.
+//!
+//! For comparison, `serde_json` reads byte by byte and copies strings with escapes twice. That costs ten instructions
+//! per byte, and tools return megabytes of source code in one string.
+
+use alloc::string::String;
+use core::ops::Deref;
+
+pub use super::error::{ReadError, Result};
+use super::{lex, string};
+
+/// Maximum depth of nested values: 128. `serde_json` has the same limit, so it can parse every value that this reader
+/// accepts.
+pub(super) const MAX_DEPTH: u32 = 128;
+
+/// The contents of a JSON string, with escapes replaced.
+pub enum Text<'de> {
+    /// A slice of the input, for a string without escapes.
+    Borrowed(&'de str),
+    /// An owned copy, for a string with escapes.
+    Unescaped(String),
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        match self {
+            Text::Borrowed(text) => text,
+            Text::Unescaped(text) => text,
+        }
+    }
+}
+
+impl From<Text<'_>> for String {
+    #[inline]
+    fn from(text: Text<'_>) -> String {
+        match text {
+            Text::Borrowed(text) => text.into(),
+            Text::Unescaped(text) => text,
+        }
+    }
+}
+
+/// Reads values from JSON text, from front to back.
+pub struct Reader<'de> {
+    pub(super) text: &'de str,
+    pub(super) at: usize,
+    pub(super) depth: u32,
+}
+
+impl<'de> Reader<'de> {
+    /// Creates a reader at the start of a JSON text.
+    pub fn new(text: &'de str) -> Self {
+        Reader { text, at: 0, depth: 0 }
+    }
+
+    /// Creates a reader that starts at the byte offset `at` of `text`. This offset must be inside the outermost object,
+    /// and between two tokens.
+    pub fn within_object(text: &'de str, at: usize) -> Self {
+        Reader { text, at, depth: 1 }
+    }
+
+    /// Returns the byte offset of the reader in its text.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Returns whether the rest of the text consists of the closing brace of the outermost object and of white space.
+    pub fn ends_object(&mut self) -> bool {
+        if self.next_byte() != Some(b'}') {
+            return false;
+        }
+        self.at += 1;
+        self.next_byte().is_none()
+    }
+
+    /// Returns an error if the rest of the text contains anything but white space.
+    pub fn end(&mut self) -> Result<()> {
+        match self.next_byte() {
+            None => Ok(()),
+            Some(_) => Err(self.error("more text after the end of the value")),
+        }
+    }
+
+    /// Sets the byte offset of an error to the position of the reader, if the error has none.
+    pub fn locate(&self, error: ReadError) -> ReadError {
+        error.located(self.at)
+    }
+
+    /// Reads an object. Calls `each` with the key of each member; `each` must read or skip the member's value.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a level of nesting must not take more of the stack in a build without optimisation"
+    )]
+    pub fn members(&mut self, each: &mut impl FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
+        self.each_member(each)
+    }
+
+    /// Implements [`Self::members`]. Not generic over the closure, so its code is compiled only once.
+    fn each_member(&mut self, each: &mut dyn ReadMember<'de>) -> Result<()> {
+        self.enter()?;
+        let mut first = true;
+        while self.has_next(&mut first, b'}')? {
+            self.key()?;
+            let key = self.string()?;
+            self.colon()?;
+            each.read(&key, self)?;
+        }
+        self.leave(b'}')
+    }
+
+    /// Reads an array. Calls `each` for each element; `each` must read or skip the element.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a level of nesting must not take more of the stack in a build without optimisation"
+    )]
+    pub fn elements(&mut self, each: &mut impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.each_element(each)
+    }
+
+    /// Implements [`Self::elements`]. Not generic over the closure, so its code is compiled only once.
+    fn each_element(&mut self, each: &mut dyn ReadValue<'de>) -> Result<()> {
+        self.enter()?;
+        let mut first = true;
+        while self.has_next(&mut first, b']')? {
+            each.read(self)?;
+        }
+        self.leave(b']')
+    }
+
+    /// Skips white space, and returns the next byte without reading it. Returns `None` at the end of the text.
+    #[inline]
+    pub fn next_byte(&mut self) -> Option<u8> {
+        self.at = lex::skip_space(self.bytes(), self.at);
+        self.bytes().get(self.at).copied()
+    }
+
+    /// Reads a string. The reader must be at the opening quote.
+    #[inline]
+    pub fn string(&mut self) -> Result<Text<'de>> {
+        let start = self.at + 1;
+        match string::plain_end(self.bytes(), start) {
+            Ok(end) => {
+                self.at = end + 1;
+                Ok(Text::Borrowed(&self.text[start..end]))
+            }
+            Err(special) => self.escaped_string(start, special),
+        }
+    }
+
+    /// Reads a string that has escapes. The contents begin at the offset `start`, and the first escape is at `special`.
+    ///
+    /// Returns an error if a control character or the end of the text is at `special` instead.
+    #[inline(never)]
+    fn escaped_string(&mut self, start: usize, special: usize) -> Result<Text<'de>> {
+        let (text, after) = string::read_escaped(self.bytes(), start, special)?;
+        self.at = after;
+        Ok(Text::Unescaped(text))
+    }
+
+    /// Reads a number. Returns its JSON text, and whether it is written as an integer: without a decimal point and
+    /// without an exponent.
+    pub(super) fn number(&mut self) -> Result<(&'de str, bool)> {
+        let start = self.at;
+        let (end, is_whole) = lex::number(self.bytes(), start)?;
+        self.at = end;
+        Ok((&self.text[start..end], is_whole))
+    }
+
+    /// Reads the literal `word` (`true`, `false` or `null`). Returns an error if something else is next.
+    pub fn literal(&mut self, word: &str) -> Result<()> {
+        self.at = lex::literal(self.bytes(), self.at, word)?;
+        Ok(())
+    }
+
+    /// Reads one value of any type, checks its syntax, and returns its JSON text.
+    pub fn raw(&mut self) -> Result<&'de str> {
+        self.next_byte();
+        let start = self.at;
+        self.skip()?;
+        Ok(self.since(start))
+    }
+
+    /// Returns the text from the byte offset `start` to the position of the reader.
+    pub(crate) fn since(&self, start: usize) -> &'de str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> &'de [u8] {
+        self.text.as_bytes()
+    }
+
+    /// Creates an error at the position of the reader.
+    #[cold]
+    pub(super) fn error(&self, reason: &str) -> ReadError {
+        ReadError::at(reason, self.at)
+    }
+
+    /// Skips white space, and checks that a key follows: returns an error if the next byte is not a quote.
+    #[inline]
+    pub(super) fn key(&mut self) -> Result<()> {
+        match self.next_byte() {
+            Some(b'"') => Ok(()),
+            Some(_) => Err(self.error("not a key")),
+            None => Err(self.error("the text ends where a key should be")),
+        }
+    }
+
+    /// Reads the colon after a key.
+    #[inline]
+    pub(super) fn colon(&mut self) -> Result<()> {
+        if self.next_byte() != Some(b':') {
+            return Err(self.error("no `:` after a key"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Reads the opening bracket of an object or array. Returns an error if values are nested deeper than
+    /// [`MAX_DEPTH`].
+    pub(super) fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.error("nested deeper than 128 levels"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Reads the closing bracket `close` of an object or array. Returns an error if another element or member is next.
+    pub(super) fn leave(&mut self, close: u8) -> Result<()> {
+        if self.next_byte() != Some(close) {
+            return Err(self.error("more elements than were expected"));
+        }
+        self.depth -= 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Returns whether another element or member follows before the closing bracket `close`. Reads the comma before it,
+    /// if there is one.
+    ///
+    /// The caller sets `first` to `true` before it reads the first element or member.
+    #[inline]
+    pub(super) fn has_next(&mut self, first: &mut bool, close: u8) -> Result<bool> {
+        match self.next_byte() {
+            Some(byte) if byte == close => Ok(false),
+            Some(_) if core::mem::take(first) => Ok(true),
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(_) => Err(self.error("neither `,` nor the end of what it stands in")),
+            None => Err(self.error("the text ends in the middle of a value")),
+        }
+    }
+}
+
+/// A closure that reads one member of an object.
+trait ReadMember<'de> {
+    // Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
+    // `call_once` for each closure: 5 KiB in all, which nothing calls.
+    fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()>;
+}
+
+impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F {
+    fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()> {
+        self(key, reader)
+    }
+}
+
+/// A closure that reads one value, such as an element of an array.
+pub trait ReadValue<'de> {
+    // A trait of its own instead of `FnMut`, for the same reason as `ReadMember`.
+    fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
+}
+
+impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> ReadValue<'de> for F {
+    fn read(&mut self, reader: &mut Reader<'de>) -> Result<()> {
+        self(reader)
+    }
+}
+
+/// Returns whether `bytes` are exactly one valid JSON value, with or without white space around it.
+pub fn is_json(bytes: &[u8]) -> bool {
+    let Ok(text) = core::str::from_utf8(bytes) else { return false };
+    let mut reader = Reader::new(text);
+    reader.raw().is_ok() && reader.end().is_ok()
+}

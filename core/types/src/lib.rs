@@ -1,0 +1,150 @@
+//! The data of the [Model Context Protocol](https://modelcontextprotocol.io): parameters, results, the objects within
+//! them, and the methods that they belong to.
+//!
+//! The client engine re-exports all of this as `mcpwire_core`. Depend on this crate alone if you only read, write or
+//! pass on messages of the protocol.
+//!
+//! ```
+//! use mcpwire_types::{CallToolResult, ContentBlock, Json};
+//!
+//! let json = Json::parse(r#"{"content":[{"type":"text","text":"sunny"}],"isError":false}"#)?;
+//! let result: CallToolResult = json.decode()?;
+//! assert_eq!(result.text(), "sunny");
+//! # Ok::<(), mcpwire_types::JsonError>(())
+//! ```
+//!
+//! The comments cite the specification by page and section, for example `server/tools, "Tool Names"`. A citation
+//! without a revision refers to protocol revision 2026-07-28.
+//!
+//! All types own their data. The field `extra` of a struct contains the members that the library does not define. The
+//! variants `Unknown` and `Other` of an enum contain the values that the library does not define.
+//!
+//! Deserialization is lenient: an optional member with a value of the wrong type counts as absent. Types that a client
+//! receives implement `serde::Deserialize`, for every self-describing format.
+//!
+//! The modules that the documentation does not show are for the other crates of this workspace. They are not part of
+//! the public API and change in any release.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod answers;
+mod apps;
+mod call_result;
+mod capabilities;
+mod client_capabilities;
+mod completion;
+mod content;
+mod elicitation;
+mod elicitation_check;
+mod elicitation_formats;
+mod elicitation_schema;
+mod elicitation_text;
+mod error;
+mod extract;
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub mod header_params;
+mod implementation;
+mod input_required;
+mod item_list;
+#[doc(hidden)]
+pub mod json;
+mod lifecycle;
+mod logging;
+#[doc(hidden)]
+pub mod method;
+mod notifications;
+mod object;
+mod open_enum;
+mod prompts;
+mod request_check;
+mod resource_contents;
+mod resources;
+mod result;
+#[doc(hidden)]
+pub mod revisions;
+mod roots;
+mod sampling;
+mod sampling_check;
+mod sampling_content;
+mod structured;
+mod subscriptions;
+#[doc(hidden)]
+pub mod tasks;
+#[doc(hidden)]
+pub mod text;
+mod tools;
+mod trace_context;
+#[doc(hidden)]
+pub mod url;
+#[doc(hidden)]
+pub mod vec_map;
+mod version;
+
+pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
+pub use call_result::CallToolResult;
+pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
+#[doc(hidden)]
+pub use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE};
+pub use completion::{CompleteParams, CompleteResult, Completion, CompletionReference};
+pub use content::{
+    Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent, UnknownContent,
+};
+pub use elicitation::{
+    ElicitAction, ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl, ElicitationComplete,
+};
+pub use elicitation_check::{FieldError, FieldProblem, FormError};
+pub use elicitation_schema::{
+    BooleanSchema, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
+    MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
+};
+pub use error::{PeerError, PeerErrorKind, RpcError};
+pub use extract::{ToolFailure, ToolOutput, ToolText};
+pub use implementation::{Icon, Implementation};
+#[doc(hidden)]
+pub use input_required::{InputRequest, InputRequiredResult};
+#[doc(hidden)]
+pub use item_list::MAX_ENTRIES;
+pub use item_list::{InvalidItem, ItemList};
+pub use json::{Json, JsonError, Number};
+#[doc(hidden)]
+pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
+pub use logging::{LoggingLevel, SetLevelParams};
+pub use method::{
+    CallTool, CallToolAsTask, CallToolRaw, CancelTask, ClientNotification, Complete, GetPrompt, GetTask, ListPrompts,
+    ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Params, Ping, Raw, ReadResource,
+    RootsListChanged, SetLevel, UpdateTask,
+};
+pub use notifications::{LogMessage, Progress};
+pub use object::Extra;
+pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
+pub use resource_contents::ResourceContents;
+pub use resources::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
+    ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
+};
+pub use result::PagedList;
+pub use revisions::Requirement;
+pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage, StopReason,
+    ToolChoice, ToolChoiceMode,
+};
+pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
+pub use structured::{StructuredError, StructuredErrorKind, ValidationError, Validator};
+pub use subscriptions::{
+    SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
+};
+pub use tasks::{
+    CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskHandle,
+    TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
+};
+pub use text::printable;
+pub use tools::{CallToolParams, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
+pub use trace_context::{TraceContext, TraceContextError};
+pub use version::{Era, ProtocolVersion, UnknownVersion};

@@ -1,0 +1,77 @@
+//! The requests that open a connection: `initialize` (up to revision 2025-11-25) and `server/discover` (from revision
+//! 2026-07-28).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::json::{Json, from_json};
+use crate::object::object;
+use crate::result::result;
+use crate::{ClientCapabilities, Implementation, ServerCapabilities};
+
+object! {
+    /// Parameters of `initialize`, the first request of a connection up to revision 2025-11-25.
+    ///
+    /// Specification of revision 2025-11-25: basic/lifecycle, "Initialization".
+    pub struct InitializeParams("an object") {
+        /// Protocol version that the client prefers, usually the latest one that it supports.
+        required protocol_version: String = "protocolVersion",
+        /// Capabilities of the client.
+        required capabilities: ClientCapabilities = "capabilities",
+        /// Name and version of the client.
+        required client_info: Implementation = "clientInfo",
+    }
+}
+
+object! {
+    /// Result of `initialize`.
+    ///
+    /// All fields are optional, because some servers omit members that the specification requires. Specification of
+    /// revision 2025-11-25: basic/lifecycle, "Initialization".
+    pub struct InitializeResult("an object") {
+        /// Protocol version that the server selected for the connection.
+        optional protocol_version: String = "protocolVersion",
+        /// Capabilities of the server.
+        optional capabilities: ServerCapabilities = "capabilities",
+        /// Name and version of the server.
+        optional server_info: Implementation = "serverInfo",
+        /// Instructions to a language model about the use of the server.
+        optional instructions: String = "instructions",
+        /// Additional metadata of the result (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+result! {
+    /// Result of `server/discover`: the protocol versions and capabilities of a server.
+    ///
+    /// Specification: server/discover.
+    pub cacheable struct DiscoverResult {
+        /// Protocol versions that the server supports.
+        ///
+        /// Deserialization fails if this member is absent. Otherwise, the empty object that some servers send as the
+        /// result of any unknown method would be a valid result.
+        required supported_versions: Vec<String> = "supportedVersions",
+        /// Capabilities of the server.
+        optional capabilities: ServerCapabilities = "capabilities",
+        /// Instructions to a language model about the use of the server.
+        optional instructions: String = "instructions",
+        /// Name and version of the server, if the server sent them in this member instead of in `_meta`.
+        optional server_info: Implementation = "serverInfo",
+    }
+}
+
+impl DiscoverResult {
+    /// Returns the name and version of the server from `_meta`, or else from `serverInfo`. Returns `None` if both are
+    /// absent.
+    pub fn implementation(&self) -> Option<Implementation> {
+        self.implementation_in_meta().or_else(|| self.server_info.clone())
+    }
+
+    /// Returns the name and version of the server from the member `io.modelcontextprotocol/serverInfo` of `_meta`.
+    /// Returns `None` if it is absent or invalid.
+    pub fn implementation_in_meta(&self) -> Option<Implementation> {
+        let info = self.meta.as_ref()?.member_text("io.modelcontextprotocol/serverInfo")?;
+        from_json::from_str(info)
+    }
+}

@@ -1,0 +1,40 @@
+//! Log levels, and the request `logging/setLevel`. Specification of revision 2025-11-25: server/utilities/logging,
+//! "Setting Log Level".
+//!
+//! From revision 2026-07-28 on, each request sets its own log level in `_meta`.
+
+use serde::Serialize;
+
+use crate::open_enum::open_enum;
+
+open_enum! {
+    /// Severity of a log message. The variants are the levels of syslog (RFC 5424, section 6.2.1), from the least
+    /// severe to the most severe.
+    pub enum LoggingLevel {
+        /// Detailed information for debugging.
+        Debug = "debug",
+        /// Information about normal operation.
+        #[default]
+        Info = "info",
+        /// A normal but significant event.
+        Notice = "notice",
+        /// A condition that may lead to an error.
+        Warning = "warning",
+        /// An operation failed.
+        Error = "error",
+        /// A component has failed.
+        Critical = "critical",
+        /// An operator must act at once.
+        Alert = "alert",
+        /// The system is unusable.
+        Emergency = "emergency",
+    }
+}
+
+/// Parameters of `logging/setLevel`, which sets the minimum severity of log messages (up to revision 2025-11-25).
+#[derive(Debug, Serialize)]
+pub struct SetLevelParams<'a> {
+    /// Minimum severity of the log messages that the server sends. Servers reject levels that the specification does
+    /// not define.
+    pub level: &'a LoggingLevel,
+}

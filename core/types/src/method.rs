@@ -1,0 +1,273 @@
+//! Methods as types. Each method type determines the types of its parameters and its result.
+
+use alloc::vec::Vec;
+
+use serde::Serialize;
+use serde::de::{Deserialize, DeserializeOwned};
+
+use crate::json::Json;
+use crate::json::from_json::strict;
+use crate::json::read::{ReadError, Reader};
+use crate::{
+    CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult, CompleteParams, CompleteResult, DiscoverResult,
+    GetPromptParams, GetPromptResult, InitializeParams, InitializeResult, ListParams, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, ReadResourceParams,
+    ReadResourceResult, SetLevelParams, SubscribeParams, SubscriptionsListenParams, SubscriptionsListenResult, Task,
+    TaskParams, UnsubscribeParams, UpdateTaskParams,
+};
+
+/// A request method, such as `tools/call`: the name of the method, and the type of the result.
+///
+/// Implement this trait for methods of vendors and extensions, to send requests with typed parameters and results:
+///
+/// ```
+/// use mcpwire_types::{Method, Params};
+///
+/// struct Reindex;
+///
+/// #[derive(serde::Serialize)]
+/// struct ReindexParams { folder: String }
+///
+/// #[derive(serde::Deserialize)]
+/// struct ReindexResult { files: u64 }
+///
+/// impl Method for Reindex {
+///     const NAME: &'static str = "acme/reindex";
+///     type Result = ReindexResult;
+/// }
+/// impl Params<Reindex> for ReindexParams {}
+/// ```
+pub trait Method {
+    /// Name of the method in JSON-RPC messages, for example `tools/call`.
+    const NAME: &'static str;
+
+    /// Type of the result, which is deserialized from the JSON text of the response. It may contain [`Json`] values,
+    /// which keep parts of the result as JSON text.
+    type Result: DeserializeOwned;
+
+    /// Reads a result from JSON. The default implementation uses serde; the methods of this library override it to
+    /// avoid serde. Other crates cannot override it, because `Reader` is not part of the public API.
+    #[doc(hidden)]
+    fn read(reader: &mut Reader<'_>) -> Result<Self::Result, ReadError> {
+        Self::Result::deserialize(reader)
+    }
+
+    /// Adapts a result that the client received over HTTP from protocol revision 2026-07-28 on. The default
+    /// implementation returns the result unchanged; `tools/list` rejects tools with invalid `x-mcp-header` annotations.
+    #[doc(hidden)]
+    fn over_http(result: Self::Result) -> Self::Result {
+        result
+    }
+}
+
+/// Parameters of requests with the method `M`. They must serialize as a JSON object, or as `null` for no parameters.
+///
+/// `_meta` is not part of the parameters: set it in [`RequestOptions`](crate::RequestOptions).
+pub trait Params<M: Method + ?Sized>: Serialize {
+    /// Checks the parameters, which were just appended to `out` as a JSON object. May rewrite them in place. Returns
+    /// `false` if they are invalid; the request is then not sent.
+    #[doc(hidden)]
+    fn check(_out: &mut Vec<u8>) -> bool {
+        true
+    }
+}
+
+/// A notification that clients can send to a server.
+pub trait ClientNotification {
+    /// Name of the method in JSON-RPC messages, for example `notifications/roots/list_changed`.
+    const NAME: &'static str;
+
+    /// Type of the notification's parameters. They must serialize as a JSON object, or as `null` for no parameters.
+    type Params: Serialize;
+}
+
+/// `()` means no parameters, and is allowed for every method. The server may reject a request that requires parameters.
+impl<M: Method> Params<M> for () {}
+
+macro_rules! methods {
+    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
+        $(#[$meta])*
+        pub enum $Name {}
+
+        impl Method for $Name {
+            const NAME: &'static str = $method;
+            type Result = $Result;
+
+            fn read(reader: &mut Reader<'_>) -> Result<$Result, ReadError> {
+                $read(reader)
+            }
+        }
+        $( impl Params<$Name> for $Params {} )?
+    )* };
+}
+
+methods! {
+    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). The engine sends this request
+    /// when it connects.
+    Initialize = "initialize", InitializeParams => InitializeResult, strict;
+    /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
+    /// 2026-07-28). The engine sends this request when it connects.
+    Discover = "server/discover", => DiscoverResult, strict;
+    /// `resources/list`: lists the resources of a server, one page per request.
+    ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
+    /// `resources/templates/list`: lists the resource templates of a server, one page per request.
+    ListResourceTemplates = "resources/templates/list", ListParams<'_> => ListResourceTemplatesResult, strict;
+    /// `resources/read`: reads the contents of a resource.
+    ReadResource = "resources/read", ReadResourceParams<'_> => ReadResourceResult, strict;
+    /// `resources/subscribe`: subscribes to changes of a resource (up to protocol revision 2025-11-25; later revisions
+    /// have [`SubscriptionsListen`]).
+    Subscribe = "resources/subscribe", SubscribeParams<'_> => Json, Json::read;
+    /// `resources/unsubscribe`: ends a subscription to a resource (up to protocol revision 2025-11-25).
+    Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
+    /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
+    ///
+    /// Do not send this request directly: use [`Calls::subscribe`](crate::Calls::subscribe). A direct request has a
+    /// deadline, which ends it, and the session does not report its notifications as events of a subscription.
+    SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
+    /// `prompts/list`: lists the prompts of a server, one page per request.
+    ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
+    /// `completion/complete`: requests suggestions for an argument of a prompt or resource template.
+    Complete = "completion/complete", CompleteParams<'_> => CompleteResult, strict;
+    /// `logging/setLevel`: sets the minimum severity of log messages (up to protocol revision 2025-11-25; in later
+    /// revisions, each request contains the level).
+    SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
+    /// `tasks/get`: requests the status of a task. In the tasks extension, the response also contains the result of the
+    /// call if the task is completed.
+    GetTask = "tasks/get", TaskParams<'_> => Task, strict;
+    /// `tasks/result`: requests the result of a task (protocol revision 2025-11-25 only). The server responds only when
+    /// the task has ended.
+    GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
+    /// `tasks/update`: sends the client's answers to the input requests of a task (tasks extension).
+    UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
+    /// `tasks/cancel`: requests the cancellation of a task. In the tasks extension, a successful response does not mean
+    /// that the task has stopped: the task may continue, and even complete.
+    CancelTask = "tasks/cancel", TaskParams<'_> => CancelTaskResult, strict;
+    /// `tasks/list`: lists the tasks that a server stores for this client, one page per request (protocol revision
+    /// 2025-11-25 only).
+    ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
+    /// `ping`: checks whether the server responds (up to protocol revision 2025-11-25).
+    Ping = "ping", => Json, Json::read;
+}
+
+/// `tools/list`: lists the tools of a server, one page per request.
+pub enum ListTools {}
+
+impl Method for ListTools {
+    const NAME: &'static str = "tools/list";
+    type Result = ListToolsResult;
+
+    fn read(reader: &mut Reader<'_>) -> Result<ListToolsResult, ReadError> {
+        strict(reader)
+    }
+
+    #[cfg(feature = "http")]
+    fn over_http(mut result: ListToolsResult) -> ListToolsResult {
+        crate::header_params::reject_invalid(&mut result.tools);
+        result
+    }
+}
+impl Params<ListTools> for ListParams<'_> {}
+
+/// `tools/call`: calls a tool and returns its result as [`CallToolResult`].
+pub enum CallTool {}
+
+impl Method for CallTool {
+    const NAME: &'static str = "tools/call";
+    type Result = CallToolResult;
+
+    fn read(reader: &mut Reader<'_>) -> Result<CallToolResult, ReadError> {
+        strict(reader)
+    }
+}
+impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
+    fn check(out: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(out)
+    }
+}
+
+/// Replaces `null` arguments of a tool call by an empty object, then returns whether the arguments are a JSON object.
+///
+/// The serialized parameters are at the end of `out`, and `arguments` is their last member. So the parameters end with
+/// `}}` exactly if the arguments are an object.
+fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
+    if out.ends_with(b":null}") {
+        out.truncate(out.len() - b"null}".len());
+        out.extend_from_slice(b"{}}");
+    }
+    out.ends_with(b"}}")
+}
+
+/// `tools/call`: calls a tool and returns its result as [`Json`], exactly as the server sent it.
+pub enum CallToolRaw {}
+
+impl Method for CallToolRaw {
+    const NAME: &'static str = "tools/call";
+    type Result = Json;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Json, ReadError> {
+        Json::read(reader)
+    }
+}
+impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
+    fn check(out: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(out)
+    }
+}
+
+/// `tools/call`: calls a tool and returns either its result or a task.
+///
+/// To receive the task as soon as the server creates it, set [`RequestOptions::task`](crate::RequestOptions::task) to
+/// [`TaskMode::Handle`](crate::TaskMode::Handle).
+pub enum CallToolAsTask {}
+
+impl Method for CallToolAsTask {
+    const NAME: &'static str = "tools/call";
+    type Result = CallToolOutcome;
+
+    fn read(reader: &mut Reader<'_>) -> Result<CallToolOutcome, ReadError> {
+        strict(reader)
+    }
+}
+impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
+    fn check(out: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(out)
+    }
+}
+
+/// `prompts/get`: requests the messages of a prompt, with the prompt's arguments filled in.
+pub enum GetPrompt {}
+
+impl Method for GetPrompt {
+    const NAME: &'static str = "prompts/get";
+    type Result = GetPromptResult;
+
+    fn read(reader: &mut Reader<'_>) -> Result<GetPromptResult, ReadError> {
+        strict(reader)
+    }
+}
+impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
+
+/// `notifications/roots/list_changed`: notifies the server that the client's roots have changed (up to protocol
+/// revision 2025-11-25).
+///
+/// Send this notification only if the client declares the capability `roots.listChanged`.
+pub enum RootsListChanged {}
+
+impl ClientNotification for RootsListChanged {
+    const NAME: &'static str = "notifications/roots/list_changed";
+    type Params = ();
+}
+
+/// Any method. [`Calls::request_raw`](crate::Calls::request_raw) uses this type, because its caller chooses the name of
+/// the method at run time.
+pub enum Raw {}
+
+impl Method for Raw {
+    const NAME: &'static str = "";
+    type Result = Json;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Json, ReadError> {
+        Json::read(reader)
+    }
+}
+impl Params<Raw> for Json {}

@@ -1,0 +1,59 @@
+//! Notifications about progress, and log messages.
+
+use alloc::string::String;
+
+use crate::LoggingLevel;
+use crate::json::Json;
+use crate::object::object;
+
+object! {
+    /// Parameters of `notifications/progress`: the progress of a request (`ProgressNotificationParams`).
+    ///
+    /// Specification: basic/patterns/progress.
+    pub struct Progress("an object") {
+        /// Token by which the server identifies the request that makes progress. The engine finds the request by this
+        /// token, and reports the request's key with the progress.
+        optional progress_token: Json = "progressToken",
+        /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
+        always progress: f64 = "progress",
+        /// Value that `progress` will have when the request is complete. `None` if the server does not know the value.
+        optional total: f64 = "total",
+        /// Description of the current step, for display.
+        optional message: String = "message",
+        /// Additional metadata of the notification (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+impl Progress {
+    /// Returns the completed fraction of the work: `progress` divided by `total`, limited to the range from 0 to 1.
+    /// Returns `None` if the total is unknown or not positive.
+    pub fn fraction(&self) -> Option<f64> {
+        let total = self.total.filter(|total| *total > 0.0)?;
+        Some((self.progress / total).clamp(0.0, 1.0))
+    }
+}
+
+object! {
+    /// Parameters of `notifications/message`: a log message of a server (`LoggingMessageNotificationParams`).
+    ///
+    /// Specification: server/utilities/logging.
+    pub struct LogMessage("an object") {
+        /// Severity of the message.
+        always level: LoggingLevel = "level",
+        /// Name of the logger: the part of the server that wrote the message.
+        optional logger: String = "logger",
+        /// Content of the message: a string or any other JSON value.
+        always data: Json = "data",
+        /// Additional metadata of the notification (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+impl LogMessage {
+    /// Returns the content of the message as text: the string itself if `data` is a string, otherwise `data` as JSON
+    /// text.
+    pub fn text(&self) -> String {
+        self.data.decode().unwrap_or_else(|_| self.data.get().into())
+    }
+}

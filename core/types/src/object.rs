@@ -1,0 +1,223 @@
+//! [`object!`] declares the JSON objects of the protocol. Defined members become fields. [`Extra`] contains all other
+//! members.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::json::Json;
+use crate::json::append::push_string;
+use crate::json::from_json::FromJson;
+use crate::json::read::{self, Reader};
+
+/// Additional members of a JSON object, which this version of the library does not define. They are in the order in
+/// which they were received or added.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Extra(Option<Members>);
+
+// Behind a pointer, because every object has an `Extra`, but few objects have members in it. The drop glue of an `Arc`
+// is compiled once. That of a `Box` would be inlined into each object type, 15 KiB in total.
+/// The members of an [`Extra`], as pairs of name and value.
+type Members = Arc<Vec<(String, Json)>>;
+
+impl fmt::Debug for Extra {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl Extra {
+    /// Returns the value of the member `name`, or `None` if it is absent.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        self.members().iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// Iterates over the members, as pairs of name and value.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.members().iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// Returns whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.members().is_empty()
+    }
+
+    /// Appends a member, which is sent together with the object. If a member of the same name exists, the object then
+    /// has both.
+    pub fn push(&mut self, name: impl Into<String>, value: Json) {
+        Arc::make_mut(self.0.get_or_insert_default()).push((name.into(), value));
+    }
+
+    /// Reads a value from `reader` and appends it as the member `name`.
+    #[inline(never)]
+    pub(crate) fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
+        let value = Json::read(reader)?;
+        self.push(name, value);
+        Ok(())
+    }
+
+    /// Returns the members as a JSON object.
+    #[doc(hidden)]
+    pub fn to_json(&self) -> Json {
+        let mut text = Vec::from(*b"{");
+        for (name, value) in self.members() {
+            if text.len() > 1 {
+                text.push(b',');
+            }
+            push_string(&mut text, name);
+            text.push(b':');
+            text.extend_from_slice(value.get().as_bytes());
+        }
+        text.push(b'}');
+        Json::trusted(String::from_utf8(text).unwrap_or_default())
+    }
+
+    fn members(&self) -> &[(String, Json)] {
+        self.0.as_ref().map_or(&[], |members| members)
+    }
+}
+
+/// Declares a JSON object of the protocol: a struct that can be deserialized and serialized.
+///
+/// The declaration of each member begins with a keyword. The keyword determines what happens if the value of the member
+/// is missing, that is, absent, `null` or of the wrong type:
+///
+/// | keyword | type of the field | if the value is missing | when written |
+/// |---|---|---|---|
+/// | `required` | `T` | the object is rejected | always |
+/// | `optional` | `Option<T>` | `None` | if it is `Some` |
+/// | `or_default` | `T` | `T::default()` | if it is not the default |
+/// | `always` | `T` | `T::default()` | always, because the specification requires the member |
+///
+/// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value, which
+/// is written first, and ignored when it is read. `finish` is a function that may change or reject the object that was
+/// read.
+macro_rules! object {
+    (
+        $(#[$meta:meta])*
+        pub struct $Name:ident($expected:literal $(, tag $tag:literal = $text:literal)? $(, finish $finish:expr)?) {
+            $( $(#[$field_meta:meta])* $presence:ident $field:ident: $ty:ty = $key:literal, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct $Name {
+            $( $(#[$field_meta])* pub $field: $crate::object::object!(@type $presence $ty), )*
+            /// Additional members of the JSON object, which this version of the library does not define.
+            pub extra: $crate::Extra,
+        }
+
+        const _: () = {
+            use $crate::json::from_json::{self, FromJson, Mismatch};
+            use $crate::json::read::{self, Reader};
+
+            impl FromJson for $Name {
+                const EXPECTED: &'static str = $expected;
+
+                fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+                    if reader.next_byte() != Some(b'{') {
+                        return from_json::skip_mismatch(reader).map(Err);
+                    }
+                    // Values are stored in the object at once, so that there is only one value to drop if reading
+                    // fails.
+                    let mut object = $Name::default();
+                    $( $crate::object::object!(@state $presence $field); )*
+                    reader.members(&mut |name, reader| match name {
+                        $( $tag => reader.skip(), )?
+                        $( $key => $crate::object::object!(@read $presence object $field reader), )*
+                        _ => object.extra.read(name, reader),
+                    })?;
+                    $( $crate::object::object!(@check $presence $field $key $ty); )*
+                    $( return Ok($finish(object)); )?
+                    #[allow(unreachable_code)]
+                    Ok(Ok(object))
+                }
+            }
+
+            from_json::impl_deserialize!($Name);
+
+            impl serde::Serialize for $Name {
+                fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    use serde::ser::SerializeMap;
+                    let mut map = serializer.serialize_map(None)?;
+                    $( map.serialize_entry($tag, $text)?; )?
+                    $( $crate::object::object!(@write $presence $ty, self $field $key map); )*
+                    for (name, value) in self.extra.iter() {
+                        map.serialize_entry(name, value)?;
+                    }
+                    map.end()
+                }
+            }
+        };
+    };
+
+    (@type optional $ty:ty) => { Option<$ty> };
+    (@type $presence:ident $ty:ty) => { $ty };
+
+    (@state required $field:ident) => { let mut $field: from_json::RequiredMember = None; };
+    (@state $presence:ident $field:ident) => {};
+
+    (@read required $object:ident $field:ident $reader:ident) => {
+        from_json::required_member(&mut $object.$field, &mut $field, $reader)
+    };
+    (@read optional $object:ident $field:ident $reader:ident) => {
+        from_json::optional_member(&mut $object.$field, $reader)
+    };
+    (@read $presence:ident $object:ident $field:ident $reader:ident) => {
+        from_json::default_member(&mut $object.$field, $reader)
+    };
+
+    (@check required $field:ident $key:literal $ty:ty) => {
+        if let Some(mismatch) = from_json::check_required($key, <$ty as FromJson>::EXPECTED, $field) {
+            return Ok(Err(mismatch));
+        }
+    };
+    (@check $presence:ident $field:ident $key:literal $ty:ty) => {};
+
+    (@write required $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@write always $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@write optional $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
+        if let Some(value) = &$self.$field {
+            $map.serialize_entry($key, value)?;
+        }
+    };
+    (@write or_default $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
+        if $self.$field != <$ty>::default() {
+            $map.serialize_entry($key, &$self.$field)?;
+        }
+    };
+}
+pub(crate) use object;
+
+/// Reads the value of the member `name` into `place`. A value of the wrong type is stored in `extra` instead, unless it
+/// is `null`.
+#[inline(never)]
+pub(crate) fn member<T: FromJson>(
+    place: &mut Option<T>,
+    extra: &mut Extra,
+    name: &str,
+    reader: &mut Reader<'_>,
+) -> read::Result<()> {
+    reader.next_byte();
+    let start = reader.position();
+    if let Ok(value) = T::from_json(reader)? {
+        *place = Some(value);
+    } else {
+        keep_unless_null(extra, name, reader.since(start));
+    }
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn keep_unless_null(extra: &mut Extra, name: &str, text: &str) {
+    if text != "null" {
+        extra.push(name, Json::trusted(text));
+    }
+}

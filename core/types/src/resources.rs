@@ -1,0 +1,164 @@
+//! Resources: lists, contents and change notifications. Specification: server/resources.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use crate::json::Json;
+use crate::json::from_json::Mismatch;
+use crate::object::object;
+use crate::result::{page, result};
+use crate::{Annotations, Icon, ItemList, ResourceContents};
+
+object! {
+    /// A resource that clients can read from a server, such as a file or a database record (`Resource`).
+    ///
+    /// A resource without a URI is invalid. A [`ListResourcesResult`] leaves it out, and reports it in
+    /// [`ItemList::rejected`]. If the server sent no name, the URI is used as the name.
+    pub struct Resource("a resource", finish check_resource) {
+        /// URI of the resource, for use in `resources/read`.
+        required uri: String = "uri",
+        /// Name of the resource, for use by programs rather than for display.
+        always name: String = "name",
+        /// Display name of the resource (from protocol revision 2025-06-18).
+        optional title: String = "title",
+        /// Description of the resource, which helps language models to understand its contents.
+        optional description: String = "description",
+        /// MIME type of the resource. `None` if the server sent none.
+        optional mime_type: String = "mimeType",
+        /// Size of the resource in bytes, before base64 encoding. `None` if the server sent no size.
+        optional size: u64 = "size",
+        /// Hints about the resource, such as its intended audience and importance.
+        optional annotations: Annotations = "annotations",
+        /// Icons to display for the resource (from protocol revision 2025-11-25).
+        or_default icons: Vec<Icon> = "icons",
+        /// Additional metadata of the resource (`_meta`; from protocol revision 2025-06-18).
+        optional meta: Json = "_meta",
+    }
+}
+
+fn check_resource(mut resource: Resource) -> Result<Resource, Mismatch> {
+    resource.name = name_or_uri(resource.name, &resource.uri, "`uri` is empty")?;
+    Ok(resource)
+}
+
+impl Resource {
+    /// Returns the display name: `title`, or `name` if there is no title.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+object! {
+    /// A template for the URIs of a family of resources (`ResourceTemplate`).
+    ///
+    /// A template without a URI template is invalid. A [`ListResourceTemplatesResult`] leaves it out, and reports it in
+    /// [`ItemList::rejected`]. If the server sent no name, the URI template is used as the name.
+    ///
+    /// Specification: server/resources, "Resource Templates".
+    pub struct ResourceTemplate("a resource template", finish check_template) {
+        /// The URI template in the syntax of RFC 6570, such as `file:///logs/{date}`.
+        required uri_template: String = "uriTemplate",
+        /// Name of the template, for use by programs rather than for display.
+        always name: String = "name",
+        /// Display name of the template (from protocol revision 2025-06-18).
+        optional title: String = "title",
+        /// Description of the resources, which helps language models to understand their contents.
+        optional description: String = "description",
+        /// MIME type of all resources that match the template. `None` if they have different types, or if the server
+        /// sent none.
+        optional mime_type: String = "mimeType",
+        /// Hints about the resources, such as their intended audience and importance.
+        optional annotations: Annotations = "annotations",
+        /// Icons to display for the resources (from protocol revision 2025-11-25).
+        or_default icons: Vec<Icon> = "icons",
+        /// Additional metadata of the template (`_meta`; from protocol revision 2025-06-18).
+        optional meta: Json = "_meta",
+    }
+}
+
+fn check_template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Mismatch> {
+    template.name = name_or_uri(template.name, &template.uri_template, "`uriTemplate` is empty")?;
+    Ok(template)
+}
+
+impl ResourceTemplate {
+    /// Returns the display name: `title`, or `name` if there is no title.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Returns `name`, or `uri` if `name` is empty. If `uri` is empty, returns an error with the reason `empty`, because
+/// clients cannot read such a resource.
+fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, Mismatch> {
+    match (uri.is_empty(), name.is_empty()) {
+        (true, _) => Err(Mismatch::named_object(empty, Some(name).filter(|name| !name.is_empty()))),
+        (false, true) => Ok(uri.into()),
+        (false, false) => Ok(name),
+    }
+}
+
+page! {
+    /// One page of the list of a server's resources (`ListResourcesResult`).
+    pub struct ListResourcesResult {
+        /// The resources on this page.
+        resources: Resource = "resources",
+    }
+}
+
+page! {
+    /// One page of the list of a server's resource templates (`ListResourceTemplatesResult`).
+    pub struct ListResourceTemplatesResult {
+        /// The resource templates on this page.
+        resource_templates: ResourceTemplate = "resourceTemplates",
+    }
+}
+
+/// Parameters of `resources/read`.
+#[derive(Debug, Serialize)]
+pub struct ReadResourceParams<'a> {
+    /// URI of the resource to read.
+    pub uri: &'a str,
+}
+
+result! {
+    /// Result of `resources/read`: the contents of a resource (`ReadResourceResult`).
+    ///
+    /// A resource may have several contents: a folder, for example, may have one for each file. Contents that are not a
+    /// JSON object are left out, and reported in [`ItemList::rejected`].
+    pub cacheable struct ReadResourceResult {
+        /// The contents of the resource. Empty if the server sent none.
+        always contents: ItemList<ResourceContents> = "contents",
+    }
+}
+
+/// Parameters of `resources/subscribe` (up to protocol revision 2025-11-25).
+///
+/// Specification of revision 2025-11-25: server/resources, "Subscriptions".
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SubscribeParams<'a> {
+    /// URI of the resource to subscribe to.
+    pub uri: &'a str,
+}
+
+/// Parameters of `resources/unsubscribe` (up to protocol revision 2025-11-25).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct UnsubscribeParams<'a> {
+    /// URI of the resource to unsubscribe from.
+    pub uri: &'a str,
+}
+
+object! {
+    /// Parameters of `notifications/resources/updated`: a resource to which the client subscribed has changed.
+    ///
+    /// Specification: server/resources, "Subscriptions".
+    pub struct ResourceUpdated("an object") {
+        /// URI of the changed resource. It may be a sub-resource of the resource to which the client subscribed.
+        required uri: String = "uri",
+        /// Additional metadata of the notification (`_meta`). From protocol revision 2026-07-28 on, the metadata
+        /// contains the id of the subscription.
+        optional meta: Json = "_meta",
+    }
+}

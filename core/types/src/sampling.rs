@@ -1,0 +1,201 @@
+//! Sampling: a server requests a completion from the client's language model. Specification: client/sampling.
+//!
+//! The specification deprecates sampling from revision 2026-07-28 on. New servers call a language model directly.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::json::Json;
+use crate::object::object;
+use crate::open_enum::open_enum;
+use crate::sampling_check::{self, MessageTools};
+use crate::sampling_content::{SamplingContent, SamplingContents};
+use crate::{ItemList, Role, TextContent, Tool};
+
+object! {
+    /// Parameters of `sampling/createMessage`: a conversation that the client's language model should continue
+    /// (`CreateMessageRequestParams`).
+    ///
+    /// The specification deprecates sampling from protocol revision 2026-07-28 on.
+    pub struct CreateMessageParams("an object") {
+        /// Messages of the conversation so far.
+        required messages: ItemList<SamplingMessage> = "messages",
+        /// The server's preferences for the choice of a model. The client may ignore them.
+        optional model_preferences: Box<ModelPreferences> = "modelPreferences",
+        /// System prompt that the server suggests. The client may change or omit it.
+        optional system_prompt: String = "systemPrompt",
+        /// Which MCP servers provide context that the client should add to the prompt. The client may add less. `None`
+        /// means no context.
+        optional include_context: IncludeContext = "includeContext",
+        /// Sampling temperature that the server suggests. The range depends on the model.
+        optional temperature: f64 = "temperature",
+        /// Maximum number of tokens that the model may generate. The client must not exceed this number.
+        optional max_tokens: u64 = "maxTokens",
+        /// Texts at which the model stops generating.
+        or_default stop_sequences: Vec<String> = "stopSequences",
+        /// Metadata for the provider of the language model, in the provider's format.
+        optional metadata: Json = "metadata",
+        /// Tools that the model may call (from protocol revision 2025-11-25).
+        ///
+        /// The server may send tools only if the client declares the capability `sampling.tools`.
+        optional tools: ItemList<Tool> = "tools",
+        /// Whether the model may, must or must not call tools (from protocol revision 2025-11-25). `None` means that
+        /// the model decides.
+        optional tool_choice: ToolChoice = "toolChoice",
+        /// Additional metadata of the request (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+object! {
+    /// A message of a conversation with a language model (`SamplingMessage`).
+    pub struct SamplingMessage("a message") {
+        /// Author of the message: the user or the language model.
+        required role: Role = "role",
+        /// Content of the message: one block, or several blocks (from protocol revision 2025-11-25).
+        required content: SamplingContents = "content",
+        /// Additional metadata of the message (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+open_enum! {
+    /// Which MCP servers provide context for the prompt of a sampling request.
+    ///
+    /// The specification deprecates all values except `none`.
+    pub enum IncludeContext {
+        /// No server.
+        #[default]
+        None = "none",
+        /// The server that sent the sampling request.
+        ThisServer = "thisServer",
+        /// All servers to which the client is connected.
+        AllServers = "allServers",
+    }
+}
+
+object! {
+    /// Preferences of a server for the choice of a language model (`ModelPreferences`).
+    ///
+    /// Specification: client/sampling, "Model Preferences".
+    pub struct ModelPreferences("an object") {
+        /// Models that the server prefers, the most preferred first.
+        or_default hints: Vec<ModelHint> = "hints",
+        /// How important a low cost is, from 0 (not important) to 1 (most important).
+        optional cost_priority: f64 = "costPriority",
+        /// How important a fast response is, from 0 (not important) to 1 (most important).
+        optional speed_priority: f64 = "speedPriority",
+        /// How important the capabilities of the model are, from 0 (not important) to 1 (most important).
+        optional intelligence_priority: f64 = "intelligencePriority",
+    }
+}
+
+object! {
+    /// A hint for the choice of a language model: the name of a preferred model (`ModelHint`).
+    pub struct ModelHint("an object") {
+        /// Full or partial name of a model, such as `sonnet`.
+        optional name: String = "name",
+    }
+}
+
+object! {
+    /// Whether a language model may, must or must not call tools (`ToolChoice`; from protocol revision 2025-11-25).
+    pub struct ToolChoice("an object") {
+        /// Whether the model may, must or must not call tools. `None` means [`ToolChoiceMode::Auto`].
+        optional mode: ToolChoiceMode = "mode",
+    }
+}
+
+open_enum! {
+    /// Whether a language model may, must or must not call tools.
+    pub enum ToolChoiceMode {
+        /// The model decides whether to call tools.
+        #[default]
+        Auto = "auto",
+        /// The model must call at least one tool.
+        Required = "required",
+        /// The model must not call tools.
+        None = "none",
+    }
+}
+
+object! {
+    /// Result of `sampling/createMessage`: the message of the language model, which the client sends to the server
+    /// (`CreateMessageResult`).
+    ///
+    /// ```
+    /// use mcpwire_types::{CreateMessageResult, Json};
+    ///
+    /// let result = CreateMessageResult::text("my-model", "Paris.");
+    /// let json = Json::from_value(&result)?;
+    /// assert_eq!(json.get(), r#"{"role":"assistant","content":{"type":"text","text":"Paris."},"model":"my-model","stopReason":"endTurn"}"#);
+    /// # Ok::<(), mcpwire_types::JsonError>(())
+    /// ```
+    pub struct CreateMessageResult("an object") {
+        /// Author of the message: [`Role::Assistant`], the language model.
+        required role: Role = "role",
+        /// Content of the message. From protocol revision 2025-11-25 on, it may have several blocks and include tool
+        /// calls.
+        required content: SamplingContents = "content",
+        /// Name of the model that generated the message.
+        always model: String = "model",
+        /// Why the model stopped generating. `None` if the reason is unknown.
+        optional stop_reason: StopReason = "stopReason",
+        /// Additional metadata of the result (`_meta`).
+        optional meta: Json = "_meta",
+    }
+}
+
+open_enum! {
+    /// Why a language model stopped generating. A reason that the specification does not define becomes
+    /// [`StopReason::Other`].
+    pub enum StopReason {
+        /// The model finished its message.
+        #[default]
+        EndTurn = "endTurn",
+        /// The model generated one of the stop sequences.
+        StopSequence = "stopSequence",
+        /// The model generated the maximum number of tokens.
+        MaxTokens = "maxTokens",
+        /// The model requested one or more tool calls.
+        ToolUse = "toolUse",
+    }
+}
+
+impl CreateMessageResult {
+    /// Creates the result for a message that the language model `model` generated. `stop_reason` is `None`.
+    pub fn new(model: impl Into<String>, content: impl Into<SamplingContents>) -> Self {
+        let (model, content) = (model.into(), content.into());
+        CreateMessageResult { role: Role::Assistant, content, model, ..CreateMessageResult::default() }
+    }
+
+    /// Creates the result for a text message that the language model `model` generated. `stop_reason` is
+    /// [`StopReason::EndTurn`].
+    pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
+        let content = SamplingContent::Text(TextContent::new(text));
+        CreateMessageResult { stop_reason: Some(StopReason::EndTurn), ..CreateMessageResult::new(model, content) }
+    }
+}
+
+impl CreateMessageParams {
+    /// Returns whether the server sent tools or a tool choice in these parameters.
+    pub fn has_tools(&self) -> bool {
+        self.tools.is_some() || self.tool_choice.is_some()
+    }
+
+    /// Checks that the messages form a valid conversation (specification: client/sampling, "Message Content
+    /// Constraints").
+    ///
+    /// A message with tool results must contain nothing else. The results must answer all tool calls of the previous
+    /// message, and no other calls.
+    ///
+    /// # Errors
+    /// Returns a description of the first invalid message, to send to the server.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(rejected) = self.messages.rejected.first() {
+            return Err(alloc::format!("`messages` cannot be read: {rejected}"));
+        }
+        sampling_check::check(self.messages.items.iter().map(|message| Ok(MessageTools::new(&message.content))))
+    }
+}

@@ -1,0 +1,195 @@
+//! Content of messages in sampling: text, images, audio, tool calls and tool results.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Deref;
+
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
+use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
+use crate::json::read::{self, Reader};
+use crate::object::object;
+use crate::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
+
+/// Content of a sampling message: one block, or several blocks (from protocol revision 2025-11-25).
+///
+/// A single block is serialized as an object instead of an array, because all protocol revisions accept an object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SamplingContents(pub Vec<SamplingContent>);
+
+impl Deref for SamplingContents {
+    type Target = [SamplingContent];
+
+    fn deref(&self) -> &[SamplingContent] {
+        &self.0
+    }
+}
+
+impl From<SamplingContent> for SamplingContents {
+    fn from(block: SamplingContent) -> Self {
+        SamplingContents(alloc::vec![block])
+    }
+}
+
+impl From<Vec<SamplingContent>> for SamplingContents {
+    fn from(blocks: Vec<SamplingContent>) -> Self {
+        SamplingContents(blocks)
+    }
+}
+
+impl SamplingContents {
+    /// Returns the texts of all text blocks, joined by newlines. Blocks of other types are ignored.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.iter().filter_map(SamplingContent::as_text).collect();
+        texts.join("\n")
+    }
+}
+
+impl FromJson for SamplingContents {
+    const EXPECTED: &'static str = "a content block, or an array of them";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        match reader.next_byte() {
+            Some(b'[') => Ok(Vec::from_json(reader)?.map(SamplingContents)),
+            Some(b'{') => Ok(SamplingContent::from_json(reader)?.map(SamplingContents::from)),
+            _ => from_json::skip_mismatch(reader).map(Err),
+        }
+    }
+}
+
+from_json::impl_deserialize!(SamplingContents);
+
+impl Serialize for SamplingContents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &**self {
+            // A block that is not an object can be read only within an array.
+            [SamplingContent::Unknown(block)] if !block.raw.is_object() => {}
+            [block] => return block.serialize(serializer),
+            _ => {}
+        }
+        let mut blocks = serializer.serialize_seq(Some(self.len()))?;
+        for block in &**self {
+            blocks.serialize_element(block)?;
+        }
+        blocks.end()
+    }
+}
+
+/// A content block of a sampling message (`SamplingMessageContentBlock`).
+///
+/// An invalid block, or one of a type that this library does not define, becomes [`SamplingContent::Unknown`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SamplingContent {
+    /// A text.
+    Text(TextContent),
+    /// An image.
+    Image(ImageContent),
+    /// An audio recording.
+    Audio(AudioContent),
+    /// A tool call that the language model requests (from protocol revision 2025-11-25).
+    ToolUse(Box<ToolUseContent>),
+    /// The result of a tool call (from protocol revision 2025-11-25).
+    ToolResult(Box<ToolResultContent>),
+    /// A block of a type that this library does not define, or an invalid block.
+    Unknown(UnknownContent),
+}
+
+object! {
+    /// A tool call that a language model requests (`ToolUseContent`).
+    pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
+        /// Id of the tool call. The tool result has the same id.
+        required id: String = "id",
+        /// Name of the tool to call.
+        required name: String = "name",
+        /// Arguments of the tool call, as a JSON object.
+        always input: Json = "input",
+        /// Additional metadata of the block (`_meta`). Preserve it when a later sampling request contains the block
+        /// again, because it may help to cache the conversation.
+        optional meta: Json = "_meta",
+    }
+}
+
+object! {
+    /// The result of a tool call that a language model requested (`ToolResultContent`).
+    pub struct ToolResultContent("a content block", tag "type" = "tool_result") {
+        /// Id of the tool call to which this result belongs ([`ToolUseContent::id`]).
+        required tool_use_id: String = "toolUseId",
+        /// Unstructured result of the tool, as content blocks.
+        always content: Vec<ContentBlock> = "content",
+        /// Structured result of the tool: any JSON value.
+        optional structured_content: Json = "structuredContent",
+        /// Whether the tool failed. If so, `content` describes the error.
+        or_default is_error: bool = "isError",
+        /// Additional metadata of the block (`_meta`). Preserve it when a later sampling request contains the block
+        /// again, because it may help to cache the conversation.
+        optional meta: Json = "_meta",
+    }
+}
+
+impl SamplingContent {
+    /// Creates a text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        SamplingContent::Text(TextContent::new(text))
+    }
+
+    /// Returns the text of a text block, or `None` for any other block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            SamplingContent::Text(content) => Some(&content.text),
+            _ => None,
+        }
+    }
+
+    /// Returns the id of a tool call, or `None` if this block is not a tool call.
+    pub fn tool_use_id(&self) -> Option<&str> {
+        match self {
+            SamplingContent::ToolUse(call) => Some(&call.id),
+            _ => None,
+        }
+    }
+
+    /// Returns the id of the tool call to which a tool result belongs, or `None` if this block is not a tool result.
+    pub fn answered_tool_use(&self) -> Option<&str> {
+        match self {
+            SamplingContent::ToolResult(result) => Some(&result.tool_use_id),
+            _ => None,
+        }
+    }
+}
+
+impl FromJson for SamplingContent {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        let json = Json::trusted(raw);
+        let kind: String = json.member_text("type").and_then(from_json::from_str).unwrap_or_default();
+        let known = match &*kind {
+            "tool_use" => from_json::from_str(raw).map(SamplingContent::ToolUse),
+            "tool_result" => from_json::from_str(raw).map(SamplingContent::ToolResult),
+            "text" => from_json::from_str(raw).map(SamplingContent::Text),
+            "image" => from_json::from_str(raw).map(SamplingContent::Image),
+            "audio" => from_json::from_str(raw).map(SamplingContent::Audio),
+            _ => None,
+        };
+        Ok(Ok(known.unwrap_or(SamplingContent::Unknown(UnknownContent { kind, raw: json }))))
+    }
+}
+
+from_json::impl_deserialize!(SamplingContent);
+
+impl Serialize for SamplingContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            SamplingContent::Text(block) => block.serialize(serializer),
+            SamplingContent::Image(block) => block.serialize(serializer),
+            SamplingContent::Audio(block) => block.serialize(serializer),
+            SamplingContent::ToolUse(block) => block.serialize(serializer),
+            SamplingContent::ToolResult(block) => block.serialize(serializer),
+            SamplingContent::Unknown(block) => block.raw.serialize(serializer),
+        }
+    }
+}

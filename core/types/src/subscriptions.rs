@@ -1,0 +1,116 @@
+//! Subscriptions: a client requests notifications about changes. Specification: basic/patterns/subscriptions.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use crate::json::Json;
+use crate::object::object;
+
+object! {
+    /// The change notifications that a client requests with `subscriptions/listen`, or that the server agrees to send
+    /// (`SubscriptionFilter`).
+    ///
+    /// ```
+    /// use mcpwire_types::SubscriptionFilter;
+    ///
+    /// let filter = SubscriptionFilter::new().tools().resource("file:///project/config.json");
+    /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
+    /// ```
+    pub struct SubscriptionFilter("an object") {
+        /// Whether to send notifications about changes of the list of tools.
+        or_default tools_list_changed: bool = "toolsListChanged",
+        /// Whether to send notifications about changes of the list of prompts.
+        or_default prompts_list_changed: bool = "promptsListChanged",
+        /// Whether to send notifications about changes of the list of resources.
+        or_default resources_list_changed: bool = "resourcesListChanged",
+        /// URIs of the resources whose changes the server should report. It also reports changes of their
+        /// sub-resources.
+        or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
+        /// Ids of the tasks whose status changes the server should report.
+        ///
+        /// The client reports each such notification as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
+        /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
+        or_default task_ids: Vec<String> = "taskIds",
+    }
+}
+
+impl SubscriptionFilter {
+    /// Creates an empty filter, which requests no notifications.
+    pub fn new() -> Self {
+        SubscriptionFilter::default()
+    }
+
+    /// Requests notifications about changes of the list of tools.
+    pub fn tools(mut self) -> Self {
+        self.tools_list_changed = true;
+        self
+    }
+
+    /// Requests notifications about changes of the list of prompts.
+    pub fn prompts(mut self) -> Self {
+        self.prompts_list_changed = true;
+        self
+    }
+
+    /// Requests notifications about changes of the list of resources.
+    pub fn resources(mut self) -> Self {
+        self.resources_list_changed = true;
+        self
+    }
+
+    /// Requests notifications about changes of the resource with this URI. Repeat the call to add more resources.
+    pub fn resource(mut self, uri: impl Into<String>) -> Self {
+        self.resource_subscriptions.push(uri.into());
+        self
+    }
+
+    /// Requests notifications about status changes of the task with this id. Repeat the call to add more tasks.
+    pub fn task(mut self, id: impl Into<String>) -> Self {
+        self.task_ids.push(id.into());
+        self
+    }
+
+    /// Returns whether the filter is empty: it requests no notifications.
+    pub fn is_empty(&self) -> bool {
+        !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
+    }
+
+    /// Returns whether the filter requests notifications about changes of the list of tools, prompts or resources.
+    pub(crate) fn has_lists(&self) -> bool {
+        self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed
+    }
+}
+
+/// Parameters of `subscriptions/listen`, which opens a subscription (`SubscriptionsListenRequestParams`).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SubscriptionsListenParams<'a> {
+    /// The notifications that the client requests.
+    pub notifications: &'a SubscriptionFilter,
+}
+
+object! {
+    /// Result of `subscriptions/listen`, which the server sends when it ends the subscription
+    /// (`SubscriptionsListenResult`).
+    ///
+    /// Specification: basic/patterns/subscriptions, "Graceful Closure".
+    pub struct SubscriptionsListenResult("an object") {
+        /// Type of the result: `complete`.
+        optional result_type: String = "resultType",
+        /// Additional metadata of the result (`_meta`), which contains the id of the subscription.
+        optional meta: Json = "_meta",
+    }
+}
+
+object! {
+    /// Parameters of `notifications/subscriptions/acknowledged`: the notifications that the server agrees to send.
+    ///
+    /// Specification: basic/patterns/subscriptions, "Acknowledgment".
+    pub struct SubscriptionsAcknowledged("an object") {
+        /// The notifications that the server agrees to send: a subset of those that the client requested.
+        always notifications: SubscriptionFilter = "notifications",
+        /// Additional metadata of the notification (`_meta`), which contains the id of the subscription.
+        optional meta: Json = "_meta",
+    }
+}

@@ -1,0 +1,188 @@
+//! The result of a call that may create a task: the task, of either task protocol, or the final result.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::{Task, TaskHandle, TaskProtocol};
+use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
+use crate::json::read::{self, Reader};
+use crate::json::scan;
+use crate::{CallToolResult, Extra};
+
+/// Result of a call for which the server created a task (`CreateTaskResult`). The call's own result follows when the
+/// task is complete.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CreateTaskResult {
+    /// The created task, with its status at creation.
+    pub task: Task,
+    /// Task protocol that the server used to create the task. It determines the form of this result in JSON.
+    pub form: TaskProtocol,
+    /// Additional metadata of the result (`_meta`; protocol revision 2025-11-25).
+    ///
+    /// Always `None` in the tasks extension, where the metadata is in [`Task::meta`].
+    pub meta: Option<Json>,
+    /// Additional members of the result, which this version of the library does not define.
+    pub extra: Extra,
+}
+
+impl CreateTaskResult {
+    /// Returns a preliminary result for the language model, which can then continue while the task is running. Returns
+    /// `None` if the server sent none.
+    ///
+    /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
+    pub fn immediate_response(&self) -> Option<String> {
+        let meta = self.meta.as_ref().or(self.task.meta.as_ref())?;
+        meta.member("io.modelcontextprotocol/model-immediate-response")
+    }
+
+    /// Returns a handle to the task. A program can store the handle, and use it later to wait for the task over another
+    /// connection.
+    pub fn handle(&self) -> TaskHandle {
+        let mut handle = TaskHandle::new(self.task.task_id.clone(), self.form);
+        handle.update(&self.task);
+        handle
+    }
+
+    fn read(text: &str, form: TaskProtocol) -> Option<Self> {
+        Some(match form {
+            TaskProtocol::Extension => {
+                CreateTaskResult { task: from_json::from_str(text)?, form, ..CreateTaskResult::default() }
+            }
+            TaskProtocol::Experimental => {
+                let (mut task, mut meta, mut extra) = (None, None, Extra::default());
+                let members = Reader::new(text).members(&mut |name, reader| match name {
+                    "task" => from_json::optional_member(&mut task, reader),
+                    "_meta" => from_json::optional_member(&mut meta, reader),
+                    _ => extra.read(name, reader),
+                });
+                members.ok()?;
+                CreateTaskResult { task: task?, form, meta, extra }
+            }
+        })
+    }
+}
+
+/// Returns the protocol of the task that the result of a call contains. Returns `None` if `result`, which is JSON text,
+/// does not contain a task.
+pub fn form_of(result: &[u8]) -> Option<TaskProtocol> {
+    for member in scan::members(result) {
+        if member.is("resultType") {
+            return (member.value == b"\"task\"").then_some(TaskProtocol::Extension);
+        } else if member.is("content") {
+            return None;
+        } else if member.is("task") && member.value.starts_with(b"{") {
+            return Some(TaskProtocol::Experimental);
+        }
+    }
+    None
+}
+
+impl FromJson for CreateTaskResult {
+    const EXPECTED: &'static str = "a task in place of a result";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let text = reader.raw()?;
+        let read = form_of(text.as_bytes()).and_then(|form| CreateTaskResult::read(text, form));
+        Ok(read.ok_or_else(|| Mismatch::object("no task that can be read")))
+    }
+}
+
+from_json::impl_deserialize!(CreateTaskResult);
+
+impl Serialize for CreateTaskResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.form {
+            TaskProtocol::Extension => self.task.serialize(serializer),
+            TaskProtocol::Experimental => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("task", &self.task)?;
+                if let Some(meta) = &self.meta {
+                    map.serialize_entry("_meta", meta)?;
+                }
+                for (name, value) in self.extra.iter() {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+/// The outcome of a tool call that may create a task: the call's result, or the task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallToolOutcome {
+    /// The server completed the call and returned this result.
+    Done(CallToolResult),
+    /// The server created a task. The result of the call is available when the task is complete.
+    Task(Box<CreateTaskResult>),
+}
+
+impl FromJson for CallToolOutcome {
+    const EXPECTED: &'static str = "the result of a tool, or a task";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let text = reader.raw()?;
+        let Some(form) = form_of(text.as_bytes()) else {
+            let result = CallToolResult::from_json(&mut Reader::new(text))?;
+            return Ok(result.map(CallToolOutcome::Done));
+        };
+        let read = CreateTaskResult::read(text, form).map(|task| CallToolOutcome::Task(task.into()));
+        Ok(read.ok_or_else(|| Mismatch::object("no task that can be read")))
+    }
+}
+
+from_json::impl_deserialize!(CallToolOutcome);
+
+impl Serialize for CallToolOutcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            CallToolOutcome::Done(result) => result.serialize(serializer),
+            CallToolOutcome::Task(task) => task.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TaskStatus;
+
+    fn read<T: serde::de::DeserializeOwned>(text: &str) -> T {
+        Json::parse(text).unwrap().decode().unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    #[test]
+    fn both_forms_are_recognised() {
+        let flat: CallToolOutcome = read(r#"{"resultType":"task","taskId":"t","status":"working","ttlMs":null}"#);
+        let CallToolOutcome::Task(flat) = flat else { panic!("{flat:?}") };
+        assert_eq!((flat.form, &*flat.task.task_id, flat.task.ttl()), (TaskProtocol::Extension, "t", None));
+        let wrapped: CallToolOutcome = read(
+            r#"{"_meta":{"io.modelcontextprotocol/model-immediate-response":"wait"},"task":{"taskId":"t","status":"new","ttl":5,"pollInterval":7}}"#,
+        );
+        let CallToolOutcome::Task(wrapped) = wrapped else { panic!("{wrapped:?}") };
+        assert_eq!((wrapped.form, wrapped.immediate_response().as_deref()), (TaskProtocol::Experimental, Some("wait")));
+        assert_eq!(wrapped.task.status, TaskStatus::Other("new".into()));
+        assert_eq!(wrapped.handle().poll_interval_ms, Some(7));
+    }
+
+    #[test]
+    fn a_result_is_no_task() {
+        for text in [
+            r#"{"content":[],"task":{"taskId":"t"}}"#,
+            r#"{"task":"t","content":[]}"#,
+            r#"{"resultType":"complete","content":[]}"#,
+            r#"{"structuredContent":{"task":{}}}"#,
+            "{}",
+        ] {
+            assert!(matches!(read(text), CallToolOutcome::Done(_)), "{text}");
+        }
+        for text in [r#"{"resultType":"task"}"#, r#"{"task":{}}"#, r#"{"resultType":"task","taskId":""}"#] {
+            assert!(Json::parse(text).unwrap().decode::<CallToolOutcome>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The parts of URLs that an MCP client uses (a subset of RFC 3986).
+
+#[cfg(feature = "http")]
+use alloc::string::{String, ToString};
+#[cfg(feature = "http")]
+use alloc::vec::Vec;
+
+/// An absolute URL, split into scheme, authority and the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Url<'a> {
+    scheme: &'a str,
+    authority: &'a str,
+    /// Everything after the authority: path, query and fragment. May be empty.
+    rest: &'a str,
+}
+
+impl<'a> Url<'a> {
+    /// Splits a URL into its parts. Returns `None` if `://` or the authority is missing.
+    ///
+    /// A backslash ends the authority, as in browsers.
+    pub(crate) fn split(url: &'a str) -> Option<Self> {
+        let (scheme, after) = url.split_once("://")?;
+        let end = after.find(['/', '?', '#', '\\']).unwrap_or(after.len());
+        let (authority, rest) = after.split_at(end);
+        (!authority.is_empty()).then_some(Url { scheme, authority, rest })
+    }
+
+    /// Returns the host without user, password and port, or `None` if the host is empty. Keeps the brackets of an IPv6
+    /// address.
+    pub(crate) fn host(&self) -> Option<&'a str> {
+        Some(self.host_and_port().0).filter(|host| !host.is_empty())
+    }
+
+    /// Splits the authority, without user and password, into host and port. The port starts with `:`, or is empty.
+    fn host_and_port(&self) -> (&'a str, &'a str) {
+        // The host follows the last `@`. Attackers put a trusted name before the `@`, where it is only a user name.
+        let host = self.authority.rsplit('@').next().unwrap_or_default();
+        let end = match host.strip_prefix('[') {
+            Some(inside) => inside.find(']').map_or(host.len(), |at| at + 2),
+            None => host.find(':').unwrap_or(host.len()),
+        };
+        host.split_at(end)
+    }
+}
+
+#[cfg(feature = "http")]
+impl<'a> Url<'a> {
+    fn is_http(&self) -> bool {
+        self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
+    }
+
+    /// Returns the host and the TCP port to connect to, or `None` if the host is empty or the port is invalid.
+    ///
+    /// If the URL contains no port, the port is 443 for `https` and 80 for other schemes.
+    fn endpoint(&self) -> Option<(&'a str, u16)> {
+        let (host, port) = self.host_and_port();
+        let default = if self.scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
+        let port = match port {
+            "" | ":" => default,
+            port => port.strip_prefix(':')?.parse().ok()?,
+        };
+        (!host.is_empty()).then_some((host, port))
+    }
+}
+
+/// Returns `url` without its fragment.
+#[cfg(feature = "http")]
+pub fn without_fragment(url: &str) -> &str {
+    url.split('#').next().unwrap_or_default()
+}
+
+/// Returns `url` without its query and fragment.
+#[cfg(feature = "http")]
+pub fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Returns whether HTTP requests can be sent to `url`.
+///
+/// The URL must be absolute, use `http` or `https`, and contain a host but no user or password. It may contain only
+/// visible ASCII characters, and no backslash.
+#[cfg(feature = "http")]
+pub fn is_address(url: &str) -> bool {
+    let is_plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains('\\');
+    is_plain
+        && Url::split(url).is_some_and(|url| url.is_http() && !url.authority.contains('@') && url.endpoint().is_some())
+}
+
+/// Returns whether two HTTP URLs have the same scheme, host and port (RFC 6454). Returns `false` for other URLs.
+#[cfg(feature = "http")]
+pub fn same_origin(one: &str, other: &str) -> bool {
+    let (Some(one), Some(other)) = (Url::split(one), Url::split(other)) else { return false };
+    let same_host = match (one.endpoint(), other.endpoint()) {
+        (Some((host, port)), Some((other, other_port))) => host.eq_ignore_ascii_case(other) && port == other_port,
+        _ => false,
+    };
+    same_host && one.is_http() && one.scheme.eq_ignore_ascii_case(other.scheme)
+}
+
+/// Resolves a URI reference against the URL `base` (RFC 3986, section 5.2), and removes the fragment.
+///
+/// Returns `None` if `base` is not an HTTP URL, or if HTTP requests cannot be sent to the resulting URL.
+#[cfg(feature = "http")]
+pub fn resolve(base: &str, reference: &str) -> Option<String> {
+    let base = Url::split(base).filter(Url::is_http)?;
+    let reference = without_fragment(reference);
+    let resolved = if has_scheme(reference) {
+        reference.to_string()
+    } else if let Some(authority) = reference.strip_prefix("//") {
+        alloc::format!("{}://{authority}", base.scheme)
+    } else {
+        let own = without_fragment(base.rest);
+        let path = without_query(own);
+        let target = match reference.as_bytes().first() {
+            None => own.to_string(),
+            Some(b'?') => path.to_string() + reference,
+            Some(b'/') => without_dots(reference),
+            Some(_) => without_dots(&(path[..path.rfind('/').map_or(0, |at| at + 1)].to_string() + reference)),
+        };
+        let slash = if target.starts_with('/') { "" } else { "/" };
+        alloc::format!("{}://{}{slash}{target}", base.scheme, base.authority)
+    };
+    is_address(&resolved).then_some(resolved)
+}
+
+#[cfg(feature = "http")]
+fn has_scheme(reference: &str) -> bool {
+    let Some(colon) = reference.find(':') else { return false };
+    let scheme = &reference[..colon];
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+}
+
+/// Removes the `.` and `..` segments from the path of a request target (RFC 3986, section 5.2.4). The query does not
+/// change.
+#[cfg(feature = "http")]
+fn without_dots(target: &str) -> String {
+    let (path, query) = match target.find('?') {
+        Some(at) => target.split_at(at),
+        None => (target, ""),
+    };
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.trim_start_matches('/').split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            "." | ".." => {
+                if segment == ".." {
+                    kept.pop();
+                }
+                if last {
+                    kept.push("");
+                }
+            }
+            segment => kept.push(segment),
+        }
+    }
+    alloc::format!("/{}{query}", kept.join("/"))
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_in_all_their_forms() {
+        let base = "http://host:8080/a/sse?x=1#f";
+        for (reference, meaning) in [
+            ("/messages?sessionId=1", Some("http://host:8080/messages?sessionId=1")),
+            ("messages", Some("http://host:8080/a/messages")),
+            ("./messages", Some("http://host:8080/a/messages")),
+            ("../m/./n?q=..", Some("http://host:8080/m/n?q=..")),
+            ("../../../m", Some("http://host:8080/m")),
+            ("?y=2", Some("http://host:8080/a/sse?y=2")),
+            ("", Some("http://host:8080/a/sse?x=1")),
+            ("http://other/m", Some("http://other/m")),
+            ("//other/m", Some("http://other/m")),
+            ("/m?u=http://x/", Some("http://host:8080/m?u=http://x/")),
+            ("ftp://other/m", None),
+            ("javascript:alert(1)", None),
+            ("/a b", None),
+            ("/a\r\nX: y", None),
+            ("http://user@host:8080/m", None),
+            ("http:///m", None),
+        ] {
+            assert_eq!(resolve(base, reference).as_deref(), meaning, "{reference}");
+        }
+        assert_eq!(resolve("http://host", "m").as_deref(), Some("http://host/m"));
+        assert_eq!(resolve("file:///a", "/m"), None);
+    }
+
+    #[test]
+    fn origins() {
+        for (one, other, same) in [
+            ("http://host/a", "HTTP://HOST:80/b", true),
+            ("https://host/a", "https://host:443", true),
+            ("http://host/a", "https://host/a", false),
+            ("http://host/a", "http://host:8080/a", false),
+            ("http://host/a", "http://host.evil/a", false),
+            ("http://[::1]:80/a", "http://[::1]/b", true),
+            ("http://host\\@evil/", "http://host/", true),
+        ] {
+            assert_eq!(same_origin(one, other), same, "{one} {other}");
+        }
+        assert!(!is_address("http://host\\@evil/"), "browsers and RFC 3986 read it differently");
+        assert!(is_address("http://localhost:1234") && is_address("https://a.b/c?d"));
+        assert!(!is_address("http://[::1]x:80/") && !is_address("http://a:1:2/"));
+        for bad in ["", "host/a", "http://", "http://:80/", "http://a:x/", "http://a:99999/", "ws://a/"] {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+}
