@@ -286,7 +286,7 @@ const COMMON: &[MessageRule] = &[
 
 /// Returns the failure of the first rule that matches a line of `stderr`, or `None` if no rule matches.
 ///
-/// Rules for causes come before rules for their consequences, so the order of the lines does not matter.
+/// The first matching rule decides, even if later rules match earlier lines.
 pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
     let rules = match kind {
         PackageKind::Npm => NPM,
