@@ -53,7 +53,8 @@ pub struct Budget {
     /// Maximum number of automatic restarts within the time window [`within`](Self::within). 5 by default; values above
     /// 1,000 count as 1,000.
     ///
-    /// A further failure in this time window ends the automatic restarts ([`State::Failed`](crate::State::Failed)).
+    /// If the server fails again within this time window, it is not restarted, and enters
+    /// [`State::Failed`](crate::State::Failed).
     pub restarts: u32,
     /// Length of the sliding time window in which [`restarts`](Self::restarts) are counted. 120 s by default.
     pub within: Duration,

@@ -12,9 +12,8 @@ const MAX_RETRIES: u32 = 3;
 
 /// Schedules the refreshes of a running server's tool list.
 ///
-/// At most one request for the tool list is pending, and [`Policy::refresh_interval`] separates two requests. If a
-/// change notification arrives while a request is pending, another request follows, because the response may contain
-/// the old list.
+/// At most one request for the tool list is pending. If a change notification arrives meanwhile, another request
+/// follows, because the response may contain the old list.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     state: RefreshState,

@@ -16,7 +16,7 @@ const MAX_RESTARTS: u32 = 1_000;
 /// the header may be wrong.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// Counts the failures and restarts of a server, and decides about the next restart.
+/// Counts the failures and restarts of a server, and decides whether and when to restart the server.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
     /// Number of consecutive failures of the server. The count restarts at 1 if the server ran for

@@ -31,8 +31,8 @@ pub(super) struct ManagedServer {
 pub(super) enum EnabledChange {
     /// The embedder is saving `enabled`, the new value of the server's enabled flag.
     Saving { command: CommandId, enabled: bool },
-    /// The server is starting because it was enabled. `revision` is the configuration revision with the saved flag, or
-    /// `None` if the server was already enabled.
+    /// The server is starting because it was enabled. `revision` is the configuration revision after the flag was
+    /// saved, or `None` if the server was already enabled.
     Starting { command: CommandId, revision: Option<u64> },
     /// The server failed to start with `error`. The embedder is saving the enabled flag as `false` again.
     Reverting { command: CommandId, error: HubError },

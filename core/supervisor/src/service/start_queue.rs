@@ -6,7 +6,7 @@ use super::settings::SupervisorSettings;
 use crate::{Generation, PackageKind, ServerId};
 use mcpwire_core::Timestamp;
 
-/// Limits the number of servers that start at the same time. Each of them occupies a start slot; the others wait in a
+/// Limits the number of servers that start at the same time. A starting server occupies a slot; the others wait in a
 /// queue.
 #[derive(Debug)]
 pub(super) struct StartQueue {
