@@ -66,8 +66,8 @@ impl ResultLimits {
     /// Truncates `result` to the limits. Returns the sizes before and after, or `None` if `result` is within the
     /// limits.
     ///
-    /// A text block that does not fit is cut off, an image or other block is replaced by a note, and the blocks after
-    /// it are removed. Structured content that does not fit is removed completely, because a part of it would be
+    /// The first content block that does not fit is truncated, or replaced by a note if it is not text. The blocks
+    /// after it are removed. Structured content that does not fit is removed completely, because a part of it would be
     /// invalid JSON.
     pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncation> {
         let before = size(result);

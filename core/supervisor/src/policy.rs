@@ -145,7 +145,7 @@ pub struct Policy {
     /// immediately.
     ///
     /// The limit does not apply to a [`lazy`](Self::lazy) server that was stopped because it was idle. The call starts
-    /// this server, and waits until its own timeout.
+    /// this server, and waits until the call itself times out.
     pub call_wait_start: Duration,
     /// Settings of health probes, which detect that the server no longer responds.
     pub health: Health,

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::HubError;
 use mcpwire_core::Timestamp;
 
-/// Largest effective value of [`Rate::calls`]. The limit bounds the memory for the times of the calls.
+/// Largest effective value of [`Rate::calls`]. The limit bounds the memory use.
 const MAX_CALLS: u32 = 10_000;
 
 /// A rate limit: the maximum number of calls in a time window.

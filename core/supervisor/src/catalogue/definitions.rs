@@ -26,7 +26,7 @@ const MAX_CHANGES: usize = 100;
 /// bounds the memory use.
 const MAX_REMOVED: usize = 1_000;
 
-/// A field of a tool definition whose changes are reported.
+/// A field of a tool definition. The supervisor reports changes of these fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -96,11 +96,9 @@ impl Catalogue {
         section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// Finds a tool by its exposed name `<slug>__<tool>` or, if only one server has a tool with this name, by its name
-    /// on the server.
+    /// Finds a tool by its exposed name `<slug>__<tool>`, or else by the name that its server uses.
     ///
-    /// Returns `None` if no tool has the name, or if the name is not an exposed name and several servers have such a
-    /// tool.
+    /// Returns `None` if no tool has this name, or if several servers use this name for a tool.
     pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
@@ -109,8 +107,8 @@ impl Catalogue {
         })
     }
 
-    /// Iterates over all tools with the name `tool` on their servers, that is, without the prefix `<slug>__`. Yields at
-    /// most one tool for each server.
+    /// Iterates over the tools with the name `tool`, which is the name that servers use, without the prefix `<slug>__`.
+    /// Each server has at most one such tool.
     pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
@@ -165,7 +163,7 @@ impl ServerSection {
 
 /// Builds a [`Catalogue`] from the tools of all servers, and updates it when they change.
 ///
-/// A change of one server does not cause work for the other servers.
+/// If one server changes, only the tools of that server are processed again.
 ///
 /// ```
 /// use std::sync::Arc;

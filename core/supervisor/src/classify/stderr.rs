@@ -23,8 +23,8 @@ fn is_trace(line: &str) -> bool {
 
 /// Returns the name of an environment variable that `stderr` reports as missing, or `None` if there is none.
 ///
-/// The name must end like a secret, for example in `TOKEN`, and its line must contain a word such as `required`.
-/// Otherwise the user might be asked for a variable that the server does not need.
+/// The name must end like a secret, for example in `TOKEN`, and its line must contain a word such as `required`. A
+/// weaker condition could ask the user for a variable that the server does not need.
 pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
     const SECRET_SUFFIXES: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
     const MISSING_WORDS: [&str; 11] = [

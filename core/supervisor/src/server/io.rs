@@ -185,7 +185,7 @@ pub enum Effect {
     },
     /// Kill the process group or container immediately. Report [`Event::Removed`] when no process is left.
     ///
-    /// The process may belong to an earlier attempt to run the server, if [`Event::Launched`] was reported too late.
+    /// The process may belong to an earlier attempt to run the server, whose [`Event::Launched`] arrived late.
     Kill {
         /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,

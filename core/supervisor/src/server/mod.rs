@@ -114,7 +114,7 @@ pub struct Server {
     effects: VecDeque<Effect>,
 }
 
-/// The process or connection of the current attempt to run the server.
+/// The state of the process or connection of the current attempt to run the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProcessState {
     None,
@@ -214,8 +214,8 @@ impl Server {
         self.state
     }
 
-    /// Returns the number of the current attempt to run the server. Between two attempts, the number belongs to
-    /// neither, so that late events are ignored.
+    /// Returns the number of the current attempt to run the server. The number also increases when an attempt ends, so
+    /// that late events of that attempt are ignored.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -236,8 +236,8 @@ impl Server {
     /// Sets the tools that the server had in its last run, for example from a cache on disk. Has no effect while the
     /// server starts, runs or stops.
     ///
-    /// If the tools of a lazy server are known, [`Command::Boot`] does not start the server, which enters
-    /// [`State::Sleeping`].
+    /// [`Command::Boot`] does not start a lazy server whose tools are known. The server enters [`State::Sleeping`]
+    /// instead.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);

@@ -8,8 +8,7 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::XorShift64;
 use mcpwire_core::internal::exponential;
 
-/// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The limit bounds the memory for the times
-/// of the restarts.
+/// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The limit bounds the memory use.
 const MAX_RESTARTS: u32 = 1_000;
 
 /// Maximum restart delay that a server can request with `Retry-After`. Longer delays are shortened to one hour, because

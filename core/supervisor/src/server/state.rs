@@ -120,7 +120,7 @@ pub struct ServerDetail {
     pub state: State,
     /// When the server entered its current state.
     pub since: Timestamp,
-    /// Number of the current attempt to run the server. Between two attempts, the number belongs to neither.
+    /// Number of the current attempt to run the server. See [`Server::generation`](crate::Server::generation).
     pub generation: Generation,
     /// Number of consecutive failures of the server. The count restarts at 1 if the server ran for
     /// [`Policy::stable_after`](crate::Policy::stable_after) or longer before it failed.

@@ -30,7 +30,8 @@ pub enum Action {
         server: ServerId,
         /// The new value.
         enabled: bool,
-        /// The revision that the stored configuration must have. If it has another revision, report an error instead.
+        /// The revision that the stored configuration must have. If it has another revision, report an error instead of
+        /// saving the flag.
         revision: u64,
     },
     /// The catalogue of tools has changed. [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns the new one.

@@ -15,10 +15,10 @@ pub(super) enum CommandOrigin {
     Boot,
     /// [`Supervisor::shutdown`](crate::Supervisor::shutdown) sent the command, and counts the replies.
     Shutdown,
-    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) starts a server that was enabled.
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to start the server.
     Enable,
-    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) disables a server that failed to start. When that is
-    /// done, the embedder's `command` fails with `error`, the error of the start.
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to disable a server that failed to
+    /// start. After the reply, the embedder's `command` fails with `error`, the error of the start.
     EnableFailed { command: CommandId, error: HubError },
 }
 

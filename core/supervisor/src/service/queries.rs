@@ -66,8 +66,8 @@ impl Supervisor {
     /// Returns the earliest time at which a tool list expires, so that [`touch`](Self::touch) requests it again.
     /// Returns `None` if no list expires.
     ///
-    /// This function examines all servers. Instead of a call at each read of the tools, store the result until the next
-    /// [`Event::Listed`](crate::Event::Listed) or [`Event::RefreshFailed`](crate::Event::RefreshFailed).
+    /// This function examines all servers, so do not call it for each read of the tools. Call it after each
+    /// [`Event::Listed`](crate::Event::Listed) and [`Event::RefreshFailed`](crate::Event::RefreshFailed).
     pub fn stale_at(&self) -> Option<Timestamp> {
         self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
     }
