@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::id::ServerId;
 use mcpwire_core::printable;
 
-/// The category of an error. The set of categories is fixed. In JSON, a category is written in upper case: `NOT_FOUND`.
+/// The category of an error. In JSON, a category is written in upper case, for example `NOT_FOUND`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
@@ -28,7 +28,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// All error codes.
+    /// All error categories.
     pub const ALL: [ErrorCode; 5] = [
         ErrorCode::NotFound,
         ErrorCode::ValidationError,
@@ -89,7 +89,7 @@ impl HubError {
         HubError { code, message: message.into(), field: String::new() }
     }
 
-    /// Returns the error with `field` as the configuration field that caused it.
+    /// Sets the configuration field that caused the error.
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = field.into();
         self

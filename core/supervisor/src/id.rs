@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The permanent identifier of a configured server: a UUID that does not change when the server is renamed.
 ///
-/// An id becomes part of file names. So the parser accepts only 32 hexadecimal digits, with or without the four hyphens
-/// of a UUID.
+/// The parser accepts only 32 hexadecimal digits, with or without the four hyphens of a UUID. An id is therefore safe
+/// to use in a file name.
 ///
 /// ```
 /// use mcpwire_supervisor::ServerId;

@@ -25,7 +25,7 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// Maximum total size of the text, base64 data and JSON of a result, in bytes. `None` means no limit. 1 MiB by
+    /// Maximum size of a result in bytes: the sum of its text, base64 data and JSON. `None` means no limit. 1 MiB by
     /// default.
     pub bytes: Option<usize>,
     /// Maximum number of tokens in the text of a result, as estimated by [`estimate_tokens`]. `None`, the default,
@@ -49,15 +49,14 @@ pub struct Truncation {
     pub kept: usize,
 }
 
-/// Number of bytes reserved for the note that a result was truncated. 64 bytes hold the longest note with its numbers.
-///
-/// If a limit is smaller than the note, the result consists only of the note.
+/// Number of bytes reserved for the note that is appended to a truncated result. 64 bytes suffice for results of up to
+/// 10 GB.
 const NOTE_LEN: usize = 64;
 
 /// Estimates how many language model tokens a text has.
 ///
-/// The estimate is one token per four ASCII characters, plus one token per other character. Most texts have fewer
-/// tokens; random data has more.
+/// The estimate is one token per four ASCII characters, plus one token per other character. The estimate is usually too
+/// high for natural language, and too low for random data.
 pub fn estimate_tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii.div_ceil(4) + text.chars().filter(|c| !c.is_ascii()).count()
@@ -67,8 +66,9 @@ impl ResultLimits {
     /// Truncates `result` to the limits. Returns the sizes before and after, or `None` if `result` is within the
     /// limits.
     ///
-    /// Text is truncated at a character boundary. If another content block does not fit, a note replaces it. Structured
-    /// content that does not fit is removed completely, because a part of it would be invalid JSON.
+    /// The first content block that does not fit is truncated, or replaced by a note if it is not text. The blocks
+    /// after it are removed. Structured content that does not fit is removed completely, because a part of it would be
+    /// invalid JSON.
     pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncation> {
         let before = size(result);
         let exceeds_bytes = self.bytes.is_some_and(|max| before > max);

@@ -53,15 +53,15 @@ pub struct Budget {
     /// Maximum number of automatic restarts within the time window [`within`](Self::within). 5 by default; values above
     /// 1,000 count as 1,000.
     ///
-    /// A further failure in this time window ends the automatic restarts ([`State::Failed`](crate::State::Failed)).
+    /// If the server fails again within this time window, it is not restarted, and enters
+    /// [`State::Failed`](crate::State::Failed).
     pub restarts: u32,
     /// Length of the sliding time window in which [`restarts`](Self::restarts) are counted. 120 s by default.
     pub within: Duration,
-    /// Number of consecutive failed attempts to run the server after which it is not restarted automatically. 10 by
-    /// default.
+    /// Number of consecutive failures after which the server is not restarted automatically, however long the time
+    /// between the failures. 10 by default.
     ///
-    /// If the server ran for [`Policy::stable_after`] or longer, its next failure counts as the first. This limit stops
-    /// a server that fails too slowly to reach [`restarts`](Self::restarts).
+    /// The count restarts at 1 if the server ran for [`Policy::stable_after`] or longer before it failed.
     pub attempts: u32,
 }
 
@@ -74,11 +74,10 @@ impl Default for Budget {
 /// Settings of health probes, which detect that a server no longer responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Time without messages from the server after which a probe is sent. `None` disables probes. [`Health::default`]
-    /// sets `None`; [`Policy::new`] sets 60 s for HTTP servers.
+    /// Time without messages from the server after which a probe is sent. `None` disables probes. [`Policy::new`] sets
+    /// 60 s for HTTP servers, and `None` for local servers.
     ///
-    /// Local servers need no probes, because the exit of their process is reported. A dead HTTP server only stops
-    /// responding.
+    /// The operating system reports when a local server exits, so local servers need no probes.
     pub every: Option<Duration>,
     /// Time to wait for the response to a probe. 10 s by default.
     pub answer_within: Duration,
@@ -116,13 +115,13 @@ pub struct Policy {
     /// Maximum duration of the version negotiation before any negotiation with this server has succeeded. 180 s by
     /// default for downloaded packages, otherwise 60 s.
     ///
-    /// If `negotiate_timeout` is longer, it applies instead. The first start may have to download the package, and a
-    /// short timeout would discard the partial download.
+    /// The first start may have to download the package. If `negotiate_timeout` is longer than this timeout,
+    /// `negotiate_timeout` applies.
     pub first_start_timeout: Duration,
     /// Maximum time to load the complete tool list. 30 s by default.
     pub list_timeout: Duration,
     /// Maximum time from [`Effect::Stop`](crate::Effect::Stop) until the server is killed
-    /// ([`Effect::Kill`](crate::Effect::Kill)). 7 s by default, one second more than the [shutdown
+    /// ([`Effect::Kill`](crate::Effect::Kill)). 7 s by default, one second more than the default [shutdown
     /// sequence](mcpwire_core::shutdown::ShutdownSequence) takes.
     pub stop_timeout: Duration,
     /// Whether the server is restarted automatically after a failure.
@@ -135,16 +134,18 @@ pub struct Policy {
     /// Maximum delay before an automatic restart, without the random variation. 30 s by default. The server can request
     /// a longer delay with `Retry-After`.
     pub longest_backoff: Duration,
-    /// Time after which a running server counts as stable, so that its next failure is the first of a new series. 60 s
-    /// by default.
+    /// Time after which a running server counts as stable. Its earlier failures then no longer count towards
+    /// [`Budget::attempts`]. 60 s by default.
     pub stable_after: Duration,
     /// Whether the server starts only when one of its tools is called, and stops when it is idle. `false` by default.
     pub lazy: bool,
     /// Time without tool calls after which a [`lazy`](Self::lazy) server is stopped. 300 s by default.
     pub idle_after: Duration,
-    /// Maximum time that a call waits for a server that is starting. If 0, the default, the call fails immediately.
+    /// Maximum time that a tool call waits for a server that is starting. If 0, the default, the call fails
+    /// immediately.
     ///
-    /// The limit does not apply to a sleeping lazy server: the call starts the server and waits.
+    /// The limit does not apply to a [`lazy`](Self::lazy) server that was stopped because it was idle. The call starts
+    /// this server, and waits until the call itself times out.
     pub call_wait_start: Duration,
     /// Settings of health probes, which detect that the server no longer responds.
     pub health: Health,

@@ -6,8 +6,7 @@ use core::time::Duration;
 use super::HubError;
 use mcpwire_core::Timestamp;
 
-/// Largest effective value of [`Rate::calls`]. The limiter stores the time of each call in the window, so this value
-/// bounds the memory.
+/// Largest effective value of [`Rate::calls`]. The limit bounds the memory use.
 const MAX_CALLS: u32 = 10_000;
 
 /// A rate limit: the maximum number of calls in a time window.

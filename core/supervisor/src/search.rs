@@ -10,8 +10,7 @@ use mcpwire_core::Tool;
 /// Maximum number of different words in a query. Further words are ignored, which bounds the cost of a search.
 const MAX_WORDS: usize = 16;
 
-/// Maximum number of bytes of a tool description that are searched. 4 KiB: servers choose the length of descriptions,
-/// so this limit bounds the cost of a search.
+/// Number of bytes of a tool description that are searched. The rest is ignored, which bounds the cost of a search.
 const MAX_DESCRIPTION: usize = 4_096;
 
 /// A tool that matches a search query.
@@ -24,15 +23,14 @@ pub struct ToolMatch<'a> {
     pub score: u32,
 }
 
-/// The scores of a word in one field of a tool definition, one for each way to match a word of the query.
+/// The scores for the three ways in which a word of a tool field, such as the description, can match a query word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
-    /// Score if the word of the field equals the query word.
+    /// The word equals the query word.
     exact: u32,
-    /// Score if the word starts with the query word, or equals the query word without an ending such as "s".
+    /// The word starts with the query word, or equals the query word without an ending such as "s".
     prefix: u32,
-    /// Score if the word contains the query word, but does not start with it. Requires a query word of at least three
-    /// bytes.
+    /// The word contains the query word, but does not start with it. The query word has at least three bytes.
     infix: u32,
 }
 
@@ -129,7 +127,8 @@ fn truncate(description: &str) -> &str {
 
 /// Calls `f` with each word of `text`, in lower case.
 ///
-/// Words end at characters that are not alphanumeric, and before the capital letters of `camelCase`.
+/// A word ends at a character that is not alphanumeric, and before a capital letter that follows a small letter or
+/// digit: `camelCase` has two words.
 fn for_each_word(text: &str, f: &mut impl FnMut(&str)) {
     let mut word = String::new();
     let mut was_lower = false;

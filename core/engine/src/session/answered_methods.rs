@@ -19,8 +19,8 @@ impl Config {
     /// Adds a method to [`Config::answers`], and declares the client capability that the method requires, if the
     /// protocol defines one.
     ///
-    /// If the capability is already declared, the declaration does not change. Otherwise the declaration contains only
-    /// elicitation in form mode, sampling without tools, or roots without change notifications.
+    /// A capability that is already declared does not change. A new declaration is minimal: elicitation in form mode
+    /// only, sampling without tools, or roots without change notifications.
     pub fn answer(&mut self, method: &str) {
         let capabilities = core::mem::take(&mut self.capabilities);
         self.capabilities = match method {

@@ -189,7 +189,7 @@ impl CallerRequests {
         true
     }
 
-    /// Handles the response to a caller's request, which the table of sent requests no longer contains.
+    /// Handles the response to a caller's request, after the request was removed from the table of sent requests.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -210,7 +210,7 @@ impl CallerRequests {
         self.end(caller.cache_entry, reply, context);
     }
 
-    /// Ends a caller's request, which the table of sent requests no longer contains, with an error.
+    /// Ends a caller's request with an error, after the request was removed from the table of sent requests.
     pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, context: &mut Context<'_>) {
         self.end(caller.cache_entry, Reply::failed(caller.key, error), context);
     }
@@ -299,8 +299,8 @@ impl CallerRequests {
         true
     }
 
-    /// Fails the requests and tasks whose deadline has passed, and sends the polls of tasks, such as `tasks/get`, whose
-    /// time has come.
+    /// Fails the requests and tasks whose deadline has passed, and sends the requests about tasks, such as `tasks/get`,
+    /// that are due.
     pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
             let deadlines = match &owner {

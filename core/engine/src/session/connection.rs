@@ -98,7 +98,8 @@ impl Connection {
         self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
     }
 
-    /// Builds the protocol fields that [`Self::task_meta`] returns, unless they exist or are not needed.
+    /// Builds the protocol fields that [`Self::task_meta`] returns. Does nothing if they already exist, or if
+    /// [`Self::request_meta`] already declares the tasks extension.
     pub(super) fn declare_tasks(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {

@@ -54,7 +54,7 @@ fn params<P: FromJson>(message: &[u8]) -> Option<P> {
     decode::params(message)?.ok()
 }
 
-/// Returns the JSON-RPC id at the beginning (`head`) of a response that exceeds the size limit.
+/// Returns the JSON-RPC id of a response that exceeds the size limit. `head` is the beginning of the response.
 ///
 /// Returns `None` if the message is not a response, or if its id is not in `head`.
 pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
@@ -64,10 +64,10 @@ pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns the JSON-RPC id at the end (`tail`) of a response that exceeds the size limit, if it is there.
+/// Returns the possible JSON-RPC ids of a response that exceeds the size limit. `tail` is the end of the response.
 ///
-/// May also return a wrong id, because the beginning of the message is unknown. The caller therefore checks which of
-/// the ids belongs to a pending request.
+/// A returned id may be wrong, because the function does not see the beginning. The caller checks whether the id
+/// belongs to a pending request.
 pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
     let last = memchr::memrchr(b',', tail);
     let second_last = last.and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));

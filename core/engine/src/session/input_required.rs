@@ -228,8 +228,8 @@ impl InputRequired {
         }
     }
 
-    /// Returns whether `more` bytes for sending requests again fit within
-    /// [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
+    /// Returns whether [`Config::max_retry_bytes`](super::Config::max_retry_bytes) permits storing `more` further
+    /// bytes.
     fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
         let paused =

@@ -23,8 +23,8 @@ pub(super) struct Opening {
     handshake: Handshake,
     /// Time at which the opening fails, set from [`Config::connect_timeout`].
     connect_by: Timestamp,
-    /// Time at which the session also sends `initialize`, because `server/discover` is still pending. Set from
-    /// [`Config::probe_timeout`]. `None` if the session does not send `initialize` at a fixed time.
+    /// Time at which the session also sends `initialize` if `server/discover` is still pending then (see
+    /// [`Config::probe_timeout`]). `None` if no such time is set.
     probe_by: Option<Timestamp>,
 }
 
@@ -125,8 +125,8 @@ impl Opening {
         self.fail(OpeningRequest::Discover, RequestFault::Server(error), context)
     }
 
-    /// Returns how the opening ended, after the connection was closed for `reason`. Returns `None` for
-    /// [`CloseReason::NotOpened`], which already contains the error to report.
+    /// Ends the opening because the connection was closed for `reason`, and returns how the opening ended. Returns
+    /// `None` for [`CloseReason::NotOpened`], which already contains the error to report.
     pub(super) fn close(&mut self, reason: &CloseReason) -> Option<OpeningEnd> {
         Some(OpeningEnd::Failed(match reason {
             CloseReason::ByServer => match self.handshake.ended() {

@@ -24,8 +24,7 @@ use mcpwire_types::json::scan;
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// The authorization that the cached responses belong to. Always the default value: only this session uses the
-    /// cache, so its responses need not be told apart by authorization.
+    /// The authorization context of the cached responses. Always the default, because only this session uses the cache.
     context: CacheContext,
 }
 

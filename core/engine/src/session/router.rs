@@ -223,8 +223,7 @@ impl Session {
         }
     }
 
-    /// Handles that the connection has ended for `reason`: all requests fail. Does nothing if the connection was
-    /// closed before.
+    /// Ends the connection for `reason`, and fails all its requests. Does nothing if the connection has already ended.
     pub(crate) fn close(&mut self, reason: CloseReason) {
         let end = match &mut self.connection {
             Connection::Closed => return,
@@ -248,10 +247,9 @@ impl Session {
         self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
     }
 
-    /// Passes the state of the opening handshake to `step`. Does nothing if the connection is not being opened.
+    /// Calls `step` with the state of the handshake. Does nothing if the connection is not being opened.
     ///
-    /// If `step` returns an [`OpeningEnd`], ends the handshake accordingly: the connection is open, has failed, or
-    /// needs a restarted server.
+    /// If `step` returns how the opening ended, reports this end to the embedder.
     fn step_opening(
         &mut self,
         now: Timestamp,
@@ -393,7 +391,7 @@ impl Session {
         }
     }
 
-    /// Handles that the request with this JSON-RPC id ended without a response, because of `fault`. Returns `false`
+    /// Fails the request with this JSON-RPC id because of `fault`, for example a broken HTTP exchange. Returns `false`
     /// if no such request is pending.
     pub(crate) fn fail(&mut self, id: u64, fault: RequestFault, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.requests.remove(id) {
@@ -434,7 +432,7 @@ impl Session {
 
     /// Handles an error response without an id.
     ///
-    /// While only `server/discover` is pending, the error counts as the response to it. Otherwise the embedder
+    /// If only `server/discover` is pending, the error counts as the response to that request. Otherwise the embedder
     /// receives [`Event::UnmatchedError`].
     fn orphan_error(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let Some(error) = decode::orphan_error(message) else { return self.parts(now, out).invalid_message(message) };
@@ -501,8 +499,8 @@ impl Session {
         }
     }
 
-    /// Handles that the transport has begun a new session at the server (`Mcp-Session-Id`), because the server had
-    /// ended the previous one.
+    /// Adapts to a new HTTP session (`Mcp-Session-Id`), which the transport has opened because the server had ended the
+    /// previous one.
     ///
     /// Withdraws the server's unanswered requests, and sends `resources/subscribe` again for the watched resources.
     pub(crate) fn renewed(&mut self, now: Timestamp, out: &mut Vec<u8>) {

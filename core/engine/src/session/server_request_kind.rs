@@ -18,7 +18,7 @@ pub enum ServerRequestKind {
     Sample(Box<CreateMessageParams>),
     /// `roots/list`: the server requests the list of the client's root directories.
     ListRoots,
-    /// A method without a variant of its own. [`ServerRequest::method`] contains the method name.
+    /// Any other method. [`ServerRequest::method`] contains its name.
     Other,
 }
 

@@ -18,15 +18,15 @@ use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 use mcpwire_core::internal::{ReadResult, Reader};
 
-/// Maximum number of changed tools to report for one tool list. A person does not read more than 100, and the limit
-/// bounds the memory.
+/// Maximum number of changed tools that are reported at once, because nobody reads a longer list. Further changes are
+/// only counted.
 const MAX_CHANGES: usize = 100;
 
 /// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. The limit
-/// bounds the memory that a server can occupy.
+/// bounds the memory use.
 const MAX_REMOVED: usize = 1_000;
 
-/// A field of a tool definition whose changes are reported.
+/// A field of a tool definition. The supervisor reports changes of these fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -79,13 +79,13 @@ impl fmt::Display for ToolChange {
     }
 }
 
-/// The tools of one tool list whose definitions differ from those in earlier lists of the same server.
+/// The tools whose definitions changed between two tool lists of the same server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolChanges {
     /// The first 100 tools whose definitions changed, in the order of the tool list.
     pub tools: Vec<ToolChange>,
-    /// Number of tools that changed but are not in `tools`, which is limited to 100.
+    /// Number of further changed tools that are not in `tools`, because `tools` is limited to 100.
     pub more: usize,
 }
 
@@ -120,9 +120,8 @@ impl Definitions {
             .get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::new(key, tool))));
     }
 
-    /// Compares the tools in `list` with the known definitions, and returns the tools that changed.
-    ///
-    /// The definitions in `list` become the known ones. Changes of tools that `filter` excludes are not reported.
+    /// Replaces the known definitions by those in `list`, and returns the tools whose definitions changed. Tools that
+    /// `filter` excludes are not returned.
     pub(super) fn compare(&mut self, key: HashKey, list: &ToolList, filter: &Filter) -> ToolChanges {
         let tools = &list.listed().items;
         let latest: Vec<KnownTool> = tools.iter().map(|tool| KnownTool::new(key, tool)).collect();
@@ -165,7 +164,6 @@ impl Definitions {
         self.unreviewed.iter().map(change).collect()
     }
 
-    /// Marks all changed tools as reviewed.
     pub(super) fn mark_reviewed(&mut self) {
         self.unreviewed.clear();
     }
@@ -198,16 +196,16 @@ impl KnownTool {
     }
 }
 
-/// Returns the upper 32 bits of a hash. They suffice, because a server that does not know the key cannot compute which
-/// texts have the same hash.
+/// Returns the upper 32 bits of a hash. 32 bits suffice, because a server that does not know the key cannot search for
+/// a second text with the same hash.
 fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
 
 /// Returns the keyed hash of a JSON value. Invalid JSON is hashed as plain text.
 ///
-/// Whitespace, escapes and the order of object members do not affect the hash, because some servers change that order
-/// in each response.
+/// Whitespace, escapes and the order of object members do not affect the hash. Some servers send the members in another
+/// order in each response.
 fn hash_value(key: HashKey, json: &Json) -> u64 {
     // Invalid JSON is hashed as plain text.
     hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 /// Selects the tools of a server by name, with allow and deny patterns.
 ///
 /// A pattern is compared with the name that the server uses for a tool, without the prefix `<slug>__`. A `*` matches
-/// any number of characters. A tool that the filter excludes can be neither listed, found nor called.
+/// any number of characters. Excluded tools are hidden from clients, and calls of them are rejected.
 ///
 /// ```
 /// use mcpwire_supervisor::Filter;
@@ -33,13 +33,11 @@ impl Filter {
 }
 
 /// Returns whether the whole `text` matches `pattern`, in which `*` matches any number of characters.
-///
-/// The function searches `text` once, from left to right, for the parts of `pattern` between the stars. There is no
-/// backtracking, so the running time is bounded.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    // The first match of each part suffices. There is no backtracking, so the running time is bounded.
     for part in middle.split('*').filter(|part| !part.is_empty()) {
         match text.find(part) {
             Some(at) => text = &text[at + part.len()..],

@@ -13,7 +13,6 @@ impl HashKey {
         HashKey(seed, seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Returns the hash of `text` under this key.
     pub(super) fn hash_text(self, text: &str) -> u64 {
         let mut hash = KeyedHasher::new(self);
         hash.write(text.as_bytes());
@@ -21,7 +20,7 @@ impl HashKey {
     }
 }
 
-/// Computes the keyed hash of data that is written in several pieces.
+/// Computes the keyed hash of all bytes that are passed to `write` and `write_u64`.
 pub(super) struct KeyedHasher(SipHasher24);
 
 impl KeyedHasher {

@@ -21,15 +21,14 @@ use super::ServerId;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 
-/// Default maximum length of exposed tool names, in characters. Common language model APIs accept no longer names.
+/// Default maximum length of exposed tool names, in characters. Common language model APIs reject longer names.
 const DEFAULT_NAME_LIMIT: usize = 64;
 
 /// An immutable snapshot of the tools that all servers offer, with unique names.
 ///
-/// The tools are sorted by the slug of their server (a short form of its name), then by tool name. The order in which
-/// servers start does not matter.
+/// The tools are sorted by the slug of their server (a short form of its name), then by tool name.
 ///
-/// Each change of a server's tools produces a new snapshot, which shares the unchanged sections with the previous one.
+/// When the tools of a server change, [`CatalogueBuilder`] creates a new snapshot.
 #[derive(Default)]
 pub struct Catalogue {
     sections: Vec<Arc<ServerSection>>,
@@ -97,9 +96,9 @@ impl Catalogue {
         section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// Returns the tool with the exposed name `name`, or else the only tool that a server itself calls `name`.
+    /// Finds a tool by its exposed name `<slug>__<tool>`, or else by the name that its server uses.
     ///
-    /// Returns `None` if there is no such tool, or if several servers call a tool `name`.
+    /// Returns `None` if no tool has this name, or if several servers use this name for a tool.
     pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
@@ -108,8 +107,8 @@ impl Catalogue {
         })
     }
 
-    /// Iterates over the tools that their servers call `tool`, without the prefix `<slug>__`. Each server has at most
-    /// one.
+    /// Iterates over the tools with the name `tool`, which is the name that servers use, without the prefix `<slug>__`.
+    /// Each server has at most one such tool.
     pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
@@ -164,7 +163,7 @@ impl ServerSection {
 
 /// Builds a [`Catalogue`] from the tools of all servers, and updates it when they change.
 ///
-/// A change of one server does not rebuild the sections of the other servers.
+/// If one server changes, only the tools of that server are processed again.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -193,7 +192,7 @@ pub struct CatalogueBuilder {
     members: BTreeMap<ServerId, CatalogueMember>,
     /// Whether servers were added, removed or renamed since the slugs were assigned.
     slugs_outdated: bool,
-    /// Whether `current` is outdated and must be rebuilt.
+    /// Whether a server, its tools or its filter has changed since `current` was built.
     is_outdated: bool,
     current: Arc<Catalogue>,
 }
@@ -206,7 +205,7 @@ struct CatalogueMember {
     /// The section of the catalogue for this server, built from its slug, filter and tools. `None` if it must be
     /// rebuilt.
     section: Option<Arc<ServerSection>>,
-    /// The known tool definitions. They remain stored while the server offers no tools.
+    /// The known tool definitions. They survive a restart of the server, so that changes are detected afterwards.
     definitions: Definitions,
 }
 
@@ -253,8 +252,8 @@ impl CatalogueBuilder {
 
     /// Adds a server without tools, or changes the name and filter of a known server.
     ///
-    /// `name` is the configured name, from which the server's part of the exposed tool names (the slug) is derived. The
-    /// name that a server reports about itself is not used, because it may not be unique.
+    /// `name` is the configured name. The slug, which is the first part of the server's exposed tool names, is derived
+    /// from it.
     pub fn add(&mut self, server: ServerId, name: &str, filter: Filter) {
         let new_member = || CatalogueMember {
             name: String::new(),
@@ -298,9 +297,9 @@ impl CatalogueBuilder {
         changes.unwrap_or_default()
     }
 
-    /// Sets the tools that a server had in an earlier run of the host, to detect definitions that changed since then.
+    /// Sets the tool definitions that the host saved in an earlier run, to detect definitions that changed since then.
     ///
-    /// The catalogue does not show these tools. Has no effect if definitions of the server are already known, for
+    /// These tools do not appear in the catalogue. Has no effect if definitions of the server are already known, for
     /// example from [`set_tools`](Self::set_tools).
     pub fn set_known_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
@@ -330,7 +329,7 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Returns the current catalogue of all tools. Rebuilds only the sections of servers that changed.
+    /// Returns the current catalogue of all tools. Rebuilds the catalogue first if anything has changed.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         if self.slugs_outdated {
             self.assign_slugs();
@@ -343,8 +342,8 @@ impl CatalogueBuilder {
 
     /// Returns the server to which an exposed tool name belongs, even if that server currently offers no tools.
     ///
-    /// Compares only the part of the name before `__`, so the server does not necessarily have the tool. Returns `None`
-    /// if no server matches.
+    /// Only the slug before `__` is compared, so the server need not have the tool. Returns `None` if no server has
+    /// this slug.
     pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
         if self.slugs_outdated {
             self.assign_slugs();
@@ -353,8 +352,8 @@ impl CatalogueBuilder {
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 
-    /// Returns whether `server` offers the tool `tool` and the filter of the server allows it. `tool` is the name that
-    /// the server uses, without the prefix `<slug>__`.
+    /// Returns whether `server` offers the tool `tool`, and the server's filter allows the tool. `tool` is the name
+    /// that the server uses, without the prefix `<slug>__`.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| {
             let has = member.tools.as_ref().is_some_and(|tools| tools.get(tool).is_some());

@@ -16,8 +16,8 @@ use mcpwire_core::internal::mix64;
 /// Separator between the slug of the server and the tool name in an exposed name.
 pub(super) const SEPARATOR: &str = "__";
 
-/// Smallest configurable length limit of exposed tool names, in bytes. 40 bytes have room for a slug, the start of a
-/// tool name and a hash.
+/// Smallest configurable length limit of exposed tool names, in bytes. A name of 40 bytes has room for a slug, the
+/// start of the tool name and a hash.
 const MIN_LIMIT: usize = 40;
 
 /// Length of the hash that distinguishes similar tool names of one server, in hexadecimal digits.
@@ -40,9 +40,9 @@ impl NameLimit {
     }
 }
 
-/// Returns a unique slug for each server, derived from the server's name in `names`.
+/// Derives a unique slug for each server from its name.
 ///
-/// Slugs depend only on the set of servers, and not on the order of the servers or on which of them run.
+/// The order of `names` does not affect the slugs.
 pub(super) fn slugs<'a>(
     names: impl Iterator<Item = (ServerId, &'a str)>,
     limit: NameLimit,
@@ -98,8 +98,7 @@ fn slug(name: &str) -> String {
 
 /// Returns the exposed name of each tool of a server, in the order of `tools`.
 ///
-/// The exposed names depend only on the server and the set of its tools, and not on the order of the tools or on other
-/// servers.
+/// The order of `tools` and the tools of other servers do not affect the exposed name of a tool.
 pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], limit: NameLimit) -> Vec<String> {
     let max_tool_len = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
     let fits = |tool: &str| tool.len() <= max_tool_len && tool.chars().all(is_allowed);
@@ -152,13 +151,13 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Returns the FNV-1a hash of the arguments. Another `salt` gives another hash, for use if a name is already taken.
-///
-/// The bits of the hash are mixed once more, because the callers use only the high bits.
+/// Returns a hash of the arguments (FNV-1a). If a name with this hash is already taken, the caller tries the next
+/// `salt`.
 fn hash(id: ServerId, name: &str, salt: u64) -> u64 {
     let bytes = id.as_u128().to_be_bytes().into_iter().chain(name.bytes()).chain(salt.to_be_bytes());
     let hash = bytes
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    // The callers use only the high bits, which FNV-1a mixes poorly.
     mix64(hash)
 }
 

@@ -29,10 +29,10 @@ impl<'a> From<&'a ConnectError> for Cause<'a> {
 }
 
 impl<'a> From<&'a CallError> for Cause<'a> {
-    /// Returns the cause of a failed call.
+    /// Returns the cause of a failed tool call.
     ///
-    /// Do not convert the error for an unknown tool, because it is not a failure of the server. Show
-    /// [`HubError::unknown_tool`](crate::HubError::unknown_tool) to the user instead.
+    /// If no server has the tool, use [`HubError::unknown_tool`](crate::HubError::unknown_tool) instead, because no
+    /// server has failed.
     fn from(error: &'a CallError) -> Self {
         match error {
             CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => {

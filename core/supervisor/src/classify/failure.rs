@@ -6,11 +6,10 @@ use alloc::string::String;
 use crate::{ErrorCode, Failure, HubError, Retry};
 use mcpwire_core::printable;
 
-/// Maximum length of the server output that an error message quotes, in bytes. 300 bytes are about one log line,
-/// without a stack trace.
+/// Maximum length of the server output in an error message, in bytes. 300 bytes have room for one long log line.
 const MAX_QUOTE: usize = 300;
 
-/// Returns untrusted text in a form for error messages: on one line, without control characters, truncated to 300
+/// Returns untrusted text for use in an error message: on one line, without control characters, and truncated to 300
 /// bytes.
 pub(super) fn quote(text: &str) -> String {
     let mut out = String::new();

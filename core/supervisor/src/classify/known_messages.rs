@@ -285,8 +285,6 @@ const COMMON: &[MessageRule] = &[
 ];
 
 /// Returns the failure of the first rule that matches a line of `stderr`, or `None` if no rule matches.
-///
-/// Rules for causes come before rules for their consequences, so the order of the lines does not matter.
 pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
     let rules = match kind {
         PackageKind::Npm => NPM,
@@ -296,6 +294,7 @@ pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
         PackageKind::Http => &[],
     };
     let lower = stderr.to_ascii_lowercase();
+    // Rules for causes come before rules for their consequences, so the order of the lines does not matter.
     rules.iter().chain(COMMON).find_map(|rule| {
         // Conversion to ASCII lower case keeps the line structure.
         let line =

@@ -108,7 +108,8 @@ pub enum Cause<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence<'a> {
-    /// How the server is packaged. The kind selects the known error messages to search for in [`stderr`](Self::stderr).
+    /// How the server is packaged. The kind determines which known error messages are searched for in
+    /// [`stderr`](Self::stderr).
     pub kind: PackageKind,
     /// The operation during which the server failed.
     pub stage: Stage,
@@ -195,8 +196,8 @@ impl<'a> Evidence<'a> {
         Failure::new(error, Retry::Never)
     }
 
-    /// Returns the failure that a known error message or a missing variable in `stderr` indicates, or `None` if
-    /// `stderr` contains neither.
+    /// Searches `stderr` for a known error message or the name of a missing environment variable. Returns `None` if it
+    /// finds neither.
     fn stderr_failure(&self) -> Option<Failure> {
         known_messages::find_failure(self.kind, self.stderr).or_else(|| {
             let name = stderr::missing_credential(self.stderr)?;
@@ -265,8 +266,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// JSON-RPC error code with which a server rejects the protocol version, from protocol revision 2026-07-28
-/// (specification: basic/versioning).
+/// JSON-RPC error code for an unsupported protocol version (specification 2026-07-28: basic/versioning).
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
 fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {

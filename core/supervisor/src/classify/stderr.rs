@@ -1,6 +1,7 @@
 //! Extracts error lines and the names of missing variables from standard error.
 
-/// Returns the last line of `stderr` that looks like an error, or else the last line outside a stack trace.
+/// Returns the last line of `stderr` that looks like an error message, or else the last line outside a stack trace, or
+/// else the last line.
 ///
 /// The error is often not the last line: a stack trace or the advice of a package manager may follow. Returns `None` if
 /// all lines are blank.
@@ -22,8 +23,8 @@ fn is_trace(line: &str) -> bool {
 
 /// Returns the name of an environment variable that `stderr` reports as missing, or `None` if there is none.
 ///
-/// The name must end like a secret, for example in `TOKEN`, and its line must contain a word such as `required`. The
-/// rule is strict, because a vague error is better than asking the user for a value that is not needed.
+/// The name must end like a secret, for example in `TOKEN`, and its line must contain a word such as `required`. A
+/// weaker condition could ask the user for a variable that the server does not need.
 pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
     const SECRET_SUFFIXES: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
     const MISSING_WORDS: [&str; 11] = [

@@ -8,17 +8,14 @@ use super::{Effect, Generation, ProcessState, Server, State};
 use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
-/// Maximum time from [`Effect::Kill`] until the process must be gone. A kill takes milliseconds, except when the kernel
-/// blocks it.
+/// Maximum time to wait for the end of a killed process. A kill normally takes milliseconds.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum time to wait for the result of a cancelled launch. A launch normally takes milliseconds.
-///
-/// If the embedder reports a process later, [`Server::event`] requests [`Effect::Kill`] for that process.
+/// Maximum time to wait for the result of a launch that was cancelled. A launch normally takes milliseconds.
 const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Server {
-    /// Starts a new attempt to run the server: assigns the next generation and requests [`Effect::Resolve`].
+    /// Starts a new attempt to run the server: increases the number of the attempt, and requests [`Effect::Resolve`].
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next_generation();
         self.enter(State::Resolving, None, now);
@@ -36,8 +33,8 @@ impl Server {
         }
     }
 
-    /// Handles the failure of the current attempt to run the server. Stops what is left of it, then schedules a restart
-    /// or waits for an action of the user.
+    /// Handles the failure of the current attempt to run the server. Stops the process if it still exists, then
+    /// schedules a restart or waits for an action of the user.
     pub(super) fn fail(&mut self, failure: Failure, now: Timestamp) {
         if self.state == State::Running && now.duration_since(self.since) >= self.policy.stable_after {
             self.restarts.reset_attempts();
@@ -80,8 +77,8 @@ impl Server {
         }
     }
 
-    /// Requests a graceful stop of the process ([`Effect::Stop`]). If the policy or the shutdown of the host leaves no
-    /// time for that, kills the process.
+    /// Requests a graceful stop of the process ([`Effect::Stop`]). Kills the process instead if no time is left for a
+    /// graceful stop.
     pub(super) fn stop_gracefully(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = StopPhase::Graceful;
@@ -114,15 +111,13 @@ impl Server {
         }
     }
 
-    /// Handles the timeout of the current [`StopPhase`]. Kills a process that did not stop gracefully.
-    ///
-    /// If the launch has not finished, or the process survived the kill, requests [`Effect::StopFailed`] and ends the
-    /// shutdown.
+    /// Handles the timeout of the current [`StopPhase`]: kills a process that did not stop gracefully, and otherwise
+    /// gives up with [`Effect::StopFailed`].
     pub(super) fn escalate_stop(&mut self, now: Timestamp) {
         let Some(stopping) = self.stopping else { return };
         match stopping.phase {
             StopPhase::Graceful => self.kill(now),
-            // If the launch reports a process later, the server kills that process.
+            // If the embedder reports a process later, `Server::event` requests `Effect::Kill` for it.
             StopPhase::AwaitLaunch | StopPhase::Killed => {
                 self.effects.push_back(Effect::StopFailed { generation: self.generation });
                 self.finish_stop(now);
@@ -130,7 +125,7 @@ impl Server {
         }
     }
 
-    /// Ends the shutdown, and enters the state that [`StopProgress`] stores for its end.
+    /// Ends the shutdown, and enters the state in [`StopProgress::then`].
     pub(super) fn finish_stop(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         if let Some(stopping) = self.stopping.take() {
@@ -138,9 +133,8 @@ impl Server {
         }
     }
 
-    /// Ends the current attempt to run the server.
-    ///
-    /// Enters the state `then`, and replies to the commands that wait for the server to stop.
+    /// Ends the current attempt to run the server, enters the state `then`, and replies to the commands that wait for
+    /// the server to stop.
     pub(super) fn end_attempt(&mut self, then: NextState, now: Timestamp) {
         self.next_generation();
         for command in self.pending.take_stop_waiters() {

@@ -95,9 +95,9 @@ impl Server {
         }
     }
 
-    /// Queues a command until the server runs. Starts the server if it neither runs nor starts.
+    /// Lets a command wait until the server runs, and starts the server if necessary.
     ///
-    /// `by` is the time at which the command fails if the server does not run. `None` means no limit.
+    /// The command fails if the server does not run at the time `by`. `None` means no limit.
     fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
         if !self.pending.wait_for_start(id, by) {
             return self.reply(

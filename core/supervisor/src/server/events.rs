@@ -127,15 +127,15 @@ impl Server {
         }
     }
 
-    /// Kills the process that [`Event::Launched`] reports in a state in which no launch is in progress. Ignores all
-    /// other events.
+    /// Kills a process that was reported ([`Event::Launched`]) although no launch is in progress. Ignores all other
+    /// events.
     fn kill_unexpected_process(&mut self, event: &Event) {
         if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation: self.generation });
         }
     }
 
-    /// Handles the end of the process or connection when no reason was reported.
+    /// Handles an [`Event::Removed`] that no [`Event::Failed`] or [`Event::Closed`] has explained.
     fn handle_unexplained_exit(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         let error = HubError::unavailable("MCP server exited");

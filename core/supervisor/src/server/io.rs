@@ -25,10 +25,10 @@ pub enum Command {
     ///
     /// The command resets the count of automatic restarts, so a server in [`State::Failed`] starts again.
     Start,
-    /// Start the server because its host starts. The reply follows when the server runs or has failed to start.
+    /// Start the server when its host starts. The reply follows when the server runs, sleeps or has failed to start.
     ///
-    /// Unlike [`Command::Start`], this command does not start a lazy server whose tools are known (see
-    /// [`Server::remember`](super::Server::remember)). That server enters [`State::Sleeping`].
+    /// A lazy server ([`Policy::lazy`]) whose tools are known (see [`Server::remember`](super::Server::remember)) is
+    /// not started. It enters [`State::Sleeping`] instead.
     Boot,
     /// Stop the server until a command starts it again. The reply follows when the process is gone.
     ///
@@ -42,7 +42,7 @@ pub enum Command {
     Disable,
     /// Stop the server permanently. The reply follows when the process is gone.
     Delete,
-    /// Replace the policy of the server. The reply follows immediately.
+    /// Replace the policy of the server. The reply follows immediately, even if the server restarts.
     Configure {
         /// The new policy.
         policy: Box<Policy>,
@@ -50,15 +50,15 @@ pub enum Command {
         /// starts again. A stopped or disabled server is not started.
         replaced: bool,
     },
-    /// Prepare the server for a tool call. The reply follows when the server runs; a sleeping server is started.
+    /// Prepare the server for a tool call. The reply follows when the server runs.
     ///
-    /// The command fails immediately if the server neither runs, starts nor sleeps. For a server that is already
-    /// starting, [`Policy::call_wait_start`] limits the wait.
+    /// A server in [`State::Sleeping`] is started. If the server is already starting, [`Policy::call_wait_start`]
+    /// limits the wait. A server that is stopped, disabled or failed is not started: the command fails immediately.
     PrepareCall {
         /// Time at which the command fails if the server does not run yet.
         by: Timestamp,
     },
-    /// Stop the server because its host shuts down, and reject every later start. The reply follows when the process is
+    /// Stop the server when its host shuts down, and reject every later start. The reply follows when the process is
     /// gone.
     Shutdown {
         /// Time at which the process must be gone. A process that still runs one second earlier is killed.
@@ -94,14 +94,14 @@ pub enum Event {
     },
     /// [`Effect::Resolve`], [`Effect::Launch`], [`Effect::Negotiate`] or [`Effect::List`] failed.
     ///
-    /// After a failed launch, no process is left. After the other effects, the process or connection may still exist.
+    /// Report a failed launch only when no process is left. After another failure, the state machine stops the process.
     Failed(Failure),
     /// [`Effect::Refresh`] failed. The previous tool list remains in use, and up to three retries follow.
     RefreshFailed,
     /// The connection ended unexpectedly: the process exited, or closed its stdout or stdin. Child processes may still
     /// exist.
     Closed(Failure),
-    /// No process, container or connection of this attempt to run the server is left.
+    /// Nothing of this attempt to run the server is left: no process, child process, container or connection.
     Removed,
     /// The server sent `notifications/tools/list_changed`.
     ListChanged,
@@ -109,8 +109,8 @@ pub enum Event {
     Probed,
     /// The server did not respond to [`Effect::Probe`].
     ProbeFailed,
-    /// A message arrived from the server, which postpones the next health probe. The embedder need not report every
-    /// message.
+    /// A message arrived from the server. This event postpones the next health probe, and need not be reported for
+    /// every message.
     MessageReceived,
     /// The connection may be dead, for example because the machine was asleep. If no call is in flight, the connection
     /// is probed immediately.
@@ -137,8 +137,8 @@ pub enum Effect {
     },
     /// Start the process or open the connection. Always report [`Event::Launched`] or [`Event::Failed`].
     ///
-    /// A launch cannot be interrupted. Without a report, the state machine could not stop a process that started
-    /// late.
+    /// Report the outcome even if the server is being stopped meanwhile. The state machine can stop only a process that
+    /// was reported.
     Launch {
         /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
@@ -185,8 +185,7 @@ pub enum Effect {
     },
     /// Kill the process group or container immediately. Report [`Event::Removed`] when no process is left.
     ///
-    /// If [`Event::Launched`] was reported after its attempt to run the server had ended, `generation` is that of the
-    /// earlier attempt.
+    /// The process may belong to an earlier attempt to run the server, whose [`Event::Launched`] arrived late.
     Kill {
         /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,

@@ -93,13 +93,13 @@ pub struct Server {
     probes: Probes,
     /// The current tool list. For a server that does not run, the last known list.
     tools: Option<Arc<ToolList>>,
-    /// Whether a lazy server sleeps, is going to sleep or is waking up. Its tools remain visible although it does not
-    /// run.
+    /// Whether a lazy server is in [`State::Sleeping`], is being stopped to enter that state, or is being started from
+    /// it. Clients still see its tools.
     is_dormant: bool,
     /// The tool list at the time of the last [`Effect::ToolsChanged`]. `None` if the server offered no tools then.
     announced: Option<Arc<ToolList>>,
-    /// Whether a version negotiation has succeeded since the server's program was configured. If `false`, the start may
-    /// download the package.
+    /// Whether a version negotiation has succeeded since the program or address last changed. If `false`, the start may
+    /// have to download the package.
     has_negotiated: bool,
     /// Whether the host of this server is shutting down.
     host_closing: bool,
@@ -108,12 +108,13 @@ pub struct Server {
     error: Option<HubError>,
     calls_in_flight: u32,
     calls: u64,
-    /// When the server was last used: when it began to run, a tool call ended or a tool call required it.
+    /// When the server last entered [`State::Running`], a tool call ended, or [`Command::PrepareCall`] arrived while it
+    /// ran.
     last_used: Timestamp,
     effects: VecDeque<Effect>,
 }
 
-/// Whether the current attempt to run the server has a process or connection.
+/// The state of the process or connection of the current attempt to run the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProcessState {
     None,
@@ -155,7 +156,8 @@ impl Server {
         }
     }
 
-    /// Sets the last used generation. The first attempt to run this server gets a higher one.
+    /// Numbers the attempts to run this server from `generation` + 1. A deleted server with the same id may have used
+    /// the lower numbers.
     pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.generation = generation;
     }
@@ -166,11 +168,11 @@ impl Server {
         self.announce_tools();
     }
 
-    /// Handles an event of one attempt to run the server. `generation` is the number of that attempt, as its
-    /// [effects](Effect) contain it.
+    /// Handles an event of one attempt to run the server. `generation` is the number of that attempt, which each
+    /// [`Effect`] contains.
     ///
-    /// Events of earlier attempts are ignored, with one exception: if a cancelled launch reports a process, that
-    /// process is killed.
+    /// Events of earlier attempts are ignored, except [`Event::Launched`]: the state machine requests [`Effect::Kill`]
+    /// for that process.
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
         if generation == self.generation {
             self.handle_event(event, now);
@@ -212,8 +214,8 @@ impl Server {
         self.state
     }
 
-    /// Returns the number of the current attempt to run the server. The number increases when an attempt starts and
-    /// when it ends.
+    /// Returns the number of the current attempt to run the server. The number also increases when an attempt ends, so
+    /// that late events of that attempt are ignored.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -225,7 +227,8 @@ impl Server {
 
     /// Returns the tools that the server offers, or `None` if it offers none.
     ///
-    /// A running server offers tools. So does a lazy server that sleeps, is going to sleep or is waking up.
+    /// A running server offers tools. So does a lazy server in [`State::Sleeping`], also while it is being stopped to
+    /// enter that state or started from it.
     pub fn tools(&self) -> Option<&Arc<ToolList>> {
         if self.state == State::Running || self.is_dormant { self.tools.as_ref() } else { None }
     }
@@ -233,8 +236,8 @@ impl Server {
     /// Sets the tools that the server had in its last run, for example from a cache on disk. Has no effect while the
     /// server starts, runs or stops.
     ///
-    /// With known tools, [`Command::Boot`] puts a lazy server to sleep. Without them, it starts the server to list its
-    /// tools.
+    /// [`Command::Boot`] does not start a lazy server whose tools are known. The server enters [`State::Sleeping`]
+    /// instead.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
@@ -251,7 +254,7 @@ impl Server {
         }
     }
 
-    /// Returns the time from which [`touch`](Self::touch) requests the tool list again, because the list has expired.
+    /// Returns the time at which the tool list expires, so that [`touch`](Self::touch) requests it again.
     ///
     /// Returns `None` if the tool list does not expire, a refresh is in progress or the server does not run.
     pub(crate) fn stale_at(&self) -> Option<Timestamp> {
@@ -283,9 +286,7 @@ impl Server {
         }
     }
 
-    /// Returns whether the last attempt to run the server failed because the server requires a login.
-    ///
-    /// Also returns `true` while the process of that attempt is still being stopped.
+    /// Returns whether the server is in [`State::NeedsAuth`], or is being stopped to enter that state.
     pub(crate) fn requires_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
         self.state == State::NeedsAuth || then == Some(NextState::WaitForUser(State::NeedsAuth))

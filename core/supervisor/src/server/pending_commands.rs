@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 use super::CommandId;
 use mcpwire_core::Timestamp;
 
-/// Maximum number of commands that wait for one start of a server. A host has fewer calls in flight, and the limit
-/// bounds the memory.
+/// Maximum number of commands that wait for the start of a server. The limit bounds the memory use.
 pub(super) const MAX_START_WAITERS: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct PendingCommands {
-    /// Commands that wait until the server runs, each with the time at which the command fails. `None` means no limit.
+    /// Commands that wait until the server runs, each with the time at which the command fails. `None` means that the
+    /// command waits without limit.
     start_waiters: Vec<(CommandId, Option<Timestamp>)>,
     /// Commands that wait until the server has stopped.
     stop_waiters: Vec<CommandId>,
@@ -20,7 +20,7 @@ pub(super) struct PendingCommands {
 impl PendingCommands {
     /// Adds a command that waits until the server runs. Returns `false` if too many commands are waiting.
     ///
-    /// `by` is the time at which the command fails if the server does not run. `None` means no limit.
+    /// The command fails if the server does not run at the time `by`. `None` means no limit.
     pub(super) fn wait_for_start(&mut self, command: CommandId, by: Option<Timestamp>) -> bool {
         let has_room = self.start_waiters.len() < MAX_START_WAITERS;
         if has_room {
@@ -48,7 +48,7 @@ impl PendingCommands {
         self.start_waiters.iter().filter_map(|(_, by)| *by).min()
     }
 
-    /// Removes and returns a command whose time limit for the start has passed, or returns `None` if there is none.
+    /// Removes and returns a command that has waited too long for the start, or returns `None` if there is none.
     pub(super) fn take_expired(&mut self, now: Timestamp) -> Option<CommandId> {
         let expired = self.start_waiters.iter().position(|(_, by)| by.is_some_and(|by| by <= now))?;
         Some(self.start_waiters.remove(expired).0)

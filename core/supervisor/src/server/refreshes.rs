@@ -6,22 +6,20 @@ use crate::Policy;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::exponential;
 
-/// Maximum number of automatic retries of a failed refresh. After the third retry, only a change notification or a read
-/// of the expired list causes a refresh.
+/// Maximum number of automatic retries of a failed refresh. The next change notification or read of the expired list
+/// causes another refresh.
 const MAX_RETRIES: u32 = 3;
 
 /// Schedules the refreshes of a running server's tool list.
 ///
-/// At most one request for the tool list is pending, and [`Policy::refresh_interval`] separates two requests. If a
-/// change notification arrives while a request is pending, another request follows, because the response may contain
-/// the old list.
+/// At most one request for the tool list is pending. If a change notification arrives meanwhile, another request
+/// follows, because the response may contain the old list.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     state: RefreshState,
     /// When the last request for the tool list was sent or the first list arrived. `None` before the first list.
     last: Option<Timestamp>,
-    /// When the tool list expires: after the lifetime that the server declared or, if a refresh failed, after
-    /// [`Policy::longest_backoff`]. `None` if the list does not expire.
+    /// When the tool list expires, so that a read of the list causes a refresh. `None` if the list does not expire.
     stale_at: Option<Timestamp>,
     /// Whether a change notification arrived before the first tool list.
     changed_before_first_list: bool,
@@ -65,7 +63,7 @@ impl Refreshes {
         }
     }
 
-    /// Returns when the tool list expires. Returns `None` if the list does not expire, or if a refresh is scheduled or
+    /// Returns when the tool list expires, or `None` if the list does not expire, or a refresh is already scheduled or
     /// pending.
     pub(super) fn stale_at(&self) -> Option<Timestamp> {
         self.stale_at.filter(|_| self.state == RefreshState::Idle)
@@ -98,13 +96,13 @@ impl Refreshes {
         }
     }
 
-    /// Records that a refresh failed, and schedules a retry.
-    ///
-    /// After three failed retries, only a change notification or a read of the expired list schedules another refresh.
+    /// Records that a refresh failed, and schedules a retry. After three failed retries, another refresh is scheduled
+    /// only if the list has changed meanwhile.
     pub(super) fn failed(&mut self, policy: &Policy, now: Timestamp) {
         if let RefreshState::Pending { changed, .. } = self.state {
             self.state = RefreshState::Idle;
             self.failures = self.failures.saturating_add(1);
+            // A read of the list causes another refresh after this time, even if no retry is left.
             self.stale_at = Some(now + policy.longest_backoff);
             if changed || self.failures <= MAX_RETRIES {
                 let delay = exponential(policy.first_backoff, policy.longest_backoff, self.failures.min(5));
@@ -120,8 +118,8 @@ impl Refreshes {
         }
     }
 
-    /// Returns whether the scheduled time of a refresh has come. If a pending request has timed out, first records its
-    /// failure.
+    /// Returns whether a scheduled refresh is due. If the pending request has timed out, first records the refresh as
+    /// failed.
     pub(super) fn is_due(&mut self, policy: &Policy, now: Timestamp) -> bool {
         if matches!(self.state, RefreshState::Pending { timeout, .. } if timeout <= now) {
             self.failed(policy, now);

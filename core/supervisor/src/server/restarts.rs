@@ -8,19 +8,18 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::XorShift64;
 use mcpwire_core::internal::exponential;
 
-/// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The time of each restart is stored, so
-/// this value bounds the memory.
+/// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The limit bounds the memory use.
 const MAX_RESTARTS: u32 = 1_000;
 
-/// Maximum restart delay that a server can request with `Retry-After`. One hour, so that a wrong header does not
-/// disable a server permanently.
+/// Maximum restart delay that a server can request with `Retry-After`. Longer delays are shortened to one hour, because
+/// the header may be wrong.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// Counts the failures and restarts of a server, and decides about the next restart.
+/// Counts the failures and restarts of a server, and decides whether and when to restart the server.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Number of consecutive failed attempts to run the server. If the server ran for [`Policy::stable_after`] or
-    /// longer, its next failure counts as the first.
+    /// Number of consecutive failures of the server. The count restarts at 1 if the server ran for
+    /// [`Policy::stable_after`] or longer before it failed.
     attempt: u32,
     /// When each automatic restart in the time window of the [`Budget`](crate::Budget) was scheduled, oldest first.
     recent: VecDeque<Timestamp>,
@@ -35,7 +34,7 @@ pub(super) enum RestartDecision {
     After(Duration),
     /// Do not restart the server, because it has failed too often.
     CrashLoop,
-    /// Do not restart the server: a restart cannot help, or the policy forbids it.
+    /// Do not restart the server, because a restart cannot help or [`Policy::restart`] forbids it.
     GiveUp,
 }
 

@@ -35,7 +35,8 @@ pub enum State {
     Listing,
     /// The server accepts tool calls.
     Running,
-    /// The lazy server does not run because it is not used. The next call of one of its tools starts it.
+    /// The server is lazy ([`Policy::lazy`](crate::Policy::lazy)), and does not run because nobody uses it. A call of
+    /// one of its tools starts it.
     Sleeping,
     /// The process or connection of the server is being closed.
     Stopping,
@@ -119,10 +120,10 @@ pub struct ServerDetail {
     pub state: State,
     /// When the server entered its current state.
     pub since: Timestamp,
-    /// Number of the current attempt to run the server. It increases when an attempt starts and when it ends.
+    /// Number of the current attempt to run the server. See [`Server::generation`](crate::Server::generation).
     pub generation: Generation,
-    /// Number of consecutive failed attempts to run the server. If the server ran for
-    /// [`Policy::stable_after`](crate::Policy::stable_after) or longer, its next failure counts as the first.
+    /// Number of consecutive failures of the server. The count restarts at 1 if the server ran for
+    /// [`Policy::stable_after`](crate::Policy::stable_after) or longer before it failed.
     pub attempt: u32,
     /// When the server will be restarted. `Some` only in [`State::Backoff`].
     pub retry_at: Option<Timestamp>,

@@ -19,7 +19,8 @@ pub(super) struct StopProgress {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopPhase {
-    /// The launch of the process has not finished. Only a process whose launch was reported can be stopped.
+    /// The embedder has not reported the outcome of [`Effect::Launch`](super::Effect::Launch), so there is no process
+    /// to stop yet.
     AwaitLaunch,
     /// The process was asked to stop ([`Effect::Stop`](super::Effect::Stop)), but has not ended.
     Graceful,

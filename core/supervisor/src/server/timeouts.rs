@@ -42,10 +42,10 @@ impl Server {
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
-    /// Returns when a running server is due for a refresh of its tool list, a health probe or sleep, whichever comes
-    /// first.
+    /// Returns when to refresh the tool list of the running server, to send a health probe, or to stop the idle server,
+    /// whichever comes first.
     ///
-    /// Returns `None` if nothing is scheduled or the server does not run.
+    /// Returns `None` if none of them is scheduled, or if the server does not run.
     pub(super) fn maintenance_deadline(&self) -> Option<Timestamp> {
         if self.state != State::Running {
             return None;
@@ -72,8 +72,8 @@ impl Server {
         }
     }
 
-    /// Returns when a lazy server is put to sleep if it remains idle. Returns `None` if the server is not lazy or has
-    /// calls in flight.
+    /// Returns when to stop the lazy server because it is idle. Returns `None` if the server is not lazy or has calls
+    /// in flight.
     fn sleep_deadline(&self) -> Option<Timestamp> {
         let can_sleep = self.policy.lazy && self.calls_in_flight == 0;
         can_sleep.then(|| self.last_used + self.policy.idle_after.max(Duration::from_millis(1)))

@@ -22,7 +22,7 @@ pub enum Action {
         /// The outcome.
         result: Result<(), HubError>,
     },
-    /// Save the enabled flag of a server, if the revision of its configuration is still `revision`.
+    /// Save the enabled flag of a server in its stored configuration.
     ///
     /// Always report the outcome to [`Supervisor::persisted`](crate::Supervisor::persisted).
     Persist {
@@ -30,13 +30,14 @@ pub enum Action {
         server: ServerId,
         /// The new value.
         enabled: bool,
-        /// The revision of the configuration that the change is based on.
+        /// The revision that the stored configuration must have. If it has another revision, report an error instead of
+        /// saving the flag.
         revision: u64,
     },
     /// The catalogue of tools has changed. [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns the new one.
     ///
-    /// The supervisor returns this action before all other pending actions. So the embedder can replace its copy of the
-    /// catalogue before it returns the result of any command.
+    /// This action precedes all other pending actions. Replace your copy of the catalogue before you perform the next
+    /// action.
     CatalogueChanged,
     /// A server has changed the definitions of tools. Ask users who approved the old definitions to review the new
     /// ones.
@@ -46,10 +47,9 @@ pub enum Action {
         /// The tools whose definitions changed, with the changed fields.
         changes: ToolChanges,
     },
-    /// Each server that [`Supervisor::boot`](crate::Supervisor::boot) started now runs, sleeps, has failed or was
-    /// stopped.
+    /// [`Supervisor::boot`](crate::Supervisor::boot) is complete: no server that it started is still starting.
     Booted {
-        /// Number of servers that run or sleep.
+        /// Number of servers that now run, or are in [`State::Sleeping`](crate::State::Sleeping).
         ready: usize,
         /// Number of servers that failed to start, including those that will be restarted.
         failed: usize,

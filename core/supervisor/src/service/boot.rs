@@ -10,7 +10,7 @@ use mcpwire_core::Timestamp;
 impl Supervisor {
     /// Starts all enabled servers, a few at a time. The failure of a server does not affect the others.
     ///
-    /// [`Action::Booted`](crate::Action::Booted) follows when each of them runs, sleeps, has failed or was stopped.
+    /// [`Action::Booted`](crate::Action::Booted) follows when none of these servers is still starting.
     pub fn boot(&mut self, now: Timestamp) {
         let enabled = self.servers.iter().filter(|(_, managed)| managed.enabled);
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();

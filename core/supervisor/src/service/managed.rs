@@ -14,8 +14,8 @@ pub(super) struct ManagedServer {
     /// The progress of [`Supervisor::set_enabled`](crate::Supervisor::set_enabled). `None` if that operation is not in
     /// progress.
     pub(super) enabled_change: Option<EnabledChange>,
-    /// Whether a user or a call waits for the server to run. If `true`, the server starts without waiting for a start
-    /// slot.
+    /// Whether a user or a call waits for the server to run. If `true`, the server starts immediately, even if the
+    /// maximum number of servers is already starting.
     pub(super) is_urgent: bool,
 }
 
@@ -31,15 +31,15 @@ pub(super) struct ManagedServer {
 pub(super) enum EnabledChange {
     /// The embedder is saving `enabled`, the new value of the server's enabled flag.
     Saving { command: CommandId, enabled: bool },
-    /// The server is starting because it was enabled. `revision` is the configuration revision with the saved flag, or
-    /// `None` if the server was already enabled.
+    /// The server is starting because it was enabled. `revision` is the configuration revision after the flag was
+    /// saved, or `None` if the server was already enabled.
     Starting { command: CommandId, revision: Option<u64> },
     /// The server failed to start with `error`. The embedder is saving the enabled flag as `false` again.
     Reverting { command: CommandId, error: HubError },
 }
 
 impl EnabledChange {
-    /// Returns the id of the embedder's command that started this operation. The reply follows when the operation ends.
+    /// Returns the id of the embedder's command that started this operation.
     pub(super) fn command(&self) -> CommandId {
         match self {
             EnabledChange::Saving { command, .. }
@@ -53,10 +53,8 @@ impl ManagedServer {
     /// Handles the result of the start in [`EnabledChange::Starting`], and returns the next action. Returns `None` in
     /// any other state.
     ///
-    /// If the start failed, the action sets the enabled flag that this operation saved back to `false`.
-    ///
-    /// Otherwise the action replies to the command: the start succeeded, was cancelled or requires a login, or this
-    /// operation saved no flag, or the configuration has changed since then.
+    /// The action replies to the embedder's command or, if the start failed, sets the saved enabled flag back to
+    /// `false`.
     pub(super) fn start_finished(
         &mut self,
         id: ServerId,
@@ -67,6 +65,8 @@ impl ManagedServer {
         let Err(error) = result else { return Some(Action::Reply { command, result: Ok(()) }) };
         // A conflict means that the server was stopped, disabled or deleted meanwhile, so its start did not fail.
         let failed = error.code != ErrorCode::Conflict && !host_closing;
+        // The flag is not reverted if the user only has to log in, if this operation did not save the flag, or if the
+        // configuration has changed meanwhile.
         if failed && !self.server.requires_login() && revision == Some(self.revision) {
             self.enabled_change = Some(EnabledChange::Reverting { command, error });
             Some(Action::Persist { server: id, enabled: false, revision: self.revision })

@@ -77,12 +77,12 @@ pub struct Supervisor {
     deadlines: Deadlines,
     start_queue: StartQueue,
     origins: Origins,
-    /// The highest generation of all deleted servers. The generations of new servers are higher, so that late events of
-    /// a deleted server with the same id are ignored.
+    /// The highest generation of all deleted servers. A new server with the same id gets higher generations, so late
+    /// events of the deleted server are ignored.
     last_generation: Generation,
     boot_progress: BootProgress,
     shutdown_progress: ShutdownProgress,
-    /// Whether the host is shutting down or has shut down.
+    /// Whether [`shutdown`](Self::shutdown) was called.
     is_closing: bool,
     actions: VecDeque<Action>,
 }
@@ -90,8 +90,8 @@ pub struct Supervisor {
 impl Supervisor {
     /// Creates a supervisor without servers.
     ///
-    /// `seed` randomizes delays, and is the key of the hashes that detect changed tool definitions. Use a random seed
-    /// for each host, and keep it secret from servers.
+    /// `seed` randomizes restart delays, and keys the hashes that detect changed tool definitions. Use a random seed
+    /// that servers do not know.
     pub fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Supervisor {
             seed,
@@ -149,7 +149,7 @@ impl Supervisor {
     /// starts again, except if it is stopped or disabled. Other changes require no restart.
     ///
     /// If `spec.enabled` has changed to `false`, the server is stopped. If it has changed to `true`, the server is
-    /// started, except that a lazy server with known tools sleeps.
+    /// started as by [`Command::Boot`].
     pub fn update(&mut self, id: ServerId, spec: ServerSpec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
         let Some(managed) = self.servers.get_mut(&id) else { return Err(HubError::unknown_server(id)) };
         self.names.set(id, &spec.name)?;
@@ -191,7 +191,7 @@ impl Supervisor {
     }
 
     /// Passes an event of one attempt to run a server to the state machine of that server. `generation` is the number
-    /// of the attempt, as its [effects](Effect) contain it.
+    /// of the attempt, which each [`Effect`] contains.
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.event(generation, event, now);
@@ -238,7 +238,7 @@ impl Supervisor {
         }
     }
 
-    /// Sets the tools that a server had in an earlier run, to detect definitions that have changed since then.
+    /// Sets the tool definitions that the host saved in an earlier run, to detect definitions that changed since then.
     ///
     /// [`Action::ToolsRedefined`] reports such changes. Clients do not see these tools. Has no effect if definitions of
     /// the server are already known.
@@ -336,18 +336,16 @@ impl Supervisor {
         }
     }
 
-    /// Queues [`Action::CatalogueChanged`] before all other actions. Has no effect if that action is already queued.
-    ///
-    /// While the embedder performs other actions, another thread may read the tools. So the catalogue must be replaced
-    /// first.
+    /// Queues [`Action::CatalogueChanged`] before all other actions, unless it is already queued.
     fn announce_catalogue(&mut self) {
         if !self.is_catalogue_announced {
             self.is_catalogue_announced = true;
+            // Another thread may read the tools while the embedder performs the other actions.
             self.actions.push_front(Action::CatalogueChanged);
         }
     }
 
-    /// Starts a server immediately if a user or a call waits for it. Otherwise queues it until a start slot is free.
+    /// Starts a server immediately if a user or a call waits for it. Otherwise adds it to the start queue.
     fn start_or_queue(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
         let Some(managed) = self.servers.get(&id) else { return };
         self.start_queue.remove(id);
@@ -360,7 +358,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts queued servers as long as start slots are free.
+    /// Starts servers from the start queue, until the maximum number of servers is starting.
     fn start_queued(&mut self, now: Timestamp) {
         while let Some(start) = self.start_queue.take_next(now) {
             self.resolve(&start);
@@ -369,8 +367,8 @@ impl Supervisor {
 
     /// Updates the start queue after the state of a server has changed.
     ///
-    /// A server that is no longer starting frees its start slot. A server that a user or a call waits for leaves the
-    /// queue and starts immediately.
+    /// If the server is no longer starting, another server may start in its place. If a user or a call waits for the
+    /// server, the server leaves the queue and starts immediately.
     fn update_start_queue(&mut self, id: ServerId) {
         let Some(managed) = self.servers.get_mut(&id) else { return self.start_queue.remove(id) };
         let state = managed.server.state();

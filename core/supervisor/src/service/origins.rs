@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use crate::{CommandId, HubError};
 
-/// The sender of a command to a server. It determines how the reply is handled.
+/// The sender of a command to a server, which determines how the supervisor handles the reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandOrigin {
     /// The embedder sent the command under this id, and receives the reply.
@@ -15,13 +15,10 @@ pub(super) enum CommandOrigin {
     Boot,
     /// [`Supervisor::shutdown`](crate::Supervisor::shutdown) sent the command, and counts the replies.
     Shutdown,
-    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to start a server that was
-    /// enabled.
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to start the server.
     Enable,
     /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to disable a server that failed to
-    /// start.
-    ///
-    /// After the reply, the embedder's `command` fails with `error`.
+    /// start. After the reply, the embedder's `command` fails with `error`, the error of the start.
     EnableFailed { command: CommandId, error: HubError },
 }
 

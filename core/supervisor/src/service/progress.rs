@@ -16,15 +16,14 @@ pub(super) struct BootProgress {
 }
 
 impl BootProgress {
-    /// Adds `servers` to the number of servers to start. The boot remains in progress at least until
-    /// [`release`](Self::release) is called.
-    ///
-    /// Without this hold, the boot could end while commands to further servers are still being sent.
+    /// Adds `servers` to the number of servers to start. The boot cannot complete before [`release`](Self::release) is
+    /// called.
     pub(super) fn hold(&mut self, servers: usize) {
+        // The extra one is for `release`: a server may reply before the next one receives its command.
         self.pending += servers + 1;
     }
 
-    /// Ends one [`hold`](Self::hold). Call this function after all servers were commanded to start.
+    /// Allows the boot to complete. Call this function when all servers have received the command to start.
     ///
     /// Returns [`Action::Booted`] if all servers have already replied, otherwise `None`.
     pub(super) fn release(&mut self) -> Option<Action> {
@@ -55,29 +54,28 @@ impl BootProgress {
 /// Counts the servers that [`Supervisor::shutdown`](crate::Supervisor::shutdown) stops.
 #[derive(Debug, Default)]
 pub(super) struct ShutdownProgress {
-    /// Commands that succeed when all servers have stopped.
+    /// The shutdown commands, which succeed when all servers have stopped.
     commands: Vec<CommandId>,
     pending: usize,
 }
 
 impl ShutdownProgress {
-    /// Adds a shutdown command, and adds `servers` to the number of servers to stop.
-    ///
-    /// The shutdown remains in progress at least until [`release`](Self::release) is called.
+    /// Adds a shutdown command, and adds `servers` to the number of servers to stop. The shutdown cannot complete
+    /// before [`release`](Self::release) is called.
     pub(super) fn hold(&mut self, command: CommandId, servers: usize) {
         self.commands.push(command);
         self.pending += servers + 1;
     }
 
-    /// Ends one [`hold`](Self::hold). Call this function after all servers were commanded to stop.
+    /// Allows the shutdown to complete. Call this function when all servers have received the command to stop.
     ///
-    /// Returns the commands that now succeed: none while servers are still stopping.
+    /// Returns the shutdown commands that succeed now, or an empty list while servers are still stopping.
     pub(super) fn release(&mut self) -> Vec<CommandId> {
         self.server_stopped()
     }
 
-    /// Counts a server that has stopped. Returns the commands that now succeed: none while other servers are still
-    /// stopping.
+    /// Counts a server that has stopped. Returns the shutdown commands that succeed now, or an empty list while other
+    /// servers are still stopping.
     pub(super) fn server_stopped(&mut self) -> Vec<CommandId> {
         self.pending = self.pending.saturating_sub(1);
         if self.pending > 0 { Vec::new() } else { core::mem::take(&mut self.commands) }

@@ -24,7 +24,7 @@ impl Supervisor {
         self.servers.get(&id).map(|managed| managed.server.detail())
     }
 
-    /// Iterates over the ids of all servers, in ascending order.
+    /// Iterates over the ids of all servers, sorted by id.
     pub fn ids(&self) -> impl Iterator<Item = ServerId> {
         self.servers.keys().copied()
     }
@@ -63,11 +63,11 @@ impl Supervisor {
         self.catalogue.changes(id)
     }
 
-    /// Returns the earliest time at which a tool list expires, so that [`touch`](Self::touch) would request it again.
+    /// Returns the earliest time at which a tool list expires, so that [`touch`](Self::touch) requests it again.
     /// Returns `None` if no list expires.
     ///
-    /// This function examines all servers. Call it after a tool list was received or a refresh failed, and not each
-    /// time a client reads the tools.
+    /// This function examines all servers, so do not call it for each read of the tools. Call it after each
+    /// [`Event::Listed`](crate::Event::Listed) and [`Event::RefreshFailed`](crate::Event::RefreshFailed).
     pub fn stale_at(&self) -> Option<Timestamp> {
         self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
     }

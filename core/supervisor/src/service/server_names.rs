@@ -34,7 +34,7 @@ impl ServerNames {
         Ok(())
     }
 
-    /// Removes the name of a server, so that another server can use it.
+    /// Releases the name of a server, so that another server can use the name.
     pub(super) fn remove(&mut self, server: ServerId) {
         if let Some(key) = self.by_server.remove(&server) {
             self.by_name.remove(&key);

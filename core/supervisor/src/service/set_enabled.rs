@@ -10,8 +10,8 @@ use mcpwire_core::Timestamp;
 impl Supervisor {
     /// Saves the enabled flag of a server to the configuration, then starts or stops the server.
     ///
-    /// If an enabled server fails to start, the flag is set to `false` again, and the command fails with the error of
-    /// the start. A server that requires a login remains enabled. Automatic restarts never change the flag.
+    /// If this start fails, the flag is set to `false` again, and the command fails with the error of the start. A
+    /// server that only requires a login remains enabled.
     ///
     /// `revision` is the configuration revision that the caller has read. If the configuration has another revision,
     /// the command fails with a conflict.

@@ -6,9 +6,8 @@ use super::settings::SupervisorSettings;
 use crate::{Generation, PackageKind, ServerId};
 use mcpwire_core::Timestamp;
 
-/// Limits the number of servers that start at the same time.
-///
-/// A start slot is the permission to start one server. Servers without a slot wait in the queue `waiting`.
+/// Limits the number of servers that start at the same time. A starting server occupies a slot; the others wait in a
+/// queue.
 #[derive(Debug)]
 pub(super) struct StartQueue {
     settings: SupervisorSettings,
@@ -16,7 +15,7 @@ pub(super) struct StartQueue {
     slots: BTreeMap<ServerId, StartSlot>,
 }
 
-/// The start of a server that waits for a free start slot.
+/// A server that waits in the [`StartQueue`] until it may start.
 #[derive(Debug)]
 pub(super) struct QueuedStart {
     pub(super) server: ServerId,
@@ -27,7 +26,7 @@ pub(super) struct QueuedStart {
 #[derive(Debug)]
 struct StartSlot {
     kind: PackageKind,
-    /// When the start slot becomes free, even if the server is still starting.
+    /// Time from which this server no longer counts as starting, even if it still is.
     until: Timestamp,
 }
 
@@ -36,14 +35,13 @@ impl StartQueue {
         StartQueue { settings, waiting: VecDeque::new(), slots: BTreeMap::new() }
     }
 
-    /// Appends the start of a server to the queue.
     pub(super) fn push(&mut self, start: QueuedStart) {
         self.waiting.push_back(start);
     }
 
-    /// Removes and returns the first queued start that may proceed, and assigns a start slot to it.
+    /// Removes and returns the first waiting server that may start now. The server counts as starting from then on.
     ///
-    /// Returns `None` if no slot is free for any queued start.
+    /// Returns `None` if no server waits, or too many servers are already starting.
     pub(super) fn take_next(&mut self, now: Timestamp) -> Option<QueuedStart> {
         if self.waiting.is_empty() {
             return None;
@@ -55,20 +53,21 @@ impl StartQueue {
         Some(start)
     }
 
-    /// Removes and returns the queued start of a server, which then proceeds without a start slot. Returns `None` if
-    /// there is none.
+    /// Removes a server from the queue, so that the caller can start it regardless of the limits. Returns `None` if the
+    /// server is not in the queue.
     pub(super) fn take(&mut self, server: ServerId) -> Option<QueuedStart> {
         let place = self.waiting.iter().position(|start| start.server == server)?;
         self.waiting.remove(place)
     }
 
-    /// Removes a server from the queue, and frees its start slot. Has no effect if the server has neither.
+    /// Removes a server, whether it waits in the queue or counts as starting. Has no effect if it does neither.
     pub(super) fn remove(&mut self, server: ServerId) {
         self.slots.remove(&server);
         self.waiting.retain(|start| start.server != server);
     }
 
-    /// Returns when the next start slot becomes free by timeout, or `None` if no server waits for a start slot.
+    /// Returns when a server stops counting as starting because of the timeout, so that another can start. Returns
+    /// `None` if no server waits.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         if self.waiting.is_empty() { None } else { self.slots.values().map(|slot| slot.until).min() }
     }

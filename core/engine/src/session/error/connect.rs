@@ -43,7 +43,6 @@ impl CloseReason {
     }
 }
 
-/// Returns the versions separated by commas.
 fn comma_separated(versions: &[String]) -> String {
     let mut text = String::new();
     for (index, version) in versions.iter().enumerate() {

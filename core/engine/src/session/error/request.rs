@@ -9,7 +9,7 @@ use super::connect::ConnectError;
 use crate::rpc::RequestFault;
 
 impl RequestFault {
-    /// Converts why a request failed to a [`CallError`]. `method` is the method of the request.
+    /// Converts the failure of a request with this method to a [`CallError`].
     #[cold]
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
@@ -20,8 +20,8 @@ impl RequestFault {
         }
     }
 
-    /// Converts why `server/discover` or `initialize` failed to a [`ConnectError`]. `method` is the name of the failed
-    /// request.
+    /// Converts the failure of `server/discover` or `initialize` to a [`ConnectError`]. `method` says which of them
+    /// failed.
     #[cold]
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {

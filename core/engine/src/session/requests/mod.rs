@@ -19,9 +19,9 @@ use timers::Timers;
 
 /// All pending requests, by JSON-RPC id.
 ///
-/// The ids increase, so the table is a queue sorted by id, and a lookup is at worst a binary search. Removing a request
-/// leaves a hole: a slot without an owner. Holes at both ends are removed at once, and all holes when they outnumber
-/// the pending requests by more than [`TOLERATED_HOLES`]. So a steady load allocates no memory.
+/// The ids increase, so the table is sorted by id, and a lookup is a binary search. A removed request leaves a hole: a
+/// slot without an owner. Holes at both ends are removed at once. All holes are removed when they outnumber the pending
+/// requests by more than [`TOLERATED_HOLES`].
 #[derive(Debug)]
 pub(super) struct Requests {
     table: VecDeque<Slot>,
@@ -49,8 +49,8 @@ pub(super) struct Requests {
 #[derive(Debug)]
 struct Slot {
     id: u64,
-    /// For a caller's request that was sent only once, the key of the request. For any other request, a new key that no
-    /// caller has. So keys increase with the ids, and the table is sorted by both.
+    /// The key of a caller's request that was sent only once. All other requests have an unused key here, so that the
+    /// table is sorted both by id and by key.
     key: RequestKey,
     /// The owner of the pending request. `None` if the request was removed: the slot is a hole.
     owner: Option<Owner>,
@@ -69,7 +69,8 @@ enum IdleTimeouts {
 }
 
 impl IdleTimeouts {
-    /// Returns when the idle timeout of a request expires, as if a current pause did not exist.
+    /// Returns when the idle timeout of a request expires. During a pause, returns when it would expire without the
+    /// pause.
     fn expiry(self, deadlines: &Deadlines) -> Timestamp {
         match self {
             IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
@@ -85,8 +86,8 @@ pub(super) struct Expired {
     pub(super) missed: Deadline,
 }
 
-/// Number of holes (slots without an owner) that the table may contain in addition to one per pending request. 16:
-/// removing fewer holes takes more time than their memory is worth.
+/// Number of holes (slots without an owner) that the table may contain in addition to one per pending request. Removing
+/// so few holes would not be worth the time.
 const TOLERATED_HOLES: usize = 16;
 
 /// Maximum number of [`Owner::Nobody`] requests in the table. 64 bounds the memory if a server never responds to them.

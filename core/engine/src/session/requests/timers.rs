@@ -8,15 +8,14 @@ use crate::time::Timestamp;
 
 /// A heap of deadlines, each with the JSON-RPC id of its request.
 ///
-/// When a request ends, its deadlines stay in the heap. [`Timers::remove_ended`] removes such a deadline when it is the
-/// earliest, or when the heap contains more than two deadlines per pending request plus [`TOLERATED_ENDED`].
+/// The deadlines of a request stay in the heap when the request ends. [`Timers::remove_ended`] removes them later.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
 }
 
-/// Number of deadlines of ended requests that the heap may contain in addition to one per pending request. 16: removing
-/// fewer deadlines takes more time than their memory is worth.
+/// Number of deadlines of ended requests that the heap may contain in addition to one per pending request. Removing so
+/// few deadlines would not be worth the time.
 const TOLERATED_ENDED: usize = 16;
 
 impl Timers {

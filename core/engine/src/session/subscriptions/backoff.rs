@@ -70,7 +70,7 @@ impl ResubscribeBackoff {
         ResubscribeBackoff { resubscribe, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
-    /// Handles that the server acknowledged the subscription at `now`.
+    /// Records that the server acknowledged the subscription at `now`.
     pub(crate) fn acknowledged(&mut self, now: Timestamp) {
         self.state = State::Open { since: now };
     }
@@ -80,9 +80,8 @@ impl ResubscribeBackoff {
         !matches!(self.state, State::New)
     }
 
-    /// Handles that the subscription has ended, or that an attempt to reopen it has failed.
-    ///
-    /// Returns when to attempt to reopen the subscription, or `None` if the end is final.
+    /// Returns when to reopen a subscription that has just ended, or whose reopening has just failed. Returns `None` if
+    /// the subscription must not be reopened.
     pub(crate) fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
         let is_final = match (end, self.resubscribe) {
             (SubscriptionEnd::ByClient, _) | (_, ResubscribePolicy::Never) => true,

@@ -82,8 +82,7 @@ impl Subscriptions {
         self.wake
     }
 
-    /// Handles that the connection has opened: stores the server's capabilities. `None` means that the server has every
-    /// capability.
+    /// Stores the server's capabilities when the connection opens. `None` means that the server has every capability.
     pub(super) fn open(&mut self, capabilities: Option<&ServerCapabilities>) {
         self.resources = Resources::new(capabilities);
     }
@@ -206,8 +205,7 @@ impl Subscriptions {
         self.interrupt(key, end, context);
     }
 
-    /// Handles that the `subscriptions/listen` of the subscription `key` ended without a response, because of
-    /// `fault`.
+    /// Handles the failure of the `subscriptions/listen` of the subscription `key`. `fault` is the reason.
     pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
         let error = fault.into_call_error(SubscriptionsListen::NAME.into());
         self.interrupt(key, SubscriptionEnd::Failed(error), context);
@@ -239,7 +237,7 @@ impl Subscriptions {
         self.settle(context);
     }
 
-    /// Handles that the `resources/subscribe` with this JSON-RPC id ended without a response, because of `fault`.
+    /// Handles the failure of the `resources/subscribe` with this JSON-RPC id. `fault` is the reason.
     pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, context: &mut Context<'_>) {
         self.resources.failed(id, fault.into_call_error(Subscribe::NAME.into()));
         self.settle(context);
@@ -332,11 +330,9 @@ impl Subscriptions {
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
     }
 
-    /// Finishes the opening of each legacy subscription (up to revision 2025-11-25) whose `resources/subscribe` all
-    /// have responses.
-    ///
-    /// Such a subscription is now open. If the server refused a resource and accepted none of the requested changes,
-    /// the subscription is interrupted instead.
+    /// Opens each legacy subscription (up to revision 2025-11-25) whose `resources/subscribe` requests all have
+    /// responses. Interrupts the subscription instead if the server has refused a resource and accepted none of the
+    /// requested changes.
     fn settle(&mut self, context: &mut Context<'_>) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {

@@ -112,7 +112,7 @@ impl Resources {
         self.set(id, watch);
     }
 
-    /// Handles that the `resources/subscribe` with this JSON-RPC id ended without a response, because of `error`.
+    /// Handles the failure of the `resources/subscribe` with this JSON-RPC id.
     pub(super) fn failed(&mut self, id: u64, error: CallError) {
         self.set(id, ResourceWatch::Refused(WatchError::new(error)));
     }

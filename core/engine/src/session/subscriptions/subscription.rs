@@ -24,8 +24,7 @@ pub(super) struct Subscription {
     pub(super) timeout: Duration,
     backoff: ResubscribeBackoff,
     queue: EventQueue,
-    /// Whether an [`Event::Subscription`] has told the embedder to poll this subscription. Becomes `false` when a poll
-    /// finds `queue` empty.
+    /// Whether [`Event::Subscription`] was reported, and the embedder has not polled all events of `queue` since then.
     is_reported: bool,
 }
 
@@ -59,8 +58,8 @@ impl SubscriptionStage {
         }
     }
 
-    /// Returns the deadline of the acknowledgment if the subscription is opening, or the time of the next attempt if it
-    /// waits. Returns `None` if the subscription is open or over.
+    /// Returns when the acknowledgment times out, or when to reopen the subscription. Returns `None` if the
+    /// subscription is open or over.
     pub(super) fn wake(self) -> Option<Timestamp> {
         match self {
             SubscriptionStage::Opening { by: at, .. } | SubscriptionStage::Waiting(at) => Some(at),
@@ -138,8 +137,8 @@ impl Subscription {
         self.report(SubscriptionEvent::Ended(end), context);
     }
 
-    /// Adds an event to the queue of the subscription. Reports [`Event::Subscription`], unless the embedder was told to
-    /// poll already, or the event must wait for the acknowledgment.
+    /// Adds an event to the queue of the subscription. Reports [`Event::Subscription`], unless `is_reported` is set or
+    /// the event must wait for the acknowledgment.
     pub(super) fn report(&mut self, event: SubscriptionEvent, context: &mut Context<'_>) {
         self.queue.push(event);
         if !self.holds_back_events() && !mem::replace(&mut self.is_reported, true) {

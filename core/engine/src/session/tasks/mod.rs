@@ -183,7 +183,7 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles that `request`, which was sent about the task of the call `key`, ended without a response.
+    /// Handles the failure of `request`, which was sent about the task of the call `key` and got no response.
     pub(super) fn fail(
         &mut self,
         key: RequestKey,

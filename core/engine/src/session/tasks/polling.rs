@@ -257,15 +257,15 @@ impl TaskPoller {
         None
     }
 
-    /// Handles that the server accepted the answers in the last `tasks/update`.
+    /// Removes the answers that the server has accepted with its response to `tasks/update`.
     pub(super) fn updated(&mut self, now: Timestamp) {
         self.failures = 0;
         self.drop_sent();
         self.update = if self.answers.is_empty() { Schedule::Never } else { Schedule::At(now) };
     }
 
-    /// Handles that a request about the task failed with `error`. Returns how the task ended, or `None` if the session
-    /// continues to poll the task.
+    /// Handles the failure of a request about the task. Returns how the task ended, or `None` if the session continues
+    /// to poll the task.
     pub(super) fn failed(&mut self, request: TaskRequest, error: CallError, now: Timestamp) -> Option<TaskEnd> {
         if let CallError::Server { error, .. } = &error {
             match request {
