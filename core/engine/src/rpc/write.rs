@@ -11,8 +11,8 @@ use crate::json::append::{Draft, push, push_number, push_raw, push_signed, push_
 use crate::json::scan::{members, skip_space};
 use crate::json::serialize::append;
 
-/// The members of the `_meta` object of a request: from the protocol revision, from the session, and from the caller.
-/// The writer merges them into one object.
+/// The members of the `_meta` object of a request, from three sources: the protocol revision, the session and the
+/// caller.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Meta<'a> {
     /// The members that the protocol revision requires, as JSON text without the braces of an object. Empty if none
@@ -43,10 +43,9 @@ pub(crate) enum ParamsError {
 /// A function that appends the parameters of a message to a buffer, as a JSON object.
 pub(crate) type ParamsWriter<'a> = &'a dyn WriteParams;
 
-/// Appends the parameters of a message to a buffer. Implemented by closures.
+/// Appends the parameters of a message to a buffer. All suitable closures implement this trait.
 ///
-/// With `dyn Fn` instead of this trait, the vtable of each closure would also contain `call_mut` and `call_once`,
-/// which are never called.
+/// The trait replaces `dyn Fn`, whose vtables also contain `call_mut` and `call_once`, which are never called.
 pub(crate) trait WriteParams {
     fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
 }
@@ -59,8 +58,8 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
 
 /// Appends a request and a newline to `out`. If this fails, `out` is unchanged.
 ///
-/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before `_meta`.
-/// If the request has no parameters, callers must not use the range: `out` then contains no parameters.
+/// Returns the range of the parameters in `out`, without `_meta` and without the closing brace. If the request has
+/// neither parameters nor `_meta`, the range is meaningless and must not be used.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
@@ -147,8 +146,7 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
 
 /// Appends the rest of a message: the method, the parameters with `_meta`, the closing brace and a newline.
 ///
-/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before
-/// `_meta`.
+/// Returns the range of the parameters, as [`request`] does.
 fn push_rest(
     out: &mut Vec<u8>,
     method: &str,
