@@ -25,8 +25,9 @@ pub(crate) enum MessageClass<'a> {
 
 /// Returns the kind of a JSON-RPC message, together with its id and method.
 ///
-/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. If `result` is
-/// the first key, looks for the `id` at the end of the message, because reading past a long `result` is slow.
+/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. If
+/// `result` is the first key, looks for the `id` at the end of the message, because reading past a long `result` is
+/// slow.
 pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
     if let Some((id, _)) = usual_start(bytes) {
         return MessageClass::Response { id: WireId(id) };
