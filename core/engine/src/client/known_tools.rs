@@ -76,8 +76,8 @@ impl KnownTools {
     /// `wanted`.
     ///
     /// The search finds out whether the tool allows or requires a task. It is needed only if the server supports tasks,
-    /// the list of tools is stale, and no earlier search has found out about the tool. For [`TaskMode::Session`], a
-    /// stale list that is not empty is good enough.
+    /// the list of tools is stale, and no earlier search has the answer. In the mode [`TaskMode::Session`], a stale
+    /// list is sufficient if it is not empty.
     pub fn needs_search_before_call(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
@@ -87,10 +87,10 @@ impl KnownTools {
     }
 
     /// Changes the task mode in `options` if the tool does not allow it (protocol revision 2025-11-25,
-    /// basic/utilities/tasks, "Tool-Level Negotiation").
+    /// basic/utilities/tasks, "Tool-Level Negotiation"). Does nothing if the server does not support tasks.
     ///
     /// For a tool that requires a task, [`TaskMode::Session`] becomes [`TaskMode::Follow`]. For a tool that does not
-    /// allow tasks, every mode becomes [`TaskMode::Session`].
+    /// allow tasks, or is unknown, every mode becomes [`TaskMode::Session`].
     ///
     /// # Errors
     /// [`SendError::TaskRequired`] if the tool requires a task, the mode is [`TaskMode::Session`], and

@@ -90,8 +90,8 @@ impl PagesTime {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
-    /// In the error of a request that exceeded the time limit, replaces the duration by the whole time limit, because
-    /// the request had only the rest of it. Leaves other errors unchanged.
+    /// If `error` reports that the time limit expired, replaces the duration in it, which is only the time that the
+    /// last request had, by the whole time limit. Leaves other errors unchanged.
     pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;

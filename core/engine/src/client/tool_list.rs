@@ -53,8 +53,8 @@ impl CacheHints {
         CacheHints { ttl, is_public: self.is_public && page.is_public }
     }
 
-    /// Returns the age at which the client requests the list again. Returns `None` if only a change that the server
-    /// reports makes the client do so.
+    /// Returns the age at which the client requests the list again, or `None` if the list does not become outdated with
+    /// age.
     ///
     /// `tells` is whether the server reports changes. The age is [`Self::ttl`], unless that is zero. A list with
     /// lifetime zero is requested again after one minute, or only after a change if the server reports changes.

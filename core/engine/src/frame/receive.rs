@@ -19,8 +19,8 @@ const INITIAL_SIZE: usize = 1024;
 /// Size of the receive buffer after a read has filled [`INITIAL_SIZE`], in bytes: 8 KiB, enough for most responses.
 const SMALL_SIZE: usize = 8 * 1024;
 
-/// Size up to which a full receive buffer doubles, in bytes: 64 KiB, the capacity of a Linux pipe. A larger buffer
-/// grows by this size at a time.
+/// Size up to which the receive buffer doubles when it is full, in bytes: 64 KiB, the capacity of a Linux pipe. A
+/// larger buffer grows by this size at a time.
 const MAX_GROWTH: usize = 64 * 1024;
 
 /// Maximum size of a message whose memory [`ReceiveBuffer::recycle`] reuses, in bytes: 2 MiB.
@@ -197,8 +197,8 @@ impl ReceiveBuffer {
 
     /// Uses the memory of a processed message as the receive buffer, if the message was large.
     ///
-    /// Large messages often follow one another, and allocating memory for each costs more than reading it. The next
-    /// small message frees the memory.
+    /// Large messages often follow one another, and allocating memory for a message costs more than reading the
+    /// message. The next small message frees the memory.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
         let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {

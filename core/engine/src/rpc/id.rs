@@ -7,8 +7,8 @@ use crate::json::{is_json, numeral};
 pub(crate) struct WireId<'a>(pub(crate) &'a [u8]);
 
 impl<'a> WireId<'a> {
-    /// Returns the id as a number, or `None` if it is not an unsigned integer, as the ids of this client's requests
-    /// are.
+    /// Returns the id as a number. Returns `None` if the id is not an unsigned integer, and so cannot belong to a
+    /// request of this client.
     ///
     /// Also accepts `1.0` and `"1"` for `1`, because some servers return the ids of requests in these forms.
     pub(crate) fn number(self) -> Option<u64> {

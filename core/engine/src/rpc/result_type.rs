@@ -17,8 +17,8 @@ pub(crate) enum ResultType {
     Task,
 }
 
-/// Maximum length of a message that [`search`] reads member by member at once, in bytes: 256. In a longer message,
-/// [`search`] looks for the text of [`KEY`] first, which is faster.
+/// Maximum length in bytes of a message whose members [`search`] reads one by one: 256. In a longer message, [`search`]
+/// looks for the text of [`KEY`] first, which is faster.
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;

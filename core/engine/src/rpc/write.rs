@@ -43,7 +43,7 @@ pub(crate) enum ParamsError {
 /// A function that appends the parameters of a message to a buffer, as a JSON object.
 pub(crate) type ParamsWriter<'a> = &'a dyn WriteParams;
 
-/// Appends the parameters of a message to a buffer. All suitable closures implement this trait.
+/// Appends the parameters of a message to a buffer. Closures with the same parameters implement this trait.
 ///
 /// The trait replaces `dyn Fn`, whose vtables also contain `call_mut` and `call_once`, which are never called.
 pub(crate) trait WriteParams {
@@ -200,8 +200,8 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     push(out, b"}}");
 }
 
-/// Returns whether the session writes this member of `_meta` itself. Then the caller's member with this key is left
-/// out.
+/// Returns whether the session writes this member of `_meta` itself. If so, the caller's member with this key is
+/// omitted.
 fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     match key {
         "progressToken" => meta.progress_token.is_some(),
@@ -213,8 +213,8 @@ fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     }
 }
 
-/// Appends a comma to `out` if a member of the object precedes the next member. `first` is the index in `out` directly
-/// after the opening brace.
+/// Appends a comma, unless the JSON object at the end of `out` is still empty. `first` is the index in `out` directly
+/// after the opening brace of the object.
 fn separate(out: &mut Vec<u8>, first: usize) {
     if out.len() > first {
         out.push(b',');

@@ -47,7 +47,7 @@ result! {
     ///
     /// Specification: server/discover.
     pub cacheable struct DiscoverResult {
-        /// Protocol versions that the server supports. Deserialization fails if the server sent none.
+        /// Protocol versions that the server supports. Deserialization fails if the server did not send this member.
         // Some servers answer every unknown method with an empty object, which is not a result of `server/discover`.
         required supported_versions: Vec<String> = "supportedVersions",
         /// Capabilities of the server.

@@ -122,9 +122,9 @@ methods! {
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
     /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
     ///
-    /// Use [`Calls::subscribe`](crate::Calls::subscribe) instead of sending this request as any other. Only then can
-    /// the subscription last longer than the timeout of a request, and only then does the session report the events of
-    /// the subscription.
+    /// Send this request with [`Calls::subscribe`](crate::Calls::subscribe), not with
+    /// [`Calls::request`](crate::Calls::request). Otherwise it ends at its timeout, and the session does not report the
+    /// events of the subscription.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// `prompts/list`: lists the prompts of a server, one page per request.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;

@@ -81,16 +81,16 @@ impl Extra {
 /// The declaration of each member begins with a keyword. The keyword determines what happens if the value of the member
 /// is missing, that is, absent, `null` or of the wrong type:
 ///
-/// | keyword | type of the field | if the value is missing | when written |
+/// | keyword | type of the field | if the value is missing | when the member is written |
 /// |---|---|---|---|
 /// | `required` | `T` | the object is rejected | always |
 /// | `optional` | `Option<T>` | `None` | if it is `Some` |
 /// | `or_default` | `T` | `T::default()` | if it is not the default |
 /// | `always` | `T` | `T::default()` | always, because the specification requires the member |
 ///
-/// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value, which
-/// is written first, and ignored when it is read. `finish` is a function that may change or reject the object that was
-/// read.
+/// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value: the
+/// member is written first, and is ignored when the object is read. `finish` names a function that receives each object
+/// after it was read, and may change or reject the object.
 macro_rules! object {
     (
         $(#[$meta:meta])*

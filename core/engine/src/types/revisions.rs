@@ -22,7 +22,8 @@ use core::fmt;
 use crate::types::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::types::ServerCapabilities;
 
-/// A method, notification or definition of the protocol, and the protocol revisions that have it.
+/// A method, a notification, or a definition in the schema of the protocol, together with the protocol revisions that
+/// have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {

@@ -31,8 +31,8 @@ pub struct CreateTaskResult {
 }
 
 impl CreateTaskResult {
-    /// Returns a preliminary result for the language model, which can then continue while the task is running. Returns
-    /// `None` if the server sent none.
+    /// Returns a preliminary result for the language model, which can continue with it while the task is running.
+    /// Returns `None` if the server sent none.
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
     pub fn immediate_response(&self) -> Option<String> {
