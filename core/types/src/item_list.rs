@@ -11,28 +11,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// Maximum number of entries in a list, valid and invalid ones together: 100,000, ten times as many as in the longest
-/// list known from a server. The maximum limits memory, because a minimal entry occupies fifty times as many bytes in
-/// memory as in JSON.
+/// Maximum number of entries that the client reads of one list, valid or invalid: 100,000, ten times as many as in the
+/// longest list known from a server.
+///
+/// Limits memory: an entry can occupy fifty times as many bytes in memory as in JSON.
 pub const MAX_ENTRIES: usize = 100_000;
 
 /// A list from a server: its valid entries, and the reason why each invalid entry was rejected.
 ///
-/// Iterating over the list returns the valid entries.
+/// Iterating over the list yields only the valid entries.
 #[derive(Clone, Debug)]
 pub struct ItemList<T> {
     /// The valid entries, in the order in which the server sent them.
     pub items: Vec<T>,
-    /// The invalid entries, in the order in which the server sent them.
+    /// The invalid entries, in the order in which the server sent them, each with the reason why it was rejected.
     pub rejected: Vec<InvalidItem>,
-    /// Whether the list is incomplete: the client stopped reading before the end of the server's list.
+    /// Whether the client stopped reading the list before its end. If so, the last element of [`ItemList::rejected`] is
+    /// not an entry of the list, but reports the truncation.
     ///
-    /// The client stops after 100,000 entries or 1,000 pages, when the pages after the first exceed 64 MiB together, or
-    /// when the server sends a cursor for the second time. The last entry of [`ItemList::rejected`] then describes the
-    /// truncation.
+    /// The client stops after 100,000 entries, after 1,000 pages, when all pages after the first exceed 64 MiB
+    /// together, or when the server sends a cursor for the second time.
     pub is_truncated: bool,
-    /// Size of the list as JSON, in bytes, for all pages together. 0 for a list that was not read from JSON. `==`
-    /// ignores this field.
+    /// Length in bytes of the JSON array from which the list was read; for a list of several pages, the sum of their
+    /// lengths. 0 if the list was not read from JSON.
+    ///
+    /// The operator `==` ignores this field.
     pub bytes: usize,
 }
 
@@ -42,7 +45,7 @@ impl<T: PartialEq> PartialEq for ItemList<T> {
     }
 }
 
-/// An entry of a list that was rejected because it is invalid.
+/// An entry of a server's list that the client rejected, because the entry is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidItem {
@@ -50,7 +53,7 @@ pub struct InvalidItem {
     pub index: usize,
     /// Name of the entry, or `None` if it has no valid name.
     pub name: Option<String>,
-    /// Why the entry was rejected.
+    /// Why the client rejected the entry, as text for display.
     pub reason: Cow<'static, str>,
 }
 
@@ -66,7 +69,8 @@ impl fmt::Display for InvalidItem {
 impl<T> ItemList<T> {
     /// Returns the number of entries that the client read from the server's list, valid and rejected.
     ///
-    /// For a truncated list, the number includes the rejected entry that describes the truncation.
+    /// If the list is truncated, the number is greater by one: [`ItemList::rejected`] then has an element that reports
+    /// the truncation.
     pub fn sent(&self) -> usize {
         self.items.len() + self.rejected.len()
     }
@@ -76,8 +80,8 @@ impl<T> ItemList<T> {
         self.items.iter()
     }
 
-    /// Marks the list as truncated, and adds a rejected entry that describes the truncation. Does nothing if the list
-    /// is already truncated.
+    /// Marks the list as truncated, and reports the truncation in [`ItemList::rejected`]. Does nothing if the list is
+    /// already truncated.
     #[doc(hidden)]
     pub fn truncate(&mut self) {
         if !self.is_truncated {
@@ -87,8 +91,8 @@ impl<T> ItemList<T> {
         }
     }
 
-    /// Appends the entries of the next page. Adds the number of earlier entries to the position of each rejected entry,
-    /// because the positions in a page are counted from the start of the page.
+    /// Appends the next page of the list. Increases [`InvalidItem::index`] of the page's rejected entries by the number
+    /// of entries on earlier pages.
     pub fn append(&mut self, mut page: ItemList<T>) {
         let before = self.sent();
         self.is_truncated |= page.is_truncated;
@@ -104,10 +108,10 @@ impl<T> ItemList<T> {
         );
     }
 
-    /// Moves valid entries to the rejected ones. The function `reject` receives each valid entry, and returns the name
-    /// and the reason if the entry is to be rejected.
+    /// Calls `reject` for each valid entry. If `reject` returns a name and a reason, moves the entry to
+    /// [`ItemList::rejected`].
     ///
-    /// All entries keep their positions in the server's list.
+    /// The [`InvalidItem::index`] of a moved entry is its position in the server's list.
     #[doc(hidden)]
     pub fn reject(&mut self, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {
         let mut taken = self.rejected.iter().map(|rejected| rejected.index).peekable();

@@ -47,10 +47,8 @@ result! {
     ///
     /// Specification: server/discover.
     pub cacheable struct DiscoverResult {
-        /// Protocol versions that the server supports.
-        ///
-        /// Deserialization fails if this member is absent. Otherwise, the empty object that some servers send as the
-        /// result of any unknown method would be a valid result.
+        /// Protocol versions that the server supports. Deserialization fails if the server did not send this member.
+        // Some servers answer every unknown method with an empty object, which is not a result of `server/discover`.
         required supported_versions: Vec<String> = "supportedVersions",
         /// Capabilities of the server.
         optional capabilities: ServerCapabilities = "capabilities",

@@ -41,19 +41,19 @@ pub trait Method {
     /// Name of the method in JSON-RPC messages, for example `tools/call`.
     const NAME: &'static str;
 
-    /// Type of the result, which is deserialized from the JSON text of the response. It may contain [`Json`] values,
-    /// which keep parts of the result as JSON text.
+    /// Type to which the result is deserialized. Its fields may have the type [`Json`], to keep parts of the result as
+    /// JSON text.
     type Result: DeserializeOwned;
 
-    /// Reads a result from JSON. The default implementation uses serde; the methods of this library override it to
-    /// avoid serde. Other crates cannot override it, because `Reader` is not part of the public API.
+    /// Reads the result from JSON. The default implementation uses serde. The methods of this library use the library's
+    /// own reader instead.
     #[doc(hidden)]
     fn read(reader: &mut Reader<'_>) -> Result<Self::Result, ReadError> {
         Self::Result::deserialize(reader)
     }
 
-    /// Adapts a result that the client received over HTTP from protocol revision 2026-07-28 on. The default
-    /// implementation returns the result unchanged; `tools/list` rejects tools with invalid `x-mcp-header` annotations.
+    /// Removes the parts of a result that are invalid over HTTP (from protocol revision 2026-07-28 on). The default
+    /// implementation removes nothing. The one of `tools/list` rejects tools with invalid `x-mcp-header` annotations.
     #[doc(hidden)]
     fn over_http(result: Self::Result) -> Self::Result {
         result
@@ -64,8 +64,8 @@ pub trait Method {
 ///
 /// `_meta` is not part of the parameters: set it in [`RequestOptions`](crate::RequestOptions).
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Checks the parameters, which were just appended to `out` as a JSON object. May rewrite them in place. Returns
-    /// `false` if they are invalid; the request is then not sent.
+    /// Returns whether the serialized parameters at the end of `out` are valid. If not, the request is not sent. The
+    /// implementations for `tools/call` also replace `null` arguments by an empty object.
     #[doc(hidden)]
     fn check(_out: &mut Vec<u8>) -> bool {
         true
@@ -81,7 +81,8 @@ pub trait ClientNotification {
     type Params: Serialize;
 }
 
-/// `()` means no parameters, and is allowed for every method. The server may reject a request that requires parameters.
+/// Every method accepts `()`, which sends a request without parameters. If the method requires parameters, the server
+/// may reject the request.
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {
@@ -102,11 +103,11 @@ macro_rules! methods {
 }
 
 methods! {
-    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). The engine sends this request
-    /// when it connects.
+    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). The engine itself sends this
+    /// request when it connects.
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
     /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
-    /// 2026-07-28). The engine sends this request when it connects.
+    /// 2026-07-28). The engine itself sends this request when it connects.
     Discover = "server/discover", => DiscoverResult, strict;
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
@@ -121,8 +122,9 @@ methods! {
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
     /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
     ///
-    /// Do not send this request directly: use [`Calls::subscribe`](crate::Calls::subscribe). A direct request has a
-    /// deadline, which ends it, and the session does not report its notifications as events of a subscription.
+    /// Send this request with [`Calls::subscribe`](crate::Calls::subscribe), not with
+    /// [`Calls::request`](crate::Calls::request). Otherwise it ends at its timeout, and the session does not report the
+    /// events of the subscription.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// `prompts/list`: lists the prompts of a server, one page per request.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
@@ -131,11 +133,11 @@ methods! {
     /// `logging/setLevel`: sets the minimum severity of log messages (up to protocol revision 2025-11-25; in later
     /// revisions, each request contains the level).
     SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
-    /// `tasks/get`: requests the status of a task. In the tasks extension, the response also contains the result of the
-    /// call if the task is completed.
+    /// `tasks/get`: requests the status of a task. In the tasks extension, the response for a completed task also
+    /// contains the result of the call that created the task.
     GetTask = "tasks/get", TaskParams<'_> => Task, strict;
-    /// `tasks/result`: requests the result of a task (protocol revision 2025-11-25 only). The server responds only when
-    /// the task has ended.
+    /// `tasks/result`: requests the result of the tool call that created a task (protocol revision 2025-11-25 only).
+    /// The server responds when the task has ended.
     GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
     /// `tasks/update`: sends the client's answers to the input requests of a task (tasks extension).
     UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
@@ -185,15 +187,14 @@ impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
     }
 }
 
-/// Replaces `null` arguments of a tool call by an empty object, then returns whether the arguments are a JSON object.
-///
-/// The serialized parameters are at the end of `out`, and `arguments` is their last member. So the parameters end with
-/// `}}` exactly if the arguments are an object.
+/// Returns whether the arguments of a tool call are a JSON object. Replaces `null` arguments by an empty object first.
+/// The serialized parameters of the call are at the end of `out`.
 fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     if out.ends_with(b":null}") {
         out.truncate(out.len() - b"null}".len());
         out.extend_from_slice(b"{}}");
     }
+    // `arguments` is the last member of the parameters, so the parameters end with `}}` exactly if it is an object.
     out.ends_with(b"}}")
 }
 
@@ -258,8 +259,8 @@ impl ClientNotification for RootsListChanged {
     type Params = ();
 }
 
-/// Any method. [`Calls::request_raw`](crate::Calls::request_raw) uses this type, because its caller chooses the name of
-/// the method at run time.
+/// A method whose name the caller chooses at run time, for [`Calls::request_raw`](crate::Calls::request_raw).
+/// [`Method::NAME`] is empty.
 pub enum Raw {}
 
 impl Method for Raw {

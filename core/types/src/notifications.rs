@@ -11,8 +11,9 @@ object! {
     ///
     /// Specification: basic/patterns/progress.
     pub struct Progress("an object") {
-        /// Token by which the server identifies the request that makes progress. The engine finds the request by this
-        /// token, and reports the request's key with the progress.
+        /// Progress token of the request whose progress the server reports.
+        /// [`Notification::Progress`](crate::Notification::Progress) also contains the
+        /// [`RequestKey`](crate::RequestKey) of the request.
         optional progress_token: Json = "progressToken",
         /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
         always progress: f64 = "progress",

@@ -11,14 +11,13 @@ use crate::json::append::push_string;
 use crate::json::from_json::FromJson;
 use crate::json::read::{self, Reader};
 
-/// Additional members of a JSON object, which this version of the library does not define. They are in the order in
-/// which they were received or added.
+/// Members of a JSON object that this version of the library does not define, in the order in which they were received
+/// or added.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Members>);
 
 // Behind a pointer, because every object has an `Extra`, but few objects have members in it. The drop glue of an `Arc`
 // is compiled once. That of a `Box` would be inlined into each object type, 15 KiB in total.
-/// The members of an [`Extra`], as pairs of name and value.
 type Members = Arc<Vec<(String, Json)>>;
 
 impl fmt::Debug for Extra {
@@ -43,8 +42,8 @@ impl Extra {
         self.members().is_empty()
     }
 
-    /// Appends a member, which is sent together with the object. If a member of the same name exists, the object then
-    /// has both.
+    /// Appends a member. It is serialized together with the object, even if the object already has a member with this
+    /// name.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
         Arc::make_mut(self.0.get_or_insert_default()).push((name.into(), value));
     }
@@ -83,16 +82,16 @@ impl Extra {
 /// The declaration of each member begins with a keyword. The keyword determines what happens if the value of the member
 /// is missing, that is, absent, `null` or of the wrong type:
 ///
-/// | keyword | type of the field | if the value is missing | when written |
+/// | keyword | type of the field | if the value is missing | when the member is written |
 /// |---|---|---|---|
 /// | `required` | `T` | the object is rejected | always |
 /// | `optional` | `Option<T>` | `None` | if it is `Some` |
 /// | `or_default` | `T` | `T::default()` | if it is not the default |
 /// | `always` | `T` | `T::default()` | always, because the specification requires the member |
 ///
-/// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value, which
-/// is written first, and ignored when it is read. `finish` is a function that may change or reject the object that was
-/// read.
+/// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value: the
+/// member is written first, and is ignored when the object is read. `finish` names a function that receives each object
+/// after it was read, and may change or reject the object.
 macro_rules! object {
     (
         $(#[$meta:meta])*

@@ -152,8 +152,8 @@ object! {
     }
 }
 
-/// Rejects a message whose content is `null`: it counts as absent, and the content is required. Without this check, the
-/// content would become a [`ContentBlock::Unknown`].
+/// Rejects a message whose content is `null`, as if the content were absent. Without this check, the content would
+/// become a [`ContentBlock::Unknown`].
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
         ContentBlock::Unknown(block) if block.raw.get() == "null" => Err(Mismatch::object("`content` is null")),

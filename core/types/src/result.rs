@@ -6,8 +6,8 @@ use crate::ItemList;
 use crate::json::from_json::Mismatch;
 use crate::text::excerpt;
 
-/// Returns an error if a result has a `resultType` other than `complete`, because its members would be misread
-/// (specification: basic, "`ResultType`").
+/// Returns an error if the `resultType` of a result is not `complete`, because the fields of such a result would be
+/// misread (specification: basic, "`ResultType`").
 ///
 /// `None` means `complete`, because servers send no type before protocol revision 2026-07-28.
 pub(crate) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> {
@@ -34,7 +34,8 @@ macro_rules! result {
                 finish |result: $Name| $crate::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// Type of the result: `complete`. `None` before protocol revision 2026-07-28.
+                /// Type of the result: always `complete`. `None` if the server sent none, as before protocol revision
+                /// 2026-07-28.
                 optional result_type: String = "resultType",
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
@@ -49,7 +50,8 @@ macro_rules! result {
                 finish |result: $Name| $crate::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// Type of the result: `complete`. `None` before protocol revision 2026-07-28.
+                /// Type of the result: always `complete`. `None` if the server sent none, as before protocol revision
+                /// 2026-07-28.
                 optional result_type: String = "resultType",
                 /// Time for which the client may cache the result, in milliseconds after receipt (from protocol
                 /// revision 2026-07-28). `None` if the server sent no valid time.
@@ -75,17 +77,17 @@ pub trait PagedList {
     /// Returns the entries of this page, and the cursor of the next page (`None` on the last page).
     fn into_page(self) -> (ItemList<Self::Item>, Option<String>);
 
-    /// Returns the size of this page's entries as JSON text, in bytes. [`Pages`](crate::internal::Pages) requests no
-    /// further pages when the total size of the pages reaches its limit.
+    /// Returns the size of this page's entries as JSON text, in bytes. [`Pages`](crate::internal::Pages) limits the sum
+    /// of these sizes.
     ///
-    /// The default implementation returns 0, so that the size of the pages is not limited.
+    /// The default implementation returns 0. The size of the list is then not limited.
     fn bytes(&self) -> usize {
         0
     }
 }
 
-/// Declares a result that is one page of a list, with the entries and the cursor of the next page. The result is
-/// `cacheable`.
+/// Declares a `cacheable` result that is one page of a list: adds the cursor of the next page, and implements
+/// [`PagedList`].
 macro_rules! page {
     (
         $(#[$meta:meta])*

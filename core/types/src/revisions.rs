@@ -22,7 +22,8 @@ use core::fmt;
 use crate::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::ServerCapabilities;
 
-/// A method, notification or definition of the protocol, and the protocol revisions that have it.
+/// A method, a notification, or a definition in the schema of the protocol, together with the protocol revisions that
+/// have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
@@ -38,10 +39,11 @@ pub struct Row {
     /// Last protocol revision that has this method, notification or definition. All revisions between `from` and
     /// `until` have it, too.
     pub until: ProtocolVersion,
-    /// Capability that the server must declare before the client may send this request. [`Requirement::Nothing`] for
-    /// all other kinds of rows.
+    /// Capability that the server must declare before the client may send this request. [`Requirement::Nothing`] if the
+    /// request requires none, or if the row does not describe a request of the client.
     pub requires: Requirement,
-    /// What to use instead in the other revisions, as text for error messages. Empty if there is no replacement.
+    /// What replaces the method, notification or definition in revisions that do not have it, as text for error
+    /// messages. Empty if nothing does.
     pub instead: &'static str,
 }
 
@@ -75,7 +77,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {
-    /// No capability: every server accepts the method.
+    /// The method requires no capability.
     Nothing,
     /// The capability `tools`.
     Tools,
@@ -114,10 +116,10 @@ impl Requirement {
         }
     }
 
-    /// Returns whether a server meets this requirement. `version` is the protocol revision that it uses, and `declared`
-    /// are the capabilities that it declared.
+    /// Returns whether a server meets this requirement. `version` is the protocol revision that the server uses, and
+    /// `declared` are the capabilities that it declared.
     ///
-    /// `None` means that the server sent no capabilities object at all. Such a server is assumed to meet every
+    /// If `declared` is `None`, the server sent no capabilities object at all, and is assumed to meet every
     /// requirement.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
@@ -311,7 +313,7 @@ pub fn client_row(bit: u32) -> &'static Row {
 
 /// The requests and notifications that a client must not send to a server.
 ///
-/// Each field is a set of methods. Each bit stands for one method, as determined by [`bit`].
+/// Each field is a set of methods with one bit for each method: the bit that the function [`bit`] returns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnavailableMethods {
     /// Methods that the session's protocol revision does not have, or whose capability the server did not declare.
@@ -324,8 +326,7 @@ impl UnavailableMethods {
     /// Determines the methods that must not be sent to a server with the protocol revision `version` and the
     /// capabilities `declared`.
     ///
-    /// `None` means that the server sent no capabilities object at all. Such a server is assumed to have all
-    /// capabilities.
+    /// If `declared` is `None`, the server sent no capabilities object at all, and is assumed to have all capabilities.
     pub fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
         let mut methods = UnavailableMethods::default();
         for (at, row) in CLIENT_TABLE.iter().enumerate() {

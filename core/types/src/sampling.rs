@@ -25,8 +25,8 @@ object! {
         optional model_preferences: Box<ModelPreferences> = "modelPreferences",
         /// System prompt that the server suggests. The client may change or omit it.
         optional system_prompt: String = "systemPrompt",
-        /// Which MCP servers provide context that the client should add to the prompt. The client may add less. `None`
-        /// means no context.
+        /// MCP servers whose context, such as their resources, the client should add to the prompt. The client may add
+        /// less. `None` means no context.
         optional include_context: IncludeContext = "includeContext",
         /// Sampling temperature that the server suggests. The range depends on the model.
         optional temperature: f64 = "temperature",
@@ -61,7 +61,7 @@ object! {
 }
 
 open_enum! {
-    /// Which MCP servers provide context for the prompt of a sampling request.
+    /// MCP servers whose context, such as their resources, the client should add to the prompt of a sampling request.
     ///
     /// The specification deprecates all values except `none`.
     pub enum IncludeContext {

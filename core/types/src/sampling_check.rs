@@ -67,7 +67,7 @@ impl MessageTools {
 /// Checks the messages of a sampling conversation. A message with tool results must contain nothing else. The results
 /// must answer all tool calls of the previous message, and no other calls.
 ///
-/// An item is `Err(name)` if its message could not be parsed, because the member `name` is missing or invalid.
+/// In place of a message that could not be parsed, `messages` yields the name of the member that is missing or invalid.
 ///
 /// # Errors
 /// Returns a description of the first invalid message, to send to the server.

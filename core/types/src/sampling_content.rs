@@ -100,14 +100,14 @@ pub enum SamplingContent {
 object! {
     /// A tool call that a language model requests (`ToolUseContent`).
     pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
-        /// Id of the tool call. The tool result has the same id.
+        /// Id of the tool call. The result of the call contains it as [`ToolResultContent::tool_use_id`].
         required id: String = "id",
         /// Name of the tool to call.
         required name: String = "name",
         /// Arguments of the tool call, as a JSON object.
         always input: Json = "input",
-        /// Additional metadata of the block (`_meta`). Preserve it when a later sampling request contains the block
-        /// again, because it may help to cache the conversation.
+        /// Additional metadata of the block (`_meta`). If you send the block to a language model again, include the
+        /// metadata, because it may help the model's provider to cache the conversation.
         optional meta: Json = "_meta",
     }
 }
@@ -123,8 +123,8 @@ object! {
         optional structured_content: Json = "structuredContent",
         /// Whether the tool failed. If so, `content` describes the error.
         or_default is_error: bool = "isError",
-        /// Additional metadata of the block (`_meta`). Preserve it when a later sampling request contains the block
-        /// again, because it may help to cache the conversation.
+        /// Additional metadata of the block (`_meta`). If you send the block to a language model again, include the
+        /// metadata, because it may help the model's provider to cache the conversation.
         optional meta: Json = "_meta",
     }
 }

@@ -19,13 +19,13 @@ object! {
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
     /// ```
     pub struct SubscriptionFilter("an object") {
-        /// Whether to send notifications about changes of the list of tools.
+        /// Whether the server should report changes of its list of tools.
         or_default tools_list_changed: bool = "toolsListChanged",
-        /// Whether to send notifications about changes of the list of prompts.
+        /// Whether the server should report changes of its list of prompts.
         or_default prompts_list_changed: bool = "promptsListChanged",
-        /// Whether to send notifications about changes of the list of resources.
+        /// Whether the server should report changes of its list of resources.
         or_default resources_list_changed: bool = "resourcesListChanged",
-        /// URIs of the resources whose changes the server should report. It also reports changes of their
+        /// URIs of the resources whose changes the server should report. The server also reports changes of their
         /// sub-resources.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
         /// Ids of the tasks whose status changes the server should report.
@@ -86,7 +86,7 @@ impl SubscriptionFilter {
 /// Parameters of `subscriptions/listen`, which opens a subscription (`SubscriptionsListenRequestParams`).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SubscriptionsListenParams<'a> {
-    /// The notifications that the client requests.
+    /// Filter that selects the notifications which the client requests.
     pub notifications: &'a SubscriptionFilter,
 }
 

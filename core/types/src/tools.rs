@@ -72,8 +72,8 @@ impl Tool {
     /// Returns how the tool's name violates the naming rules of the specification, or `None` if the name follows them
     /// (server/tools, "Tool Names").
     ///
-    /// Servers accept the name anyway, because the rules are only recommended. But the API of a language model may
-    /// reject it.
+    /// The rules are only recommendations, so clients can call the tool under such a name. But the API of a language
+    /// model may reject the name.
     pub fn name_issue(&self) -> Option<NameIssue> {
         let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         if !self.name.bytes().all(is_usual) {
@@ -83,7 +83,7 @@ impl Tool {
     }
 }
 
-/// A violation of the recommended naming rules for tools.
+/// A violation of the naming rules that the specification recommends for tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameIssue {

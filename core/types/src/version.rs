@@ -7,7 +7,8 @@ use core::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// A group of protocol revisions in which client and server agree on a protocol version in the same way.
+/// One of the two ways in which client and server agree on a protocol version. The protocol revision determines the
+/// era.
 ///
 /// Serde represents an era as `legacy` or `modern`. Specification: basic/versioning, "Terminology".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

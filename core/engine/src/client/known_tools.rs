@@ -10,15 +10,15 @@ use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, T
 use mcpwire_types::vec_map::VecMap;
 use mcpwire_types::{TaskSupport, Tool};
 
-/// What a client has learned about the tools of its server: the last loaded list, and the results of searches
+/// What a client knows about the tools of its server: the last loaded list, and the results of searches
 /// ([`ToolSearch`]).
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
-    /// The results of searches since the list was last replaced or invalidated: for each tool name whether the tool
-    /// exists and allows tasks.
+    /// What searches found since the list was last replaced or invalidated: for each tool name, whether the tool exists
+    /// and allows tasks.
     ///
-    /// Contains at most [`MAX_FOUND`] entries.
+    /// Contains at most [`MAX_FOUND`] names. If the results of a search do not fit, the older results are discarded.
     found: VecMap<String, ToolPresence>,
     /// Number of `notifications/tools/list_changed` received from the server.
     changes: u64,
@@ -41,18 +41,19 @@ impl KnownTools {
         self.found = VecMap::default();
     }
 
-    /// Marks the list of tools as stale, and discards the results of searches. Call this when the server reports a
-    /// change of its tools.
+    /// Marks the list of tools as stale, and discards the results of earlier searches. Call this when the server
+    /// reports a change of its tools.
     pub fn invalidate(&mut self) {
         self.changes += 1;
         self.list.invalidate();
         self.found = VecMap::default();
     }
 
-    /// Stores what a search has found out: the tools on the searched pages, and whether the wanted tool is absent.
+    /// Stores the tools that a search has seen. If the search has proved that the server does not have the wanted tool,
+    /// stores that, too.
     ///
     /// `changed` is whether the server reported a change of its tools during the search. The change may have added the
-    /// tool, so its absence is then not stored.
+    /// wanted tool, so its absence is then not stored.
     pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
             self.found = VecMap::default();
@@ -66,8 +67,7 @@ impl KnownTools {
         }
     }
 
-    /// Returns whether the server has a tool of this name, or `None` if this is known neither from the list nor from
-    /// a search.
+    /// Returns whether the server has a tool of this name, or `None` if neither the list nor a search tells.
     pub fn knows(&self, tool: &str) -> Option<bool> {
         self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
     }
@@ -75,9 +75,9 @@ impl KnownTools {
     /// Returns whether the client must search the server's list for `tool` before it calls the tool in the task mode
     /// `wanted`.
     ///
-    /// The search finds out whether the tool allows or requires a task. It is necessary only if the server supports
-    /// tasks, the list of tools is stale, and no earlier search has found out about the tool. In the default mode
-    /// [`TaskMode::Session`], a stale list with at least one entry also makes the search unnecessary.
+    /// The search finds out whether the tool allows or requires a task. It is needed only if the server supports tasks,
+    /// the list of tools is stale, and no earlier search has the answer. In the mode [`TaskMode::Session`], a stale
+    /// list is sufficient if it is not empty.
     pub fn needs_search_before_call(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
@@ -86,15 +86,15 @@ impl KnownTools {
         !is_there && !self.found.contains_key(tool)
     }
 
-    /// Changes the task mode in `options` to a mode that the tool allows (protocol revision 2025-11-25,
-    /// basic/utilities/tasks, "Tool-Level Negotiation").
+    /// Changes the task mode in `options` if the tool does not allow it (protocol revision 2025-11-25,
+    /// basic/utilities/tasks, "Tool-Level Negotiation"). Does nothing if the server does not support tasks.
     ///
-    /// If [`Config::follow_tasks`] was called, a tool that requires a task is called as a task. A tool that does not
-    /// allow tasks is called without a task, regardless of the mode in `options`.
+    /// For a tool that requires a task, [`TaskMode::Session`] becomes [`TaskMode::Follow`]. For a tool that does not
+    /// allow tasks, or is unknown, every mode becomes [`TaskMode::Session`].
     ///
     /// # Errors
-    /// [`SendError::TaskRequired`] if the tool requires a task, `options` request no task, and [`Config::follow_tasks`]
-    /// was not called.
+    /// [`SendError::TaskRequired`] if the tool requires a task, the mode is [`TaskMode::Session`], and
+    /// [`Config::follow_tasks`] was not called.
     pub fn resolve_task_mode(
         &self,
         tool: &str,
@@ -133,8 +133,8 @@ impl KnownTools {
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }
 
-    /// Converts the error of a tool call to [`CallError::ToolNotFound`] if the error may mean that the tool does not
-    /// exist, and the tool is known not to exist. Returns any other error unchanged.
+    /// Returns [`CallError::ToolNotFound`] instead of `error` if [`Self::knows`] reports that the server does not have
+    /// the tool, and `error` can result from that. Otherwise returns `error`.
     #[inline]
     pub fn explain(&self, tool: &str, error: CallError) -> CallError {
         match error {

@@ -10,13 +10,14 @@ use crate::time::Timestamp;
 use mcpwire_types::method::{Method, Params};
 use mcpwire_types::{ItemList, ListParams, PagedList};
 
-/// The type of the entries in the list that the method `M` requests.
+/// Type of the entries of the list that the method `M` requests.
 type Item<M> = <<M as Method>::Result as PagedList>::Item;
 
 /// A state machine that requests all pages of a list one after the other, and joins the pages.
 ///
-/// If the server rejects a request after a page from the client's response cache, all pages are requested again without
-/// that cache (protocol revision 2026-07-28, server/utilities/caching, "Interaction with Pagination").
+/// If a page came from the client's response cache and the server rejects the request for a later page, all pages are
+/// requested again without the cache (protocol revision 2026-07-28, server/utilities/caching, "Interaction with
+/// Pagination").
 /// [`RequestOptions::total_timeout`] limits the time for all pages together.
 ///
 /// ```
@@ -43,19 +44,17 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     options: RequestOptions,
     time: PagesTime,
     pages: Pages<Item<M>>,
-    /// Whether any page so far came from the client's response cache. If so, an error from the server makes the client
-    /// request all pages again without the cache.
+    /// Whether a page came from the client's response cache. If so, and the server rejects a request for a later page,
+    /// the client requests all pages again without the cache.
     has_cached: bool,
-    /// Whether [`Step::Drain`] was returned. It makes the adapter read the bytes that arrived before the first request,
-    /// because they may contain a notification that makes cached pages stale.
-    ///
-    /// Stays `false` if the response cache cannot contain pages of this list.
+    /// Whether [`Step::Drain`] was returned before the first request. The bytes that the adapter then reads may contain
+    /// a notification that makes cached pages stale.
     has_drained: bool,
     state: PageWalkState<M>,
 }
 
 enum PageWalkState<M: Method<Result: PagedList>> {
-    /// The page at this cursor is to be requested next. `None` is the first page.
+    /// The next request is for the page at this cursor. `None` is the first page.
     Next(Option<String>),
     /// A page was requested; its response has not arrived.
     Waiting(Ticket<M>),
@@ -108,7 +107,7 @@ where
         }
     }
 
-    /// Decodes the reply to the request of the last [`Step::Wait`], and adds the page to the list.
+    /// Decodes the reply to the request that the last [`Step::Wait`] contains, and adds the page to the list.
     pub fn receive(&mut self, reply: &mut Reply) {
         self.receive_with(reply, |_| {});
     }

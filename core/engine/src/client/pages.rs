@@ -8,23 +8,23 @@ use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
 use mcpwire_types::{ItemList, MAX_ENTRIES, PagedList};
 
-/// Maximum number of pages to request for one list: 1,000. Bounds the requests to a server that sends a new cursor with
-/// every page.
+/// Maximum number of pages to request for one list: 1,000. A server that sends a new cursor with every page would
+/// otherwise receive requests without end.
 const MAX_PAGES: usize = 1_000;
 
-/// Maximum total size of all pages after the first, and of all cursors, in bytes of JSON: 64 MiB. The size of the first
-/// page is already limited by the maximum size of one message.
+/// Size in bytes of JSON at which a list is truncated: 64 MiB. Includes the cursors, and all pages except the first,
+/// which is limited by the maximum size of one message.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Joins the pages of a list to one list.
 ///
-/// The list is truncated after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when a cursor
-/// repeats. [`ItemList::is_truncated`] is set on a truncated list.
+/// Truncates the list after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when the server sends a
+/// cursor for the second time. [`ItemList::is_truncated`] is set on a truncated list.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: ItemList<T>,
     cursors: Vec<String>,
-    /// Total size of all pages after the first, and of all cursors, in bytes of JSON.
+    /// Size of the list in bytes of JSON, as limited by [`MAX_BYTES`].
     bytes: usize,
 }
 
@@ -62,10 +62,10 @@ impl<T> Pages<T> {
     }
 }
 
-/// The time limit for all pages of a list together: [`RequestOptions::total_timeout`], or else
-/// [`Config::total_timeout`].
+/// The time limit for all requests for the pages of one list: [`RequestOptions::total_timeout`]. If that is `None`, the
+/// limit is the longer of [`Config::total_timeout`] and the timeout of one request.
 ///
-/// Without this limit, a server that answers each page just before its timeout could delay the client for hours.
+/// Without a common limit, a server that answers each request just before its timeout could delay the client for hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PagesTime {
     began: Timestamp,
@@ -73,7 +73,7 @@ pub(super) struct PagesTime {
 }
 
 impl PagesTime {
-    /// Starts the time limit at `now`, when the first page is requested.
+    /// Starts the time limit at `now`.
     pub(super) fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
         let timeout = options.timeout.unwrap_or(config.request_timeout);
         PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
@@ -90,8 +90,8 @@ impl PagesTime {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
-    /// If `error` reports that the total timeout of a page expired, replaces its duration by the time limit of the
-    /// whole list. Other errors do not change.
+    /// If `error` reports that the time limit expired, replaces the duration in it, which is only the time that the
+    /// last request had, by the whole time limit. Leaves other errors unchanged.
     pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;

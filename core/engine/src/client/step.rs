@@ -9,8 +9,8 @@ pub enum Step<T> {
     /// Write the engine's pending bytes, wait for the reply to this request, and pass the reply to the state
     /// machine's `receive`.
     Wait(RequestKey),
-    /// Read the bytes that the server has already sent, and handle the events that result. Then poll the state machine
-    /// again. An adapter that reads in the background polls again at once.
+    /// Read the bytes that the server has already sent, and handle the resulting events. Then poll the state machine
+    /// again. If the adapter reads in the background, it only has to poll again.
     Drain,
     /// The operation has ended with this result. Do not poll the state machine again.
     Done(T),
@@ -24,8 +24,8 @@ pub enum RequestError {
     /// The request was not sent. The contained error says why.
     #[error(transparent)]
     NotSent(#[from] SendError),
-    /// The request failed, for example because the server returned an error or did not respond. Also used without
-    /// sending the request, if the client knows that the tool does not exist.
+    /// The request failed, for example because the server returned an error or did not respond. A call of a tool that
+    /// the client knows not to exist also fails with this error, without being sent.
     #[error(transparent)]
     Failed(#[from] CallError),
 }

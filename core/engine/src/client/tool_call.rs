@@ -13,10 +13,11 @@ use mcpwire_types::method::Method;
 
 /// A state machine that calls a tool, and searches the server's list for the tool if necessary.
 ///
-/// - If a fresh list of tools does not contain the tool, the call fails without a request.
-/// - If the server supports tasks and the client has no information about the tool, the search precedes the call
-///   (protocol revision 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
-/// - If the error of the call may mean that the tool does not exist, the search follows the call.
+/// - If the client knows from the list of tools or from a search that the tool does not exist, the call fails without
+///   being sent.
+/// - If the server supports tasks and the client does not know whether the tool requires a task, the search precedes
+///   the call (protocol revision 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
+/// - If the call fails with an error that may mean that the tool does not exist, the search follows the call.
 ///
 /// `M` is the method of the call and determines the type of the result: [`CallTool`](crate::CallTool),
 /// [`CallToolRaw`](crate::CallToolRaw) or [`CallToolAsTask`](crate::CallToolAsTask).
@@ -31,8 +32,8 @@ enum ToolCallState<'t, M: Method> {
     New {
         /// Whether a search for the tool has already ended.
         has_searched: bool,
-        /// Whether [`Step::Drain`] was returned, which makes the adapter read pending notifications. One of them may
-        /// report that the server's list has changed and now contains the tool.
+        /// Whether [`Step::Drain`] was returned. It precedes a [`CallError::ToolNotFound`], because a notification that
+        /// the adapter has not read may report that the server has added the tool.
         has_drained: bool,
     },
     /// The client is searching for the tool; the call has not been sent.
@@ -47,14 +48,14 @@ enum ToolCallState<'t, M: Method> {
     Ended(Option<M::Result>),
 }
 
-/// A [`ToolSearch`] together with its pending request and its time limit.
+/// Runs a [`ToolSearch`]: requests the pages of the server's list within a time limit.
 struct PagedSearch<'t> {
     tool: ToolSearch<'t>,
     time: PagesTime,
-    /// The value of [`KnownTools::changes`] before the first request. If the value is different after the search, the
-    /// result of the search is stale.
+    /// Value of [`KnownTools::changes`] before the search. If the value is different after the search, the server's
+    /// list has changed in the meantime.
     changes: u64,
-    /// The pending request for a page; `None` if the next page has not been requested.
+    /// The pending request for a page, or `None` if no request is pending.
     key: Option<RequestKey>,
     has_ended: bool,
 }
@@ -68,7 +69,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
     /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
     /// [`Step::Done`], contains the result of the call or the error.
     ///
-    /// `send` must send the call itself, with the options passed to it. It is called at most once.
+    /// At most one poll calls `send`, which must send the call itself with the options that it receives.
     pub fn poll(
         &mut self,
         tools: &mut KnownTools,
@@ -134,7 +135,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Decodes the reply to the request of the last [`Step::Wait`], which is the call or the request for a page of the
+    /// Decodes the reply to the request that the last [`Step::Wait`] contains: the call, or a request for a page of the
     /// search.
     pub fn receive(&mut self, reply: &mut Reply) {
         match &mut self.state {
@@ -149,7 +150,9 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns the result if the call has succeeded, and otherwise `None`. Saves the adapter another [`Self::poll`].
+    /// Returns the result if the call has succeeded, and otherwise `None`.
+    ///
+    /// Adapters can call this after [`Self::receive`], and poll again only if it returns `None`.
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
             ToolCallState::Ended(result) => result.take(),
@@ -157,8 +160,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns whether the pending request is the call itself, not a search for the tool. Adapters pass on the progress
-    /// notifications of the call, but not those of a search.
+    /// Returns whether the pending request is the call itself, rather than a request of the search for the tool.
     pub fn is_sent(&self) -> bool {
         matches!(self.state, ToolCallState::Waiting(_))
     }
@@ -170,9 +172,10 @@ impl<'t> PagedSearch<'t> {
         PagedSearch { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
 
-    /// Returns the pending request for a page. Sends that request first, if none is pending.
+    /// Returns the pending request for a page, after sending it if no request was pending.
     ///
-    /// Returns `None` when the search has ended or the request cannot be sent. The results are then stored in `tools`.
+    /// Returns `None` if the search has ended, or if the request cannot be sent. In both cases, stores in `tools` what
+    /// the search has found.
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
         if !self.has_ended {
             if self.key.is_none() {

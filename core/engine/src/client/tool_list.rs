@@ -8,7 +8,9 @@ use core::time::Duration;
 
 use mcpwire_types::{ItemList, ListToolsResult, Tool};
 
-/// The tools of a server, with an index by name, and whether this list is still fresh.
+/// The tools of a server, with an index by name.
+///
+/// The list is fresh from the time it is loaded until the server reports a change. Then it is stale.
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: ItemList<Tool>,
@@ -18,14 +20,14 @@ pub struct ToolList {
     hints: CacheHints,
     /// Whether a list was loaded, and the server has not reported a change since then.
     ///
-    /// Atomic, so that a list shared in an `Arc` can be invalidated.
+    /// Atomic, because lists shared in an `Arc` are marked as stale, too.
     fresh: AtomicBool,
 }
 
 /// How long and for whom a server allows its list of tools to be cached (protocol revision 2026-07-28,
 /// server/utilities/caching, "Cacheable Model").
 ///
-/// `CacheHints::default()` is for a server that declares nothing.
+/// The default applies if the server declares nothing: no lifetime, and not public.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheHints {
@@ -37,28 +39,25 @@ pub struct CacheHints {
 }
 
 impl CacheHints {
-    /// Reads from one page of the list how long and for whom the page may be cached.
+    /// Returns the cache hints in one page of the list.
     pub fn of(page: &ListToolsResult) -> Self {
         let is_public = page.cache_scope.as_deref() == Some("public");
         CacheHints { ttl: page.ttl_ms.map(Duration::from_millis), is_public }
     }
 
-    /// Combines these hints with those of another page of the same list. The result has the shorter lifetime, and is
-    /// public only if both pages are.
+    /// Combines these hints with those of another page of the same list: the result has the shorter lifetime, and is
+    /// public only if both pages are. A page without a lifetime does not change the lifetime.
     #[must_use]
     pub fn and(self, page: CacheHints) -> Self {
         let ttl = [self.ttl, page.ttl].into_iter().flatten().min();
         CacheHints { ttl, is_public: self.is_public && page.is_public }
     }
 
-    /// Returns the age from which the client requests the list again before it uses the list.
+    /// Returns the age at which the client requests the list again, or `None` if the list does not become outdated with
+    /// age.
     ///
-    /// Returns `None` if the list is fresh until the server reports a change. `tells` is whether the server reports
-    /// changes.
-    ///
-    /// The age is the declared lifetime [`Self::ttl`], unless that is zero. The specification allows clients to request
-    /// a list with lifetime zero before every use. This client does so at most once per minute, and not at all if the
-    /// server reports changes.
+    /// `tells` is whether the server reports changes. The age is [`Self::ttl`], unless that is zero. A list with
+    /// lifetime zero is requested again after one minute, or only after a change if the server reports changes.
     pub fn stale_after(self, tells: bool) -> Option<Duration> {
         match self.ttl {
             Some(Duration::ZERO) => (!tells).then_some(MIN_LIFETIME),
@@ -67,8 +66,8 @@ impl CacheHints {
     }
 }
 
-/// Age from which the client requests a list with the declared lifetime zero again: 60 s. A shorter age would cost a
-/// request for almost every use of the list.
+/// Age at which the client requests a list with lifetime zero again: 60 s. To request such a list before every use, as
+/// the specification allows, would cost too many requests.
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {
@@ -79,8 +78,8 @@ impl Clone for ToolList {
 }
 
 impl ToolList {
-    /// Replaces the list. If several tools have the same name, the first remains, and the others are reported in
-    /// [`ItemList::rejected`].
+    /// Replaces the list by a newly loaded one, which is fresh. Of several tools with the same name, the first remains,
+    /// and the others are reported in [`ItemList::rejected`].
     pub fn replace(&mut self, mut tools: ItemList<Tool>) {
         let mut names = by_name(&tools.items);
         let duplicates = duplicates(&names);
@@ -97,8 +96,7 @@ impl ToolList {
         self.fresh = AtomicBool::new(true);
     }
 
-    /// Sets the cache hints of the list. Call this after [`ToolList::replace`], which resets the hints to the
-    /// default.
+    /// Sets the cache hints of the list. Call this after [`ToolList::replace`], which resets them to the default.
     pub fn set_hints(&mut self, hints: CacheHints) {
         self.hints = hints;
     }
@@ -108,7 +106,7 @@ impl ToolList {
         self.hints
     }
 
-    /// Marks the list as stale, because the server has reported a change. The tools remain available.
+    /// Marks the list as stale, because the server has reported a change. The tools remain in the list.
     pub fn invalidate(&self) {
         self.fresh.store(false, Ordering::Relaxed);
     }
@@ -135,8 +133,8 @@ impl ToolList {
 
     /// Returns whether the server has a tool of this name, or `None` if this list cannot tell.
     ///
-    /// The list cannot tell if it is not loaded or stale, or if it is truncated ([`ItemList::is_truncated`]) and does
-    /// not contain the tool.
+    /// A list that is stale or was never loaded cannot tell. A truncated list ([`ItemList::is_truncated`]) cannot tell
+    /// that a tool does not exist.
     pub fn knows(&self, name: &str) -> Option<bool> {
         if !self.is_fresh() {
             return None;
@@ -150,9 +148,8 @@ fn name(tools: &ItemList<Tool>, place: u32) -> &str {
     tools.items.get(place as usize).map_or("", |tool| &tool.name)
 }
 
-/// The name of a tool, the name's hash, and the tool's position in the list.
-///
-/// Ordered by hash first, because comparing hashes costs a tenth of comparing names.
+/// Orders tools by the hash of the name, then by name, then by position in the list. Comparing hashes costs a tenth of
+/// comparing names.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct NamedTool<'a> {
     hash: u32,
@@ -168,14 +165,14 @@ fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
     names.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Returns the positions in the list, in ascending order, of all tools whose name already occurred earlier in the list.
-/// `names` must come from [`by_name`].
+/// Returns the positions of all tools whose name occurs earlier in the list, lowest position first. `names` must come
+/// from [`by_name`].
 fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
     let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
     duplicates.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Moves the tools at these positions from the list to [`ItemList::rejected`].
+/// Moves the tools at the positions `places`, lowest position first, to [`ItemList::rejected`].
 fn reject_at(tools: &mut ItemList<Tool>, places: &[u32]) {
     let mut places = places.iter().map(|place| *place as usize).peekable();
     let mut place = 0;

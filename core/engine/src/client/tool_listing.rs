@@ -17,7 +17,7 @@ use mcpwire_types::method::ListTools;
 pub struct ToolListing {
     walk: PageWalk<ListTools>,
     hints: Option<CacheHints>,
-    /// The value of [`KnownTools::changes`] before the first request; `None` before the request is sent.
+    /// Value of [`KnownTools::changes`] before the first request. `None` before the request is sent.
     changes: Option<u64>,
     has_drained: bool,
 }
@@ -29,8 +29,8 @@ impl ToolListing {
         ToolListing { walk, hints: None, changes: None, has_drained: false }
     }
 
-    /// Sends the next request if none is pending. Returns what the adapter must do next, and at the end the list of
-    /// tools.
+    /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
+    /// [`Step::Done`], contains the list of tools or the error.
     pub fn poll(
         &mut self,
         tools: &mut KnownTools,
@@ -61,7 +61,7 @@ impl ToolListing {
         }
     }
 
-    /// Decodes the reply to the request of the last [`Step::Wait`], and adds the page to the list.
+    /// Decodes the reply to the request that the last [`Step::Wait`] contains, and adds the page to the list.
     pub fn receive(&mut self, reply: &mut Reply) {
         let hints = &mut self.hints;
         self.walk.receive_with(reply, |page| {

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use crate::session::{PreparedRequest, Reply};
 use mcpwire_types::json::scan;
 
-/// Maximum number of tools for which a client stores what searches have found: 1,000, more than most servers have.
+/// Maximum number of tools whose [`ToolPresence`] a client stores: 1,000, more than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;
 
-/// What a search has found out about a tool: whether it exists, and whether it can be called as a task.
+/// Whether a server has a tool, and whether the tool can be called as a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolPresence {
     /// The server's list does not contain the tool.
@@ -35,14 +35,14 @@ pub struct ToolSearch<'t> {
     pub(super) tool: &'t str,
     cursor: Option<String>,
     pages: u32,
-    /// The name and presence of each tool on the pages searched so far.
+    /// The names of the tools on the pages searched so far, and whether each can be called as a task.
     pub(super) seen: Vec<(String, ToolPresence)>,
     /// Whether the search has proved that the server does not have the tool: all pages were searched, and none contains
     /// it.
     pub(super) lacks: bool,
 }
 
-/// Whether a search must continue after a page. If not, the variant is the result of the search.
+/// State of a search after a page: it goes on with the next page, or it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchProgress {
@@ -52,8 +52,8 @@ pub enum SearchProgress {
     Found,
     /// The search has ended: the server does not have the tool.
     NotFound,
-    /// The search has ended without a result. Either a request for a page failed, or the cursor repeated, or the list
-    /// has more than 100 pages.
+    /// The search has ended without a result: a request for a page failed, the server sent the same cursor twice, or
+    /// the list has more than 100 pages.
     Unknown,
 }
 
@@ -92,9 +92,9 @@ impl<'t> ToolSearch<'t> {
         SearchProgress::NextPage
     }
 
-    /// Returns whether a page contains the tool. `tools` is the JSON array of the page.
+    /// Returns whether a page contains the tool. `tools` is the JSON array of the page's tools.
     ///
-    /// Also stores the other tools of the page, so that calls of these tools need no search.
+    /// Also stores the other tools of the page in `seen`, so that calls of these tools need no search.
     fn find(&mut self, tools: &[u8]) -> bool {
         let (mut at, mut found) = (0, false);
         while let Some(range) = scan::next_element(tools, &mut at) {

@@ -13,42 +13,39 @@ use memchr::memchr;
 
 use mcpwire_types::text::BOM;
 
-/// Initial size of the receive buffer in bytes: 1 KiB, which saves memory on idle connections and is enough for most
-/// responses.
+/// Initial size of the receive buffer in bytes: 1 KiB, which saves memory if a program has many connections.
 const INITIAL_SIZE: usize = 1024;
 
-/// Size of the receive buffer after a read has filled the initial buffer, in bytes: 8 KiB, enough for a typical
-/// response.
+/// Size of the receive buffer after a read has filled [`INITIAL_SIZE`], in bytes: 8 KiB, enough for most responses.
 const SMALL_SIZE: usize = 8 * 1024;
 
-/// Maximum number of bytes by which the receive buffer grows at once: 64 KiB, the capacity of a Linux pipe.
-///
-/// Below this size, the buffer also grows when it is full of complete lines that were not yet returned. From this size
-/// on, it grows only if a single line fills it.
+/// Size up to which the receive buffer doubles when it is full, in bytes: 64 KiB, the capacity of a Linux pipe. A
+/// larger buffer grows by this size at a time.
 const MAX_GROWTH: usize = 64 * 1024;
 
-/// Maximum size of a processed message whose memory is reused as receive buffer, in bytes: 2 MiB. The memory of
-/// longer messages is freed.
+/// Maximum size of a message whose memory [`ReceiveBuffer::recycle`] reuses, in bytes: 2 MiB.
 const MAX_RECYCLED: usize = 2 * 1024 * 1024;
 
-/// Length from which a line is returned as the owner of the buffer that contains it, in bytes: 64 KiB. Shorter lines
-/// are copied out of the buffer.
+/// Minimum length of a line that [`Line::into_bytes`] returns without a copy, in bytes: 64 KiB.
 const LARGE_LINE: usize = 64 * 1024;
 
-/// Number of bytes stored from the start of an overlong line: 512, to find a JSON-RPC id before a long `result`.
+/// Number of bytes retained from the start of an overlong line: 512. They usually contain the JSON-RPC id of a response
+/// whose id precedes its `result`.
 const HEAD_LEN: usize = 512;
 
-/// Number of bytes stored from the end of an overlong line: 128, to find a JSON-RPC id after a long `result`.
+/// Number of bytes retained from the end of an overlong line: 128. They usually contain the JSON-RPC id of a response
+/// whose id follows its `result`.
 const TAIL_LEN: usize = 128;
 
 /// What [`ReceiveBuffer::next`] has found in the received bytes: a line, or the start or the end of an overlong line.
 pub(crate) enum FrameInput<'a> {
     Line(Line<'a>),
-    /// The start of a line that exceeds the size limit and is being discarded. `head` contains its first bytes.
+    /// The start of a line that exceeds the size limit. The line is being discarded, except for its first bytes:
+    /// `head`.
     Overlong {
         head: Vec<u8>,
     },
-    /// The end of an overlong line, whose bytes were all discarded. `tail` contains its last bytes.
+    /// The end of an overlong line. The line was discarded, except for its last bytes: `tail`.
     OverlongEnd {
         tail: Vec<u8>,
     },
@@ -68,8 +65,8 @@ impl Line<'_> {
 
     /// Converts the line to an owned vector.
     ///
-    /// A line shorter than 64 KiB is copied. A longer line becomes the owner of the receive buffer, and the bytes
-    /// that follow the line are copied to a new buffer.
+    /// Copies a line shorter than 64 KiB. For a longer line, takes the memory of the receive buffer, and copies only
+    /// the bytes that follow the line to a new buffer.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Line { buffer, range } = self;
         if range.len() < LARGE_LINE {
@@ -103,12 +100,14 @@ pub(crate) struct ReceiveBuffer {
     end: usize,
     /// Maximum length of a line in bytes. A longer line is discarded.
     max_message: usize,
-    /// The last received bytes of the overlong line that is being discarded; `None` if no line is being discarded.
+    /// The last bytes received of the overlong line that is being discarded, at most [`TAIL_LEN`]. `None` if no line is
+    /// being discarded.
     discarding: Option<Vec<u8>>,
-    /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. If so, later buffers start with [`SMALL_SIZE`], because
-    /// the server then probably sends more bytes at once.
+    /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. If so, the server probably sends more bytes at once, and
+    /// the next empty buffer gets [`SMALL_SIZE`]. Reset when the buffer is freed.
     has_filled_initial: bool,
-    /// Whether the buffer is the memory of a large message, retained because another large message may follow.
+    /// Whether the memory of the buffer comes from [`ReceiveBuffer::recycle`]. It is not freed until a small message
+    /// arrives, because another large one may follow.
     expects_large: bool,
     /// Whether all received bytes were searched, and contain no complete line.
     has_no_line: bool,
@@ -129,17 +128,17 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the buffer for the next read, which is never empty. Returns `None` if the buffer is full of lines that
-    /// were not yet returned.
+    /// Returns the free part of the buffer, for the next read. Returns `None` if the buffer is full of lines that
+    /// [`Self::next`] has not returned. The returned part is never empty.
     ///
-    /// After [`ReceiveBuffer::next`] has returned `None`, there is always space.
+    /// After [`Self::next`] has returned `None`, there is always space.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
         let space = &mut self.data[self.end..];
         (!space.is_empty()).then_some(space)
     }
 
-    /// Frees the buffer if it contains no bytes and is not larger than 8 KiB.
+    /// Frees the memory of the buffer if it contains no bytes and is not larger than 8 KiB.
     pub(crate) fn release_if_empty(&mut self) {
         if self.is_empty() && self.data.len() <= SMALL_SIZE {
             self.release();
@@ -148,8 +147,8 @@ impl ReceiveBuffer {
 
     /// Makes space for the next read: moves the received bytes to the start of the buffer, or enlarges the buffer.
     ///
-    /// Does neither if the buffer has at least 64 KiB and is full of lines that were not yet returned. Then the caller
-    /// must take these lines first.
+    /// Does neither if the buffer is full, has at least 64 KiB, and may contain a line that [`Self::next`] has not
+    /// returned.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;
@@ -185,7 +184,7 @@ impl ReceiveBuffer {
         self.data.resize(len, 0);
     }
 
-    /// Reports that `n` bytes were read into the buffer of [`ReceiveBuffer::space`].
+    /// Adds `n` bytes to the received bytes, after they were read into the slice that [`Self::space`] returned.
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
         self.has_no_line = false;
@@ -196,10 +195,10 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Uses the memory of a large processed message as the receive buffer for later reads.
+    /// Uses the memory of a processed message as the receive buffer, if the message was large.
     ///
-    /// Large messages often follow one another, and allocating a buffer for each costs more than reading the message.
-    /// The next small message frees the buffer.
+    /// Large messages often follow one another, and allocating memory for a message costs more than reading the
+    /// message. The next small message frees the memory.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
         let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {
@@ -270,8 +269,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the last line, which has no line break, after the end of the stream. Returns `None` if there is no such
-    /// line or it is overlong.
+    /// Returns the bytes after the last line break as a line, after the end of the stream. Returns `None` if there are
+    /// no such bytes or the line is overlong.
     pub(crate) fn take_last(&mut self) -> Option<Line<'_>> {
         if self.discarding.take().is_some() || self.end - self.start > self.max_message {
             self.start = self.end;
@@ -282,8 +281,8 @@ impl ReceiveBuffer {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Returns the range of a line without a byte order mark at its start and without spaces, tabs and carriage
-    /// returns at its end.
+    /// Shortens the range of a line: leaves out a byte order mark at its start, and spaces, tabs and carriage returns
+    /// at its end.
     fn trim(&self, mut range: Range<usize>) -> Range<usize> {
         if self.data[range.clone()].starts_with(BOM) {
             range.start += BOM.len();
@@ -294,8 +293,8 @@ impl ReceiveBuffer {
         range
     }
 
-    /// Discards the received part of an overlong line, and stores its last bytes in `discarding`. Returns its first
-    /// bytes.
+    /// Starts to discard an overlong line: frees the buffer, stores the last bytes received in `discarding`, and
+    /// returns the first bytes of the line.
     fn begin_discarding(&mut self) -> FrameInput<'static> {
         let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 /// sent.
 const MAX_IDLE_CAPACITY: usize = 8 * 1024;
 
-/// A queue of bytes to send. All queued messages are sent in one write if the pipe accepts them.
+/// A queue of bytes to send. One write can send several messages.
 #[derive(Debug, Default)]
 pub(crate) struct TransmitBuffer {
     data: Vec<u8>,

@@ -11,8 +11,7 @@ use mcpwire_types::json::{Json, numeral};
 
 /// A function that reads the value of one member of a message, such as `result`.
 ///
-/// A trait object, so that the code that reads the rest of the message is compiled once instead of once for each
-/// type.
+/// A trait object, so that the code that reads the rest of the message is compiled only once.
 type ReadPart<'a, 'de> = &'a mut dyn ReadValue<'de>;
 
 /// Decodes the server's response to the request `id`, and returns the result as an `R`.
@@ -20,12 +19,12 @@ pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<R, RequestF
     answer_with(message, id, strict::<R>)
 }
 
-/// Checks the server's response to the request `id`, and skips the result.
+/// Checks the server's response to the request `id`, without decoding the result.
 pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<(), RequestFault> {
     answer_with(message, id, Reader::skip)
 }
 
-/// Decodes the server's response to the request `id`. Returns the result as read by `read`, or the server's error.
+/// Decodes the server's response to the request `id`, and returns what the function `read` has read from its result.
 pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
@@ -41,7 +40,8 @@ pub(crate) fn answer_with<'de, R>(
 
 /// Decodes the `params` of a notification or request. Absent `params` are treated as `null`.
 ///
-/// Returns `None` if the message is not a valid JSON object.
+/// Returns `None` if the message is not a valid JSON object, and `Some(Err(_))` if only the `params` do not match the
+/// type `P`.
 pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
     let mut params = Err(Mismatch::Type("null"));
     notification(message, &mut |reader: &mut Reader<'_>| {
@@ -56,8 +56,8 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
 /// Returns an error if the response contains an error, is malformed, or belongs to another request.
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
     let text = utf8(message).map_err(RequestFault::Invalid)?;
-    // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole message is read
-    // again, which finds the error.
+    // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole
+    // message is read again, which finds the error.
     let is_expected = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, start);
@@ -97,8 +97,8 @@ pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
 }
 
-/// Reads a notification or request. `params` is called to read the value of the member `params`. Returns `None` if
-/// the message is malformed.
+/// Reads a notification or request, and calls `params` to read the value of its member `params`. Returns `None` if the
+/// message is malformed.
 fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
@@ -108,7 +108,6 @@ fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()
     members.and_then(|()| reader.end()).ok()
 }
 
-/// Returns the message as text, or an error if the message is not UTF-8.
 fn utf8(message: &[u8]) -> Result<&str, PeerError> {
     core::str::from_utf8(message).map_err(|error| PeerError::not_utf8(message, error.valid_up_to()))
 }
@@ -135,10 +134,10 @@ struct Envelope<'de> {
 enum ResultMember {
     #[default]
     Absent,
-    /// The value is `null`. Some servers send `null` together with an `error`, as JSON-RPC 1.0 requires. So the value
+    /// The member `result` is `null`. Some servers send this together with an `error`, as JSON-RPC 1.0 requires. So it
     /// counts as a result only if the response contains no error.
     Null,
-    /// The value is not `null` and has been read.
+    /// The member `result` is not `null`, and its value has been read.
     Read,
 }
 
@@ -165,8 +164,8 @@ impl<'de> Envelope<'de> {
         }
     }
 
-    /// Reads the value of the member `key` of a response. `result` is called if the member is `result` and not
-    /// `null`.
+    /// Reads the value of the member `key` of a response. If that is `result`, calls the function `result` to read the
+    /// value, unless it is `null`.
     fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: ReadPart<'_, 'de>) -> read::Result<()> {
         let twice = |key: &str| Err(ReadError::new(alloc::format!("`{key}` stands there twice")));
         match key {
@@ -189,8 +188,8 @@ impl<'de> Envelope<'de> {
     }
 }
 
-/// Reads the value of the member `error`. Tolerates a missing or mistyped code or message, and treats a string as the
-/// message.
+/// Reads the value of the member `error`: an object, or a string that becomes the message of the error. Tolerates an
+/// object whose `code` or `message` is absent or of the wrong type.
 fn rpc_error(raw: &str) -> read::Result<RpcError> {
     let mut error = RpcError::new(0, "");
     let mut reader = Reader::new(raw);

@@ -6,8 +6,8 @@ use crate::transport_error::HttpError;
 
 /// Why a request got no usable answer.
 ///
-/// The transport and the decoder create this error. The part of the session that sent the request converts it to a
-/// public error, such as [`CallError`](crate::CallError).
+/// The transport or the decoder creates this error. The code that sent the request converts it to a public error, such
+/// as [`CallError`](crate::CallError).
 #[derive(Clone, Debug)]
 pub(crate) enum RequestFault {
     /// The server answered with a JSON-RPC error. The error may have arrived without the id of the request, for example

@@ -7,10 +7,10 @@ use mcpwire_types::json::{is_json, numeral};
 pub(crate) struct WireId<'a>(pub(crate) &'a [u8]);
 
 impl<'a> WireId<'a> {
-    /// Returns the id as a number, or `None` if no request of this client can have this id.
+    /// Returns the id as a number. Returns `None` if the id is not an unsigned integer, and so cannot belong to a
+    /// request of this client.
     ///
-    /// Accepts a float without a fraction and a string. Servers whose JSON library has only floats return the id `1`
-    /// as `1.0`, and others return every id as a string.
+    /// Also accepts `1.0` and `"1"` for `1`, because some servers return the ids of requests in these forms.
     pub(crate) fn number(self) -> Option<u64> {
         numeral::parse_unsigned(match self.0 {
             [b'"', inner @ .., b'"'] => inner,
@@ -18,8 +18,8 @@ impl<'a> WireId<'a> {
         })
     }
 
-    /// Returns the id as JSON text for a response to the server, or `None` if the id is neither a valid number nor a
-    /// string.
+    /// Returns the id as JSON text for a response to the server. Returns `None` if the id is neither a string nor a
+    /// number that every JSON parser can read.
     pub(crate) fn echo(self) -> Option<&'a str> {
         let text = core::str::from_utf8(self.0).ok()?;
         let good = match text.as_bytes().first()? {

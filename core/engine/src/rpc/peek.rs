@@ -25,9 +25,9 @@ pub(crate) enum MessageClass<'a> {
 
 /// Returns the kind of a JSON-RPC message, together with its id and method.
 ///
-/// A response is recognized by its `id` and its `result` or `error` key. Usually both are within the first fifty
-/// bytes. If `result` is the first key, the `id` is searched for at the end of the message before the value of
-/// `result` is scanned.
+/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. If
+/// `result` is the first key, looks for the `id` at the end of the message, because reading past a long `result` is
+/// slow.
 pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
     if let Some((id, _)) = usual_start(bytes) {
         return MessageClass::Response { id: WireId(id) };
@@ -80,9 +80,10 @@ fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
     seen.kind()
 }
 
-/// Returns the id, and the offset of the result, of a response that starts with `jsonrpc`, `id` and `result`.
+/// If a response starts with the keys `jsonrpc`, `id` and `result` in this order, returns the id, and the offset of the
+/// result in `bytes`.
 ///
-/// Most servers write these keys first, and in this order. Returns `None` for any other message.
+/// Most servers write this order. Returns `None` for any other message.
 #[inline]
 pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
@@ -93,8 +94,8 @@ pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
 }
 
-/// Returns the id, and the range of the result, of a response with the keys `result`, `jsonrpc` and `id` in this
-/// order.
+/// If a response consists of the keys `result`, `jsonrpc` and `id` in this order, returns the id, and the range of the
+/// result in `bytes`.
 ///
 /// Servers in TypeScript write this order. Returns `None` for any other message.
 #[inline]
@@ -112,7 +113,7 @@ pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
 #[derive(Default)]
 struct SeenMembers<'a> {
     id: Option<WireId<'a>>,
-    /// The contents of the JSON string `method`, with escapes.
+    /// The JSON text of the member `method` without its quotes. Escapes have not been replaced.
     method: Option<&'a [u8]>,
     /// Whether a member `result` or `error` was found.
     has_outcome: bool,
@@ -149,7 +150,7 @@ enum Key {
     Other,
 }
 
-/// Returns which key this is. `key` is the text between its quotes, with escapes.
+/// Classifies a key. `key` is its JSON text without the quotes. Escapes have not been replaced.
 fn classify_key(key: &[u8]) -> Key {
     match key {
         b"id" => Key::Id,
@@ -168,11 +169,11 @@ fn classify_key(key: &[u8]) -> Key {
 /// Returns the value of the member `id`, if it is one of the last two members of the message. Reads backwards from the
 /// end.
 ///
-/// The result is reliable only if the message is valid JSON. In valid JSON, the last `}` closes the message, so the
-/// members right before it belong to the message itself. Also, a quote before a `:` outside of strings always ends a
-/// key.
+/// The result is reliable only if the message is valid JSON.
 #[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
+    // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
+    // Also, a quote before a `:` outside of strings always ends a key.
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
     for _ in 0..2 {
         let (before, value) = split_last_scalar(rest.trim_ascii_end())?;

@@ -6,7 +6,7 @@ use memchr::memchr;
 use super::peek::{usual_end, usual_start};
 use mcpwire_types::json::scan::{key_text, members};
 
-/// The `resultType` of a response, which determines the part of the session that handles the response.
+/// The `resultType` of a response: whether it contains the requested result, a request for input, or a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultType {
     /// The response contains the requested result or an error. Also used for a `resultType` that is missing or unknown.
@@ -17,11 +17,8 @@ pub(crate) enum ResultType {
     Task,
 }
 
-/// Maximum length in bytes of a message in which [`search`] scans the members without searching for the text of [`KEY`]
-/// first: 256.
-///
-/// In a longer message, the text search is faster. It starts with the last 256 bytes, because the type may follow a
-/// long member.
+/// Maximum length in bytes of a message whose members [`search`] reads one by one: 256. In a longer message, [`search`]
+/// looks for the text of [`KEY`] first, which is faster.
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
@@ -29,18 +26,14 @@ const COMPLETE: &[u8] = br#""resultType":"complete""#;
 /// The key `resultType` with its quotes.
 const KEY: &[u8] = br#""resultType""#;
 
-/// Index of the letter `T` in [`KEY`]. The search for the key looks for this letter, because it is rarer in most
-/// texts than the others.
+/// Index of the letter `T` in [`KEY`]. The search for the key looks for this letter first, because it is rarer in most
+/// texts than the other letters of the key.
 const RARE: usize = 7;
 
-/// Returns the `resultType` of a response.
+/// Returns the `resultType` of a response, without decoding the response.
 ///
-/// Most servers write `resultType` as the first or the last member of the result. There, comparing the text
-/// `"resultType":"complete"` is enough. Otherwise, this function searches for the key, which costs a tenth of decoding
-/// the message.
-///
-/// Only if the key is found with a value other than `complete`, the members are scanned. No string can contain the key
-/// with its quotes, because the quotes would be escaped.
+/// Most servers write `"resultType":"complete"` as the first or the last member of the result, so the text at these two
+/// places is compared before the response is searched.
 pub(crate) fn result_type(message: &[u8]) -> ResultType {
     let result = match usual_start(message) {
         Some((_, start)) => &message[start..],
@@ -53,8 +46,8 @@ pub(crate) fn result_type(message: &[u8]) -> ResultType {
     if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
 }
 
-/// Returns `result` without up to two closing braces at its end. The first closes the result, and the second closes the
-/// message if `result` extends to the end of the message.
+/// Removes up to two closing braces from the end of `result`: the brace that closes the result, and the brace that
+/// closes the message if the result is its last member.
 fn before_braces(result: &[u8]) -> &[u8] {
     let inner = result.strip_suffix(b"}").unwrap_or(result);
     inner.strip_suffix(b"}").unwrap_or(inner)
@@ -63,6 +56,8 @@ fn before_braces(result: &[u8]) -> &[u8] {
 #[inline(never)]
 fn search(message: &[u8]) -> ResultType {
     if message.len() > SHORT {
+        // No string can contain the key with its quotes, because the quotes would be escaped. The end of the message
+        // is searched first, because the type may follow a long member.
         let mut end = &message[message.len() - SHORT..];
         while let Some(found) = from_key(end) {
             if found.starts_with(COMPLETE) {

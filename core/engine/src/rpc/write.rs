@@ -11,8 +11,8 @@ use mcpwire_types::json::append::{Draft, push, push_number, push_raw, push_signe
 use mcpwire_types::json::scan::{members, skip_space};
 use mcpwire_types::json::serialize::append;
 
-/// The members of the `_meta` object of a request: from the protocol revision, from the session, and from the caller.
-/// The writer merges them into one object.
+/// The members of the `_meta` object of a request, from three sources: the protocol revision, the session and the
+/// caller.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Meta<'a> {
     /// The members that the protocol revision requires, as JSON text without the braces of an object. Empty if none
@@ -43,10 +43,9 @@ pub(crate) enum ParamsError {
 /// A function that appends the parameters of a message to a buffer, as a JSON object.
 pub(crate) type ParamsWriter<'a> = &'a dyn WriteParams;
 
-/// Appends the parameters of a message to a buffer. Implemented by closures.
+/// Appends the parameters of a message to a buffer. Closures with the same parameters implement this trait.
 ///
-/// With `dyn Fn` instead of this trait, the vtable of each closure would also contain `call_mut` and `call_once`,
-/// which are never called.
+/// The trait replaces `dyn Fn`, whose vtables also contain `call_mut` and `call_once`, which are never called.
 pub(crate) trait WriteParams {
     fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
 }
@@ -59,8 +58,8 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
 
 /// Appends a request and a newline to `out`. If this fails, `out` is unchanged.
 ///
-/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before `_meta`.
-/// If the request has no parameters, callers must not use the range: `out` then contains no parameters.
+/// Returns the range of the parameters in `out`, without `_meta` and without the closing brace. If the request has
+/// neither parameters nor `_meta`, the range is meaningless and must not be used.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
@@ -147,8 +146,7 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
 
 /// Appends the rest of a message: the method, the parameters with `_meta`, the closing brace and a newline.
 ///
-/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before
-/// `_meta`.
+/// Returns the range of the parameters, as [`request`] does.
 fn push_rest(
     out: &mut Vec<u8>,
     method: &str,
@@ -202,8 +200,8 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     push(out, b"}}");
 }
 
-/// Returns whether the session writes this member of `_meta` itself. Then the caller's member with this key is left
-/// out.
+/// Returns whether the session writes this member of `_meta` itself. If so, the caller's member with this key is
+/// omitted.
 fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     match key {
         "progressToken" => meta.progress_token.is_some(),
@@ -215,8 +213,8 @@ fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     }
 }
 
-/// Appends a comma to `out` if a member of the object precedes the next member. `first` is the index in `out` directly
-/// after the opening brace.
+/// Appends a comma, unless the JSON object at the end of `out` is still empty. `first` is the index in `out` directly
+/// after the opening brace of the object.
 fn separate(out: &mut Vec<u8>, first: usize) {
     if out.len() > first {
         out.push(b',');

@@ -13,26 +13,26 @@ use crate::json::read::{self, Reader};
 use crate::json::scan;
 use crate::{CallToolResult, Extra};
 
-/// Result of a call for which the server created a task (`CreateTaskResult`). The call's own result follows when the
-/// task is complete.
+/// Response to a call that the server runs as a task (`CreateTaskResult`). It contains the task instead of the result
+/// of the call, which is available when the task is complete.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
     /// The created task, with its status at creation.
     pub task: Task,
-    /// Task protocol that the server used to create the task. It determines the form of this result in JSON.
+    /// Task protocol that the server used to create the task. It determines the JSON format of this response.
     pub form: TaskProtocol,
-    /// Additional metadata of the result (`_meta`; protocol revision 2025-11-25).
+    /// Additional metadata of the response (`_meta`; protocol revision 2025-11-25).
     ///
     /// Always `None` in the tasks extension, where the metadata is in [`Task::meta`].
     pub meta: Option<Json>,
-    /// Additional members of the result, which this version of the library does not define.
+    /// Additional members of the response, which this version of the library does not define.
     pub extra: Extra,
 }
 
 impl CreateTaskResult {
-    /// Returns a preliminary result for the language model, which can then continue while the task is running. Returns
-    /// `None` if the server sent none.
+    /// Returns a preliminary result for the language model, which can continue with it while the task is running.
+    /// Returns `None` if the server sent none.
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
     pub fn immediate_response(&self) -> Option<String> {
@@ -67,8 +67,8 @@ impl CreateTaskResult {
     }
 }
 
-/// Returns the protocol of the task that the result of a call contains. Returns `None` if `result`, which is JSON text,
-/// does not contain a task.
+/// Returns the task protocol of the task in `result`, the JSON text of a call's result. Returns `None` if `result` does
+/// not contain a task.
 pub fn form_of(result: &[u8]) -> Option<TaskProtocol> {
     for member in scan::members(result) {
         if member.is("resultType") {

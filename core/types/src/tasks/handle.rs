@@ -57,7 +57,7 @@ impl TaskHandle {
         }
     }
 
-    /// Updates the handle to the current state of `task`. Replaces `created_at` only if `task` contains a time.
+    /// Updates the handle to the current state of `task`. If `task` has no `created_at`, the handle retains its own.
     pub fn update(&mut self, task: &Task) {
         self.status = task.status.clone();
         self.created_at = task.created_at.clone().or(self.created_at.take());
