@@ -160,7 +160,7 @@ impl<T> Unboxed<T> for Box<T> {
     }
 }
 
-/// The type of a content block's field. A field that is `None` or an empty `Vec` is absent from the block's JSON.
+/// Determines whether the JSON of a content block omits a field: only if the field is `None` or an empty `Vec`.
 trait Absent {
     fn is_absent(&self) -> bool {
         false
@@ -238,8 +238,10 @@ impl TextContent {
 
 /// A content block that the library cannot interpret.
 ///
-/// Either the block has no type or one that this version of the library does not define, or a member that its type
-/// requires is missing or has the wrong JSON type, or the block is not a JSON object.
+/// This has one of three reasons:
+/// - The block is not a JSON object.
+/// - The type of the block is absent, or this version of the library does not define it.
+/// - A member that the type requires is absent or has the wrong JSON type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownContent {

@@ -124,7 +124,7 @@ object! {
         optional min_length: u64 = "minLength",
         /// Maximum length of the text, in characters.
         optional max_length: u64 = "maxLength",
-        /// Format that the text must have. `None` means any text.
+        /// Format that the text must have. `None` allows any format.
         optional format: StringFormat = "format",
         /// Default value of the field (from revision 2025-11-25).
         optional default: String = "default",
