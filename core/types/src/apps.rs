@@ -15,15 +15,17 @@ use crate::{Resource, ResourceContents, ServerCapabilities, Tool};
 /// `extensions` member of their capabilities.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
 
-/// MIME type of HTML pages that are a user interface of the MCP Apps extension.
+/// MIME type of an HTML page that a host application displays as the user interface of a tool (MCP Apps extension).
 pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 object! {
-    /// The user interface that a tool declares in `_meta.ui` (MCP Apps extension).
+    /// The member `_meta.ui` of a tool: which HTML page is the tool's user interface, and who may call the tool (MCP
+    /// Apps extension).
     pub struct ToolUi("an object") {
-        /// URI of the HTML page to display, with the scheme `ui:`. The client reads the page with `resources/read`.
+        /// URI of the HTML page to display, such as `ui://get-time/mcp-app.html`. The client reads the page with
+        /// `resources/read`. `None` if the tool has no page.
         optional resource_uri: String = "resourceUri",
-        /// Who may call the tool: `model` (language models), `app` (the displayed page) or both. An empty list means
+        /// Who may call the tool: language models (`model`), the displayed page (`app`) or both. An empty list means
         /// both.
         or_default visibility: Vec<String> = "visibility",
     }
@@ -37,40 +39,46 @@ impl ToolUi {
 }
 
 object! {
-    /// Display settings that an HTML page requests in `_meta.ui` of its resource (MCP Apps extension).
+    /// The member `_meta.ui` of an HTML page's resource: how the page asks to be displayed (MCP Apps extension).
     ///
-    /// A host application may ignore any of these settings.
+    /// The host, the application that displays the page, may ignore these settings.
     pub struct ResourceUi("an object") {
-        /// Origins from which the page loads content. The host builds the page's content security policy from them.
-        /// `None` if the page declares no origins.
+        /// External origins that the page asks to use. `None` if the page asks for none.
         optional csp: UiCsp = "csp",
-        /// Browser permissions that the page requests: a JSON object whose keys are names of permissions, such as
-        /// `camera`, and whose values are objects. `None` if the page requests no permissions.
+        /// Browser permissions that the page asks for: a JSON object with the names of the permissions as keys, such as
+        /// `{"camera":{}}`. `None` if the page asks for none.
         optional permissions: Json = "permissions",
-        /// Origin from which the page requests to be served. `None` if the page requests no origin.
+        /// Origin under which the page asks the host to run it, for example because an API accepts requests from this
+        /// origin only. `None` means the host's default origin.
         optional domain: String = "domain",
-        /// Whether the page requests a border around itself. `None` if the page leaves the choice to the host.
+        /// Whether the page asks for a visible border (`true`) or for no border (`false`). `None` leaves the choice to
+        /// the host.
         optional prefers_border: bool = "prefersBorder",
     }
 }
 
 object! {
-    /// Origins from which an HTML page loads content, by purpose. The host builds the page's content security policy
-    /// from them.
+    /// External origins that an HTML page asks to use, such as `https://api.example.com`. The host allows them in the
+    /// page's Content Security Policy (CSP).
     pub struct UiCsp("an object") {
-        /// Origins of network requests by `fetch`, `XMLHttpRequest` and WebSocket (CSP directive `connect-src`).
+        /// Origins to which the page sends requests by `fetch`, `XMLHttpRequest` and WebSocket (CSP directive
+        /// `connect-src`).
         or_default connect_domains: Vec<String> = "connectDomains",
-        /// Origins of scripts, images, styles and fonts.
+        /// Origins from which the page loads scripts, images, styles, fonts and media (CSP directives such as
+        /// `script-src`).
         or_default resource_domains: Vec<String> = "resourceDomains",
-        /// Origins of nested frames (CSP directive `frame-src`).
+        /// Origins of the pages that the page embeds in frames (CSP directive `frame-src`).
         or_default frame_domains: Vec<String> = "frameDomains",
-        /// Origins that are allowed as the base URI of the document (CSP directive `base-uri`).
+        /// Origins that the page may name in its `<base>` element (CSP directive `base-uri`).
         or_default base_uri_domains: Vec<String> = "baseUriDomains",
     }
 }
 
 impl Tool {
-    /// Returns the user interface that the tool declares in `_meta`, or `None` if the tool declares none.
+    /// Returns the user interface that the tool declares in `_meta.ui`, or `None` if the tool declares none.
+    ///
+    /// Earlier drafts of the extension declared only the URI of the page, as `_meta["ui/resourceUri"]`. This URI is
+    /// returned if `_meta.ui` is absent or not an object.
     ///
     /// ```
     /// use mcpwire_types::{Json, Tool};
@@ -92,16 +100,18 @@ impl Tool {
 }
 
 impl Resource {
-    /// Returns the display settings in `_meta.ui` of the resource, or `None` if there are none.
+    /// Returns how the HTML page in this resource asks to be displayed (`_meta.ui`). Returns `None` if that member is
+    /// absent or not an object.
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
 }
 
 impl ResourceContents {
-    /// Returns the display settings in `_meta.ui` of these resource contents, or `None` if there are none.
+    /// Returns how the HTML page in these contents asks to be displayed (`_meta.ui`). Returns `None` if that member is
+    /// absent or not an object.
     ///
-    /// If the resource in the list of resources has settings too ([`Resource::ui`]), use these instead.
+    /// The returned settings take precedence over those in the list of resources ([`Resource::ui`]).
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
@@ -112,9 +122,9 @@ fn ui<T: FromJson>(meta: Option<&Json>) -> Option<T> {
 }
 
 impl ServerCapabilities {
-    /// Returns the settings of the extension `name`, or `None` if the server does not declare the extension.
+    /// Returns the settings of the extension `name`: a JSON object, which is often empty.
     ///
-    /// The settings are a JSON object, often an empty one.
+    /// Returns `None` if the server does not declare the extension, or if the settings are not an object.
     ///
     /// ```
     /// use mcpwire_types::{Json, ServerCapabilities};
@@ -131,8 +141,8 @@ impl ServerCapabilities {
     }
 }
 
-/// Returns the settings of the extension `name`, or `None` if they are absent or not an object. `declared` is the
-/// `extensions` member of a client's or server's capabilities.
+/// Returns the settings of the extension `name` in `declared`, the `extensions` member of capabilities. Returns `None`
+/// if the settings are absent or not an object.
 pub(crate) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
     declared?.member::<Json>(name).filter(Json::is_object)
 }

@@ -13,15 +13,15 @@ use crate::{ContentBlock, Extra};
 
 /// The result of `tools/call` (`CallToolResult`).
 ///
-/// A tool that fails also returns this result: `is_error` is `true` and `content` describes the error. `Err` instead
-/// means that the request itself failed, or that its result cannot be parsed.
+/// If the tool fails, `is_error` is `true` and `content` describes the error. If the request itself fails, for example
+/// by a timeout, the call returns `Err` and no `CallToolResult`.
 ///
 /// Specification: server/tools, "Tool Result".
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// The unstructured result, as content blocks. Empty if the server sent an empty list or no list. If it sent no
-    /// list, `without_content` contains the result.
+    /// The content blocks of the result, such as texts and images. If the server sent no `content` array, this list is
+    /// empty and [`CallToolResult::without_content`] is set.
     pub content: Vec<ContentBlock>,
     /// The structured result: a JSON value that conforms to the tool's output schema. `None` if the server sent none.
     pub structured_content: Option<Json>,
@@ -31,10 +31,10 @@ pub struct CallToolResult {
     pub meta: Option<Json>,
     /// Members of the result that this version of the library does not define.
     pub extra: Extra,
-    /// The complete result as JSON, without `_meta`. Set only if `content` is absent or not an array, which violates
-    /// the specification.
+    /// The complete result as JSON, except `_meta`, if the server sent no `content` array (a violation of the
+    /// specification). Otherwise `None`.
     ///
-    /// If the result is not even an object, contains the value that the server sent instead, such as an array.
+    /// Usually a JSON object, but the server may have sent any other value except `null`.
     pub without_content: Option<Json>,
 }
 
@@ -72,8 +72,8 @@ impl FromJson for CallToolResult {
 
 from_json::impl_deserialize!(CallToolResult);
 
-/// Rebuilds the JSON object of a result for [`CallToolResult::without_content`]. `content` is the value that the server
-/// sent as the member `content`, or `None` if it sent none.
+/// Returns the value for [`CallToolResult::without_content`]: all members of the result except `_meta`. `content` is
+/// the invalid `content` member, or `None` if the server sent none.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     let mut members = Extra::default();
     if let Some(content) = content {
@@ -120,11 +120,11 @@ impl Serialize for CallToolResult {
     }
 }
 
-/// What the server sent as the member `content` of a result.
+/// The `content` member of a result that is being parsed.
 enum Content {
     Absent,
     Blocks(Vec<ContentBlock>),
-    /// A value that is neither an array nor `null`. It becomes part of [`CallToolResult::without_content`].
+    /// An invalid value: neither an array nor `null`.
     Other(Json),
 }
 

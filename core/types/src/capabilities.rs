@@ -7,8 +7,8 @@ use crate::tasks::{TASKS_EXTENSION, TasksCapability};
 object! {
     /// The optional features that the client supports (`ClientCapabilities`).
     ///
-    /// A feature is supported if its member is present. The member's value is an object with options, which may be
-    /// empty.
+    /// A feature that the client does not support is `None`. The value of a supported feature is an object with
+    /// options, which is often empty.
     pub struct ClientCapabilities("an object of capabilities") {
         /// Servers may request the client's root directories (`roots/list`).
         ///
@@ -26,16 +26,18 @@ object! {
         /// Extensions that the client supports: an object with extension identifiers as keys and the settings of each
         /// extension as values (from revision 2026-07-28).
         optional extensions: Json = "extensions",
-        /// Experimental features of the client that the specification does not define.
+        /// Features of the client that the specification does not define: an object with the names of the features as
+        /// keys.
         optional experimental: Json = "experimental",
     }
 }
 
 impl ClientCapabilities {
-    /// Declares the tasks extension, so that the server may return a task as the result of `tools/call`.
+    /// Declares the tasks extension, so that the server may respond to `tools/call` with a task.
     ///
-    /// Only [`Config::declare_tasks`](crate::Config::declare_tasks) calls this function. It also makes the session poll
-    /// the tasks until they end. Specification: extension `io.modelcontextprotocol/tasks`, "Capability Negotiation".
+    /// Users call [`Config::declare_tasks`](crate::Config::declare_tasks) instead, which also makes the session poll
+    /// each task until the task ends. Specification: extension `io.modelcontextprotocol/tasks`, "Capability
+    /// Negotiation".
     #[doc(hidden)]
     pub fn declare_tasks(&mut self) {
         self.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
@@ -50,8 +52,8 @@ impl ClientCapabilities {
 object! {
     /// The optional features that a server supports (`ServerCapabilities`).
     ///
-    /// A feature is supported if its member is present. The member's value is an object with options, which may be
-    /// empty.
+    /// A feature that the server does not support is `None`. The value of a supported feature is an object with
+    /// options, which is often empty.
     pub struct ServerCapabilities("an object of capabilities") {
         /// The server offers tools.
         optional tools: ListCapability = "tools",
@@ -69,7 +71,8 @@ object! {
         /// Extensions that the server supports: an object with extension identifiers as keys and the settings of each
         /// extension as values (from revision 2026-07-28).
         optional extensions: Json = "extensions",
-        /// Experimental features of the server that the specification does not define.
+        /// Features of the server that the specification does not define: an object with the names of the features as
+        /// keys.
         optional experimental: Json = "experimental",
     }
 }
@@ -77,7 +80,7 @@ object! {
 object! {
     /// Options of the server capabilities `tools` and `prompts`.
     pub struct ListCapability("an object") {
-        /// Whether the server sends a notification when its list of tools or prompts changes.
+        /// Whether the server notifies the client when its list of tools (or of prompts) changes.
         or_default list_changed: bool = "listChanged",
     }
 }
@@ -85,7 +88,7 @@ object! {
 object! {
     /// Options of the server capability `resources`.
     pub struct ResourcesCapability("an object") {
-        /// Whether the server sends a notification when its list of resources changes.
+        /// Whether the server notifies the client when its list of resources changes.
         or_default list_changed: bool = "listChanged",
         /// Whether the client can subscribe to changes of individual resources.
         or_default subscribe: bool = "subscribe",

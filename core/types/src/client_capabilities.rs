@@ -16,10 +16,11 @@ pub const SAMPLE: &str = "sampling/createMessage";
 pub const LIST_ROOTS: &str = "roots/list";
 
 impl ClientCapabilities {
-    /// Declares that the client supports elicitation in form mode (`form`), in URL mode (`url`), or both.
+    /// Declares that the client supports elicitation: servers may ask the user to fill in a form (if `form` is `true`)
+    /// or to visit a URL (if `url` is `true`).
     ///
-    /// `false` leaves a mode as it is: a mode that an earlier call declared remains declared. If no mode is declared at
-    /// all, servers assume form mode. Specification: client/elicitation, "Capabilities".
+    /// `false` does not revoke a mode that an earlier call declared. If no mode is declared, servers assume forms.
+    /// Specification: client/elicitation, "Capabilities".
     #[must_use]
     pub fn with_elicitation(mut self, form: bool, url: bool) -> Self {
         // An empty object means form mode, but some servers do not know that. So `form` is always written.
@@ -28,11 +29,11 @@ impl ClientCapabilities {
         self
     }
 
-    /// Declares that the client supports sampling: servers may send requests to its language model.
+    /// Declares that the client supports sampling: servers may send requests to the client's language model.
     ///
-    /// If `tools` is `true`, these requests may offer tools to the model. If `context` is `true`, they may ask the
-    /// client to add context from MCP servers to the prompt (`includeContext`). `false` leaves an option as it is: an
-    /// option that an earlier call declared remains declared.
+    /// If `tools` is `true`, a request may offer tools to the model. If `context` is `true`, a request may ask the
+    /// client to add information from its MCP servers to the prompt (`includeContext`). `false` does not revoke an
+    /// option that an earlier call declared.
     ///
     /// The specification deprecates sampling from revision 2026-07-28 on. Specification: client/sampling,
     /// "Capabilities".
@@ -42,10 +43,12 @@ impl ClientCapabilities {
         self
     }
 
-    /// Declares that the client supports roots: servers may request its root directories.
+    /// Declares that the client supports roots: servers may request the client's root directories.
     ///
-    /// If `list_changed` is `true`, the client notifies servers when its roots change (up to revision 2025-11-25). The
-    /// specification deprecates roots from revision 2026-07-28 on.
+    /// If `list_changed` is `true`, also declares that the client notifies servers when its roots change. `false` does
+    /// not revoke an earlier declaration.
+    ///
+    /// From revision 2026-07-28 on, the specification deprecates roots and has no such notification.
     ///
     /// Specification of revision 2025-11-25: client/roots, "Capabilities".
     #[must_use]
@@ -65,15 +68,17 @@ impl ClientCapabilities {
         self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
     }
 
-    /// Returns the settings of the extension `name`. Returns `None` if the client does not declare the extension, or if
-    /// the settings are not an object.
+    /// Returns the settings of the extension `name`, a JSON object.
+    ///
+    /// Returns `None` if the client does not declare the extension, or if the settings are not an object.
     pub fn extension(&self, name: &str) -> Option<Json> {
         crate::apps::extension(self.extensions.as_ref(), name)
     }
 
-    /// Declares the extension `name` with its settings, which must be a JSON object.
+    /// Declares that the client supports the extension `name`. `settings` must be a JSON object; `{}` means no
+    /// settings.
     ///
-    /// Replaces the settings that were declared earlier for the same extension.
+    /// Replaces earlier settings of the same extension.
     pub fn declare_extension(&mut self, name: &str, settings: Json) {
         let mut extensions = members_without(self.extensions.as_ref(), name);
         extensions.push(name, settings);
@@ -81,17 +86,17 @@ impl ClientCapabilities {
     }
 }
 
-/// Returns whether a client with the `elicitation` capability `declared` supports a mode: `form` or `url`.
+/// Returns whether the client supports an elicitation mode: `form` or `url`. `declared` is the client's `elicitation`
+/// capability.
 ///
-/// If `declared` contains neither mode, the client supports form mode: revisions before 2025-11-25 have only this mode,
-/// and no member for it.
+/// A capability that names neither mode means `form`, because revision 2025-06-18 has only forms and no names of modes.
 pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
     let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
     has(mode) || mode == FORM && !has("url")
 }
 
-/// Returns a copy of the object `before` with additional members, each of them an empty object. Adds the members whose
-/// names have `true` in `names`, unless `before` already contains them.
+/// Returns a copy of the object `before` that has a member for each name with the flag `true`. Members that `before`
+/// lacks are added as `{}`.
 fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> Json {
     let mut object = members_without(before, "");
     for (name, wanted) in names {
@@ -102,7 +107,7 @@ fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> J
     object.to_json()
 }
 
-/// Returns the members of an object except the member `left_out`. Returns no members if `object` is `None`.
+/// Returns the members of `object`, except the member with the name `left_out`.
 fn members_without(object: Option<&Json>, left_out: &str) -> Extra {
     let mut members = Extra::default();
     for member in object.iter().flat_map(|object| scan::members(object.get().as_bytes())) {

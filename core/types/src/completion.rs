@@ -31,25 +31,25 @@ pub struct CompleteParams<'a> {
     pub reference: CompletionReference<'a>,
     /// Name of the argument to complete, and the text that the user has typed so far.
     argument: CompletionArgument<'a>,
-    /// Names and values of the other arguments that the user has already chosen. Each name occurs once. Not sent if
-    /// empty.
+    /// Names and values of the other arguments that the user has already filled in. Each name may occur only once.
     ///
-    /// This member exists from revision 2025-06-18: see [`CompleteParams::for_version`].
+    /// Servers before revision 2025-06-18 do not know this member. [`CompleteParams::for_version`] removes it for them.
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_context")]
     pub context: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> CompleteParams<'a> {
-    /// Creates parameters that request suggestions for the argument `name`, without `context`. `value` is the text that
-    /// the user has typed so far for this argument.
+    /// Creates parameters that request suggestions for the argument `name`. `value` is the text that the user has typed
+    /// so far for this argument.
+    ///
+    /// The parameters name no other arguments; set `context` to add them.
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
         CompleteParams { reference, argument: CompletionArgument { name, value }, context: &[] }
     }
 
-    /// Clears `context` if `version`, the protocol version of the connection, is earlier than 2025-06-18.
+    /// Clears `context` if `version` is earlier than 2025-06-18, the first protocol version that defines this member.
     ///
-    /// Earlier versions do not define `context`. The request is still valid, because `context` only improves the
-    /// suggestions.
+    /// Pass the protocol version of the connection. The request is valid without `context`.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
             self.context = &[];
@@ -71,10 +71,11 @@ pub enum CompletionReference<'a> {
         /// Name of the prompt.
         name: &'a str,
     },
-    /// The argument is a variable of a resource template.
+    /// The argument is a variable of a resource template, such as `path` in `file:///{path}`.
     #[serde(rename = "ref/resource")]
     ResourceTemplate {
-        /// The URI template, such as `file:///{path}`. The specification also allows the URI of a resource here.
+        /// The URI template, such as `file:///{path}`. The specification also allows a resource's URI, which has no
+        /// variables.
         uri: &'a str,
     },
 }
@@ -111,10 +112,11 @@ object! {
     pub struct Completion("an object") {
         /// Suggested values, most relevant first. The specification allows at most 100.
         always values: Vec<String> = "values",
-        /// Total number of values that match, which may exceed the length of `values`. `None` if the server sent no
-        /// total.
+        /// Number of all values that the server could suggest, including those not in `values`. `None` if the server
+        /// sent no total.
         optional total: u64 = "total",
-        /// Whether more values match than the server sent in `values`.
+        /// Whether the server has more suggestions than those in `values`. `false` if the server sent no such
+        /// information.
         or_default has_more: bool = "hasMore",
     }
 }

@@ -14,10 +14,10 @@ use crate::json::{Json, Number};
 use crate::object::{member, object};
 use crate::{Extra, Icon, ResourceContents};
 
-/// A content block of a tool result or prompt message (`ContentBlock`).
+/// A content block of a tool result or prompt message: text, an image, audio or a resource (`ContentBlock`).
 ///
-/// A block becomes [`ContentBlock::Unknown`] if this version of the library does not define its type, or if it lacks a
-/// member that its type requires. Such a block does not affect the other blocks.
+/// A block that the library cannot interpret becomes [`ContentBlock::Unknown`]. The other blocks of the same result or
+/// message are not affected.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
@@ -31,14 +31,14 @@ pub enum ContentBlock {
     ResourceLink(Box<ResourceLink>),
     /// A resource that is embedded with its contents.
     Resource(Box<EmbeddedResource>),
-    /// A block whose type this version of the library does not define, or an invalid block.
+    /// A block that the library cannot interpret. [`UnknownContent`] lists the reasons.
     Unknown(UnknownContent),
 }
 
 impl ContentBlock {
-    /// Returns the `type` member of the block's JSON, such as `resource_link`.
+    /// Returns the block's type as in its JSON, such as `resource_link`.
     ///
-    /// Returns an empty string for an unknown block without a type.
+    /// Returns an empty string for an unknown block that has no type.
     pub fn kind(&self) -> &str {
         match self {
             ContentBlock::Text(_) => "text",
@@ -60,7 +60,7 @@ impl ContentBlock {
 }
 
 impl Default for ContentBlock {
-    /// Returns a text block with an empty text.
+    /// Returns an empty text block.
     fn default() -> ContentBlock {
         ContentBlock::Text(TextContent::default())
     }
@@ -80,7 +80,8 @@ impl From<String> for ContentBlock {
     }
 }
 
-/// Declares the structs for content blocks. Each struct has the listed fields, then the fields common to all blocks.
+/// Declares a struct for each type of content block. Adds the fields `annotations`, `meta` and `extra` to the listed
+/// fields.
 macro_rules! blocks {
     ($(
         $(#[$meta:meta])*
@@ -143,8 +144,8 @@ macro_rules! blocks {
     )* };
 }
 
-/// Takes a block out of its `Box`, or returns it unchanged if it has no `Box`. [`ContentBlock`] boxes only some block
-/// types, but the macro `blocks!` contains the same code for all of them.
+/// Converts a `T` or a `Box<T>` to `T`. The macro `blocks!` uses the same code for all variants of [`ContentBlock`],
+/// although only some of them contain a `Box`.
 trait Unboxed<T> {
     fn unboxed(self) -> T;
 }
@@ -159,8 +160,7 @@ impl<T> Unboxed<T> for Box<T> {
     }
 }
 
-/// Decides whether the JSON of a block omits a field. It omits `None` and an empty `Vec`, and never a field of another
-/// type.
+/// Determines whether the JSON of a content block omits a field: only if the field is `None` or an empty `Vec`.
 trait Absent {
     fn is_absent(&self) -> bool {
         false
@@ -180,7 +180,7 @@ impl<T> Absent for Vec<T> {
 }
 
 blocks! {
-    /// Text that a language model reads or has written (`TextContent`).
+    /// Text for or from a language model (`TextContent`).
     pub struct TextContent(Text = "text") {
         /// The text.
         text: String = "text",
@@ -236,12 +236,16 @@ impl TextContent {
     }
 }
 
-/// A content block that the library cannot interpret. Either this version does not define its type, or the block lacks
-/// a member that its type requires.
+/// A content block that the library cannot interpret.
+///
+/// This has one of three reasons:
+/// - The block is not a JSON object.
+/// - The type of the block is absent, or this version of the library does not define it.
+/// - A member that the type requires is absent or has the wrong JSON type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownContent {
-    /// The `type` member of the block. Empty if the block has none.
+    /// The `type` member of the block. Empty if the block is not an object, or if `type` is absent or not a string.
     pub kind: String,
     /// The complete block as JSON.
     pub raw: Json,
@@ -261,30 +265,32 @@ impl Serialize for ContentBlock {
 }
 
 object! {
-    /// Hints for clients about a content block or resource, such as its audience and importance (`Annotations`).
+    /// Hints for clients about a content block or resource, such as for whom it is and how important it is
+    /// (`Annotations`).
     ///
     /// Specification: server/resources, "Annotations".
     pub struct Annotations("an object") {
         /// The intended audience: `user`, `assistant` or both. Empty if the server sent none.
         or_default audience: Vec<String> = "audience",
-        /// Importance, from 0 (entirely optional) to 1 (required).
+        /// Importance, from 0 (entirely optional) to 1 (required). `None` if the server sent none.
         optional priority: Number = "priority",
-        /// Time of the last modification as ISO 8601 text, such as `2025-01-12T15:00:58Z`.
+        /// Time at which the content was last modified, in ISO 8601 notation, such as `2025-01-12T15:00:58Z`.
         optional last_modified: String = "lastModified",
     }
 }
 
-/// The members of a content block that is being read.
+/// The members of a content block that is being parsed.
 ///
-/// They are collected first, because the block's type decides which members are required, and `type` may be the last
-/// member.
+/// The block is built after its last member has been parsed, because its type determines which members are required,
+/// and `type` may come last.
 #[derive(Default)]
 struct Members {
     kind: Option<ContentKind>,
     text: Option<String>,
     data: Option<String>,
     mime_type: Option<String>,
-    /// Members that only blocks of type `resource_link` and `resource` have. Boxed, because most blocks have none.
+    /// Members that only blocks of type `resource_link` and `resource` have. Boxed to keep the struct small for all
+    /// other blocks.
     of_resource: Option<Box<ResourceMembers>>,
     annotations: Option<Box<Annotations>>,
     meta: Option<Json>,
@@ -302,8 +308,7 @@ struct ResourceMembers {
     resource: Option<ResourceContents>,
 }
 
-/// The `type` member of a content block. A type that the library defines is stored as a static string, so that reading
-/// it allocates no memory.
+/// The `type` member of a content block. Allocates memory only for a type that the library does not define.
 struct ContentKind(Cow<'static, str>);
 
 impl FromJson for ContentKind {
@@ -370,11 +375,11 @@ impl Members {
         }
     }
 
-    /// Converts the members to a block of their type.
+    /// Builds the content block from its members.
     ///
     /// # Errors
-    /// Returns the type, or `None` if the type is absent. Either the library does not define the type, or a member that
-    /// the type requires is absent.
+    /// Returns the `type` member if the library does not define the type, or if a member that the type requires is
+    /// absent. Returns `None` if `type` itself is absent.
     fn into_block(self) -> Result<ContentBlock, Option<ContentKind>> {
         let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);

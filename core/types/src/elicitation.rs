@@ -15,10 +15,10 @@ use crate::object::object;
 use crate::open_enum::open_enum;
 use crate::url::Url;
 
-/// Parameters of `elicitation/create` (`ElicitRequestParams`).
+/// Parameters of `elicitation/create`, by which a server requests input from the user (`ElicitRequestParams`).
 ///
-/// Parameters without a `mode` become [`ElicitParams::Form`]: revision 2025-06-18 has only forms, and does not define
-/// the member `mode`.
+/// Parameters without the member `mode` become [`ElicitParams::Form`], because revision 2025-06-18 has only forms and
+/// does not define `mode`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitParams {
@@ -35,13 +35,13 @@ object! {
     ///
     /// Specification: client/elicitation, "Form Mode Elicitation Requests".
     pub struct ElicitForm("an object") {
-        /// Mode of the elicitation request: `form`. `None` also means `form`.
+        /// Mode of the request: `form`, or `None` if the server sent no mode. Both mean the same.
         optional mode: String = "mode",
         /// Message for the user: what information the server requests, and why.
         required message: String = "message",
         /// Schema of the form: its fields, and which of them are required.
         required requested_schema: FormSchema = "requestedSchema",
-        /// Additional metadata of the parameters (`_meta`).
+        /// Additional metadata of the request (`_meta`).
         optional meta: Json = "_meta",
     }
 }
@@ -59,10 +59,10 @@ object! {
         required message: String = "message",
         /// The URL to visit.
         required url: String = "url",
-        /// Identifier of this request (only revision 2025-11-25). The server repeats it in
-        /// `notifications/elicitation/complete`, after the user has finished.
+        /// Identifier by which the server reports that the user has finished at the URL: see [`ElicitationComplete`].
+        /// `None` if the server sent none. Only revision 2025-11-25 defines it.
         optional elicitation_id: String = "elicitationId",
-        /// Additional metadata of the parameters (`_meta`).
+        /// Additional metadata of the request (`_meta`).
         optional meta: Json = "_meta",
     }
 }
@@ -70,8 +70,8 @@ object! {
 impl ElicitUrl {
     /// Returns the host of the URL, or `None` if the URL has no host.
     ///
-    /// Show the host to the user before opening the URL. User name and password (the text before `@`) are not part of
-    /// the host, even if they look like a trusted host.
+    /// Show the host to the user before you open the URL. The host does not include a user name or password before `@`,
+    /// which may imitate a trusted host.
     pub fn host(&self) -> Option<&str> {
         Url::split(&self.url)?.host()
     }
@@ -114,7 +114,7 @@ pub(crate) const FORM: &str = "form";
 /// Value of `mode` that requests the visit of a URL.
 const URL: &str = "url";
 
-/// Returns the `mode` of `elicitation/create` parameters, or `form` if it is absent or not a string.
+/// Returns the `mode` of `elicitation/create` parameters, or `form` if `mode` is absent or not a string.
 pub(crate) fn elicitation_mode(params: &Json) -> String {
     params.member_text("mode").and_then(from_json::from_str).unwrap_or_else(|| FORM.into())
 }
@@ -154,11 +154,11 @@ impl Serialize for ElicitParams {
 }
 
 open_enum! {
-    /// The user's response to an elicitation request (`action`).
+    /// How the user responded to an elicitation request (`action` of `ElicitResult`).
     ///
     /// Specification: client/elicitation, "Response Actions".
     pub enum ElicitAction {
-        /// The user dismissed the request without a decision.
+        /// The user dismissed the request without a decision, for example by closing the dialog.
         #[default]
         Cancel = "cancel",
         /// The user declined the request.
@@ -169,7 +169,8 @@ open_enum! {
 }
 
 object! {
-    /// Result of `elicitation/create`, which the client sends to the server (`ElicitResult`).
+    /// The client's response to `elicitation/create`: the user's decision, and the values of an accepted form
+    /// (`ElicitResult`).
     ///
     /// ```
     /// use mcpwire_types::ElicitResult;
@@ -182,10 +183,10 @@ object! {
     /// # Ok::<(), mcpwire_types::JsonError>(())
     /// ```
     pub struct ElicitResult("an object", finish objects_only) {
-        /// The user's response: accept, decline or cancel.
+        /// The user's decision: accept, decline or cancel.
         required action: ElicitAction = "action",
         /// Values of an accepted form: an object whose members are strings, numbers, booleans or arrays of strings.
-        /// `None` for any other response.
+        /// `None` if there are no values, for example after the user declined or accepted a URL.
         optional content: Json = "content",
         /// Additional metadata of the result (`_meta`; up to revision 2025-11-25).
         optional meta: Json = "_meta",
@@ -200,8 +201,8 @@ fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
 impl ElicitResult {
     /// Creates the result for a form that the user filled in.
     ///
-    /// `content` contains the values by field name, and must serialize as a JSON object. `null` is the value of a field
-    /// that the user left empty. This function does not validate the values: use [`ElicitForm::complete`].
+    /// `content` must serialize as a JSON object that maps field names to values. Pass the result to
+    /// [`ElicitForm::complete`], which validates the values and removes members that are `null`.
     ///
     /// # Errors
     /// Returns an error if `content` cannot be serialized.
@@ -219,10 +220,9 @@ impl ElicitResult {
         ElicitResult::of(ElicitAction::Cancel)
     }
 
-    /// Creates a result with the given action and without form values.
+    /// Creates a result with this action and without form values.
     ///
-    /// If the action is [`ElicitAction::Accept`], [`ElicitForm::complete`] adds the default values of the form to the
-    /// result.
+    /// To accept a form with its default values, pass the result to [`ElicitForm::complete`], which adds them.
     pub fn of(action: ElicitAction) -> Self {
         ElicitResult { action, ..ElicitResult::default() }
     }
@@ -235,13 +235,13 @@ impl From<ElicitAction> for ElicitResult {
 }
 
 impl ElicitForm {
-    /// Completes and validates the user's response to this form, before the client sends it.
+    /// Prepares the user's response to this form for sending.
     ///
-    /// If the user accepted the form, adds default values and validates all values against the form's schema. If the
-    /// user declined or dismissed the form, removes the values from the result.
+    /// If the user accepted the form, adds the default values of empty fields and validates all values against the
+    /// form's schema. Otherwise, removes all values.
     ///
     /// # Errors
-    /// Returns the invalid fields, and which rule each of them violates.
+    /// Returns the invalid fields, each with the reason why it is invalid.
     pub fn complete(&self, mut result: ElicitResult) -> Result<ElicitResult, FormError> {
         result.content = match result.action {
             ElicitAction::Accept => Some(self.requested_schema.complete(result.content.as_ref())?),
@@ -252,14 +252,15 @@ impl ElicitForm {
 }
 
 object! {
-    /// Parameters of `notifications/elicitation/complete`: the user has finished the interaction at a URL.
+    /// Parameters of `notifications/elicitation/complete`: the user has finished at the URL of an earlier
+    /// [`ElicitUrl`].
     ///
-    /// Ignore the notification if no elicitation request had this identifier. Specification of revision 2025-11-25:
+    /// Ignore the notification if no [`ElicitUrl`] had this identifier. Specification of revision 2025-11-25:
     /// client/elicitation, "Completion Notifications for URL Mode Elicitation".
     pub struct ElicitationComplete("an object") {
         /// Identifier of the elicitation request, from [`ElicitUrl::elicitation_id`].
         required elicitation_id: String = "elicitationId",
-        /// Additional metadata of the parameters (`_meta`).
+        /// Additional metadata of the notification (`_meta`).
         optional meta: Json = "_meta",
     }
 }

@@ -11,12 +11,12 @@ use crate::json::{Json, scan};
 use crate::printable;
 use crate::{Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
 
-/// The error for form values that do not conform to the form's schema.
+/// The error for form values that violate the form's schema.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", problems(fields))]
 #[non_exhaustive]
 pub struct FormError {
-    /// The invalid fields: first those that the form defines, in the form's order, then any others.
+    /// The invalid fields. Those that the form defines come first, in the order of the form.
     pub fields: Vec<FieldError>,
 }
 
@@ -25,25 +25,25 @@ pub struct FormError {
 #[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
-    /// Name of the field. Empty if no field can be named, because the form values are not a JSON object.
+    /// Name of the field. Empty if the error concerns the whole form, because its values are not a JSON object.
     pub field: String,
-    /// The rule that the field's value violates.
+    /// Why the field is invalid.
     pub problem: FieldProblem,
 }
 
-/// The rule that the value of a form field violates.
+/// The reason why a form field is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
     /// The field is required, but has no value.
     #[error("must be filled in")]
     Missing,
-    /// The value has a wrong JSON type.
+    /// The value has the wrong type.
     #[error("must be {expected}, not {found}")]
     Type {
-        /// The type that the schema requires, in words.
+        /// The required type, worded for an error message, such as `a whole number`.
         expected: &'static str,
-        /// The type of the value, in words.
+        /// The type of the invalid value, worded for an error message, such as `a string`.
         found: &'static str,
     },
     /// The text is shorter than the minimum.
@@ -58,7 +58,7 @@ pub enum FieldProblem {
         /// Maximum length, in characters.
         max: u64,
     },
-    /// The text does not have the format that the schema requires. Contains the required format.
+    /// The text does not have this format, which the schema requires.
     #[error("must {}", expected_format(.0))]
     Format(StringFormat),
     /// The number is below the minimum.
@@ -76,7 +76,7 @@ pub enum FieldProblem {
     /// The value is not one of the values that the field allows.
     #[error("must be one of the choices, not {}", printable(found))]
     NotAChoice {
-        /// The value that the user entered.
+        /// The invalid value.
         found: String,
     },
     /// Fewer values are selected than the field requires.
@@ -91,7 +91,7 @@ pub enum FieldProblem {
         /// Maximum number of selected values.
         max: u64,
     },
-    /// The form has no field of this name, and its schema forbids additional fields (`additionalProperties` is
+    /// The form does not define this field, and its schema forbids additional fields (`additionalProperties` is
     /// `false`).
     #[error("is not a field of the form")]
     Unexpected,
@@ -111,15 +111,15 @@ fn expected_format(format: &StringFormat) -> Cow<'static, str> {
     }
 }
 
-/// Returns the subject of an error message: the name of the field, or "the answer" if `field` is empty.
+/// Returns the first words of a [`FieldError`] message: the field's name in backticks, or "the answer" if the name is
+/// empty.
 fn subject(field: &str) -> String {
     if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
 }
 
-/// Returns the error message for a form: the messages of the first invalid fields, then the number of other invalid
-/// fields.
+/// Returns the message of a [`FormError`]: the messages of the first fields, then the number of the remaining fields.
 fn problems(fields: &[FieldError]) -> String {
-    /// Maximum number of fields that the message describes. 10, to keep the message readable.
+    /// Maximum number of fields that the message describes, so that it stays readable.
     const SHOWN: usize = 10;
     let mut problems: Vec<String> = fields.iter().take(SHOWN).map(ToString::to_string).collect();
     if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
@@ -129,10 +129,10 @@ fn problems(fields: &[FieldError]) -> String {
 }
 
 impl FormSchema {
-    /// Completes the values of a filled-in form and validates them against this schema.
+    /// Adds default values to the values of a filled-in form, then validates all values against this schema.
     ///
-    /// Adds the default value of each field that has no value, and removes members that are `null`. `content` contains
-    /// the values by field name. `None` means that the user accepted the form without a change.
+    /// `content` maps field names to values; `None` means that the user filled in nothing. A field that is absent or
+    /// `null` receives its default value. Without a default value, it is left out.
     ///
     /// ```
     /// use mcpwire_types::{FormSchema, Json};
@@ -146,7 +146,7 @@ impl FormSchema {
     /// ```
     ///
     /// # Errors
-    /// Returns the invalid fields and what is wrong with each.
+    /// Returns the invalid fields, each with the reason why it is invalid.
     pub fn complete(&self, content: Option<&Json>) -> Result<Json, FormError> {
         let content = match content {
             Some(content) if !content.is_object() && content.get() != "null" => {
@@ -158,10 +158,11 @@ impl FormSchema {
         self.validate(&content).map(|()| content)
     }
 
-    /// Returns the form values with default values added and without members that are `null`.
+    /// Adds default values to the values of a filled-in form, as [`FormSchema::complete`] does, but does not validate
+    /// them.
     ///
-    /// `content` contains the values by field name; `None` means no values. This function does not validate them. In
-    /// the returned object, the fields of the form come first, in the form's order, then any other members.
+    /// `content` maps field names to values; `None` means no values. The returned object contains the fields in the
+    /// order of the form, then any other members.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
         let given = members(content);
         let mut answer = Extra::default();
@@ -180,11 +181,11 @@ impl FormSchema {
 
     /// Validates the values of a filled-in form against this schema.
     ///
-    /// Fields that the schema does not define are allowed, unless `additionalProperties` is `false`. Their values must
-    /// be strings, numbers, booleans or arrays of strings.
+    /// `content` may also contain fields that the schema does not define, unless `additionalProperties` is `false`.
+    /// Their values must be strings, numbers, booleans or arrays of strings. A field that is `null` counts as absent.
     ///
     /// # Errors
-    /// Returns the invalid fields, and which rule each of them violates.
+    /// Returns the invalid fields, each with the reason why it is invalid.
     pub fn validate(&self, content: &Json) -> Result<(), FormError> {
         if !content.is_object() {
             return Err(FormError { fields: alloc::vec![not_an_object(content)] });
@@ -223,8 +224,8 @@ impl FormSchema {
     }
 }
 
-/// Returns the form values that are not `null`, as JSON text by field name. If a name occurs twice, the last value
-/// counts.
+/// Returns the JSON text of each form value that is not `null`, by field name. If a name occurs twice, the last such
+/// value counts.
 fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
     let bytes = content.map_or(&b"{}"[..], |content| content.get().as_bytes());
     scan::members(bytes)
@@ -240,9 +241,9 @@ fn not_an_object(content: &Json) -> FieldError {
     FieldError { field: String::new(), problem }
 }
 
-/// Returns whether a form value, given as JSON text, is a string, a number, a boolean or an array of strings.
+/// Returns whether the JSON text `value` is a string, a number, a boolean or an array of strings.
 ///
-/// The specification allows no other types (`ElicitResult`).
+/// The specification allows only these types as form values (`ElicitResult`).
 fn is_allowed_type(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'{' | b'n') => false,
@@ -269,7 +270,7 @@ fn strings(value: &str) -> Option<Vec<String>> {
 }
 
 impl FieldSchema {
-    /// Validates the value of one form field against this schema. `value` is JSON text.
+    /// Validates a field's value, given as JSON text, against this schema.
     pub(crate) fn validate(&self, value: &str) -> Result<(), FieldProblem> {
         let wrong_type = |expected| FieldProblem::Type { expected, found: type_name(value) };
         match self {
@@ -318,7 +319,7 @@ impl NumberSchema {
     }
 }
 
-/// Returns whether a number has no fractional part, as in `1`, `1.0` and `1e3`. `text` is the number as JSON.
+/// Returns whether a number has no fractional part, as in `1`, `1.0` and `1e3`. `text` is the JSON text of `number`.
 fn is_whole(text: &str, number: f64) -> bool {
     // Floating-point numbers of 2^53 or more have no fraction.
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -5,7 +5,7 @@ use crate::StringFormat;
 impl StringFormat {
     /// Returns whether `text` has this format.
     ///
-    /// Returns `true` for a format that the specification does not define.
+    /// Returns `true` for [`StringFormat::Other`], because the library does not know such a format.
     pub fn matches(&self, text: &str) -> bool {
         match self {
             StringFormat::Email => is_email(text),
@@ -17,8 +17,8 @@ impl StringFormat {
     }
 }
 
-/// Returns whether a text is an email address of the form `name@host`. Quoted names and comments (RFC 5322) are
-/// rejected.
+/// Returns whether a text is an email address of the form `name@host`. Rejects quoted names and comments, although RFC
+/// 5322 allows them.
 fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
     let is_atom = |part: &str| {
@@ -33,7 +33,8 @@ fn is_email(text: &str) -> bool {
     name.len() <= 64 && name.split('.').all(is_atom) && host.len() <= 255 && host.split('.').all(is_label)
 }
 
-/// Returns whether a text is a URI: a scheme, a colon, then only characters that RFC 3986 allows.
+/// Returns whether a text starts with a URI scheme and a colon, and continues with characters that URIs may contain
+/// (RFC 3986).
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let mut letters = scheme.chars();

@@ -26,7 +26,7 @@ object! {
 }
 
 impl FormSchema {
-    /// Iterates over the fields of the form. The `bool` is `true` for a required field.
+    /// Iterates over the fields of the form. The `bool` of each field is `true` if the field is required.
     pub fn fields(&self) -> impl Iterator<Item = (&FormField, bool)> {
         let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
         self.properties.0.iter().map(move |field| (field, required.contains(&*field.name)))
@@ -95,7 +95,7 @@ impl Serialize for FormFields {
     }
 }
 
-/// The schema of a form field's value, by type (`PrimitiveSchemaDefinition`).
+/// The schema of a form field: the type of its value, and rules for the value (`PrimitiveSchemaDefinition`).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldSchema {
@@ -109,7 +109,7 @@ pub enum FieldSchema {
     Enum(Box<EnumSchema>),
     /// Several values that the user chooses from a list (from revision 2025-11-25).
     MultiSelect(Box<MultiSelectSchema>),
-    /// A schema that the library cannot interpret, as JSON. The value of the field is not validated.
+    /// A schema that the library cannot interpret, as JSON. Any value of such a field counts as valid.
     Unknown(Json),
 }
 
@@ -124,7 +124,7 @@ object! {
         optional min_length: u64 = "minLength",
         /// Maximum length of the text, in characters.
         optional max_length: u64 = "maxLength",
-        /// Format that the text must have.
+        /// Format that the text must have. `None` allows any format.
         optional format: StringFormat = "format",
         /// Default value of the field (from revision 2025-11-25).
         optional default: String = "default",
@@ -132,18 +132,18 @@ object! {
 }
 
 open_enum! {
-    /// The format that a text field requires.
+    /// A format that a form field may require of its text.
     ///
-    /// Text is not validated against formats that the specification does not define.
+    /// The library validates only the formats that it defines: for [`StringFormat::Other`], any text is valid.
     pub enum StringFormat {
         /// An email address.
         #[default]
         Email = "email",
-        /// An absolute URI (RFC 3986).
+        /// A URI with a scheme, such as `https://example.com` (RFC 3986).
         Uri = "uri",
         /// A date, such as `2026-07-28` (RFC 3339).
         Date = "date",
-        /// A date with time and zone, such as `2026-07-28T12:00:00Z` (RFC 3339).
+        /// A date with time and time zone, such as `2026-07-28T12:00:00Z` (RFC 3339).
         DateTime = "date-time",
     }
 }
@@ -151,7 +151,7 @@ open_enum! {
 object! {
     /// Schema of a form field for a number.
     pub struct NumberSchema("a schema", finish number_default) {
-        /// Type of the number: any number, or only whole numbers.
+        /// Whether the field accepts any number, or only whole numbers.
         always kind: NumberKind = "type",
         /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
@@ -196,21 +196,22 @@ object! {
 }
 
 object! {
-    /// Schema of a form field for one value from a list.
+    /// Schema of a form field in which the user chooses one value from a list.
     ///
-    /// Protocol revisions represent the list by different members: `enum` with `enumNames`, or `oneOf`.
-    /// [`EnumSchema::choices`] returns the list from any of them.
+    /// The server sends the list in the member `enum` or in the member `oneOf`. [`EnumSchema::choices`] returns the
+    /// list in both cases.
     pub struct EnumSchema("a schema", tag "type" = "string") {
         /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
         /// Description of the field for the user.
         optional description: String = "description",
-        /// The allowed values, if the server lists them in `enum`. Their display names may be in [`EnumSchema::names`].
+        /// The values that the user may choose. Empty if the server sent them in [`EnumSchema::one_of`] instead.
         or_default values: Vec<String> = "enum",
-        /// Display names of the values in [`EnumSchema::values`], in the same order. Ignored if there are more or fewer
-        /// names than values. From revision 2025-11-25 on, `oneOf` replaces this member, which remains allowed.
+        /// Display names of [`EnumSchema::values`], in the same order. Ignored if their number differs from the number
+        /// of values. Superseded by `oneOf` in revision 2025-11-25, but servers may still send it.
         or_default names: Vec<String> = "enumNames",
-        /// The allowed values with their display names, if the server lists them in `oneOf` (from revision 2025-11-25).
+        /// The values that the user may choose, with display names (from revision 2025-11-25). Empty if the server sent
+        /// the values in [`EnumSchema::values`] instead.
         or_default one_of: Vec<EnumOption> = "oneOf",
         /// Default value of the field (from revision 2025-11-25).
         optional default: String = "default",
@@ -218,17 +219,18 @@ object! {
 }
 
 impl EnumSchema {
-    /// Returns each allowed value with its display name. The display name of a value without a title is the value
-    /// itself.
+    /// Returns the values that the user may choose, each as a pair of value and display name.
+    ///
+    /// If the server sent no display name for a value, the display name is the value itself.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.values, &self.names, &self.one_of)
     }
 }
 
 object! {
-    /// An allowed value of a form field, with its display name.
+    /// A value that the user may choose, with its display name.
     pub struct EnumOption("an option") {
-        /// The value that the client sends to the server if the user chooses this option.
+        /// The value that the client sends if the user chooses this option.
         required value: String = "const",
         /// Display name of the value. If absent, display the value itself.
         optional title: String = "title",
@@ -236,7 +238,7 @@ object! {
 }
 
 object! {
-    /// Schema of a form field for several values from a list (from revision 2025-11-25).
+    /// Schema of a form field in which the user chooses several values from a list (from revision 2025-11-25).
     pub struct MultiSelectSchema("a schema", tag "type" = "array") {
         /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
@@ -246,32 +248,36 @@ object! {
         optional min_items: u64 = "minItems",
         /// Maximum number of values that the user may select.
         optional max_items: u64 = "maxItems",
-        /// The values that the field allows.
+        /// The values that the user may choose.
         required items: MultiSelectItems = "items",
-        /// Values that are selected by default.
+        /// Default value of the field: the values that are selected at first.
         optional default: Vec<String> = "default",
     }
 }
 
 object! {
-    /// The values that a [`MultiSelectSchema`] allows.
+    /// The values that the user may choose in a [`MultiSelectSchema`].
+    ///
+    /// The server sends the values in the member `enum` or in the member `anyOf`. [`MultiSelectSchema::choices`]
+    /// returns them in both cases.
     pub struct MultiSelectItems("a schema") {
-        /// The allowed values, if the server lists them in `enum`, without display names.
+        /// The values, without display names. Empty if the server sent them in [`MultiSelectItems::any_of`] instead.
         or_default values: Vec<String> = "enum",
-        /// The allowed values with their display names, if the server lists them in `anyOf`.
+        /// The values, with display names. Empty if the server sent them in [`MultiSelectItems::values`] instead.
         or_default any_of: Vec<EnumOption> = "anyOf",
     }
 }
 
 impl MultiSelectSchema {
-    /// Returns each allowed value with its display name. The display name of a value without a title is the value
-    /// itself.
+    /// Returns the values that the user may choose, each as a pair of value and display name.
+    ///
+    /// If the server sent no display name for a value, the display name is the value itself.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.items.values, &[], &self.items.any_of)
     }
 }
 
-/// Returns the values of `values` and `titled`, each with its display name. `names` are the display names of `values`.
+/// Returns `values` and then `titled` as pairs of value and display name. `names` are the display names of `values`.
 fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
     // If the lists differ in length, the names cannot be assigned to values.
     let names = if names.len() == values.len() { names } else { &[] };
@@ -281,7 +287,7 @@ fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOptio
 }
 
 impl FieldSchema {
-    /// Returns the title of the field. Returns `None` for a schema without a title and for [`FieldSchema::Unknown`].
+    /// Returns the title of the field, or `None` if the schema has no title or is [`FieldSchema::Unknown`].
     pub fn title(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.title.as_deref(),
@@ -293,8 +299,7 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the description of the field. Returns `None` for a schema without a description and for
-    /// [`FieldSchema::Unknown`].
+    /// Returns the description of the field, or `None` if the schema has no description or is [`FieldSchema::Unknown`].
     pub fn description(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.description.as_deref(),
@@ -306,7 +311,7 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the `default` member of the schema: the default value of the field. `None` if the member is absent.
+    /// Returns the default value of the field, or `None` if the schema has no default value.
     pub fn default_value(&self) -> Option<Json> {
         match self {
             FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
@@ -321,8 +326,7 @@ impl FieldSchema {
         }
     }
 
-    /// Parses the schema of a field from JSON text. A schema that the library cannot interpret becomes
-    /// [`FieldSchema::Unknown`].
+    /// Parses the JSON text of a schema. Returns [`FieldSchema::Unknown`] if the library cannot interpret the schema.
     fn of(raw: &str) -> FieldSchema {
         FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
     }
@@ -349,8 +353,8 @@ impl FieldSchema {
     }
 }
 
-/// Converts a string, a boolean or a list of strings to JSON. The conversion cannot fail for these types.
 fn json_of(value: &impl Serialize) -> Json {
+    // Default values are strings, booleans or lists of strings. Serializing these cannot fail.
     Json::from_value(value).unwrap_or_default()
 }
 

@@ -7,13 +7,14 @@ use crate::json::Json;
 use crate::{FieldProblem, FieldSchema, NumberKind};
 
 impl FieldSchema {
-    /// Parses the text that a user typed for a field with this schema, and validates the resulting value.
+    /// Converts the text that a user typed for a form field to a JSON value, and validates the value against this
+    /// schema.
     ///
-    /// - For a number, surrounding spaces are ignored.
+    /// - For a number, spaces around it are ignored.
     /// - For a boolean, `yes`, `y`, `true`, `on` and `1` mean `true`; `no`, `n`, `false`, `off` and `0` mean `false`.
-    /// - For a list of choices, the text is a value, a display name or a position in the list, counted from 1. Letter
-    ///   case is ignored. If the field allows several choices, commas separate them.
-    /// - For a [`FieldSchema::Unknown`], the text is parsed as JSON. Text that is not JSON becomes a string.
+    /// - For a list, the user types a value, a display name, or a position in the list (the first is 1). Letter case is
+    ///   ignored. If the field accepts several values, commas separate them.
+    /// - For a [`FieldSchema::Unknown`], the text is parsed as JSON. Text that is not JSON becomes a JSON string.
     ///
     /// ```
     /// use mcpwire_types::{FieldSchema, Json};
@@ -26,7 +27,7 @@ impl FieldSchema {
     /// ```
     ///
     /// # Errors
-    /// Returns the rule of the schema that the text violates.
+    /// Returns the reason why the text is not valid for the field.
     pub fn parse_text(&self, text: &str) -> Result<Json, FieldProblem> {
         let value = match self {
             FieldSchema::String(_) => string(text),
@@ -62,7 +63,8 @@ fn string(text: &str) -> Json {
     Json::from_value(text).unwrap_or_default()
 }
 
-/// Parses a number in JSON notation or in an informal one, such as `+1` or `.5`. Returns `None` for any other text.
+/// Converts a decimal number to JSON, or returns `None` if the text is not a number. Also accepts notations that JSON
+/// forbids, such as `+1`, `.5` and `007`.
 fn number(text: &str) -> Option<Json> {
     let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
     let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
@@ -84,10 +86,10 @@ fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns the value of the choice that the user's text identifies.
+/// Returns the value of the choice that the user typed. `choices` are pairs of value and display name.
 ///
-/// Compares the text with three things, in this order: the values; then values and display names, regardless of letter
-/// case; then the positions in the list, counted from 1. `choices` contains each value with its display name.
+/// The text may be a value, a display name, or a position in the list (the first is 1). If it fits several choices, an
+/// exact value comes first, then a value or display name in any letter case, then a position.
 fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
     let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));

@@ -8,11 +8,12 @@ use crate::object::object;
 object! {
     /// Name and version of a client or server program (`Implementation`).
     ///
-    /// The peer chooses these values, and nobody verifies them. Use them for display and logs, not for decisions.
+    /// The program itself states these values, and nobody verifies them. Use them for display and logs, not for
+    /// decisions.
     pub struct Implementation("an implementation") {
-        /// Name that identifies the program, such as `example-server`. Empty if the peer sent none.
+        /// Name that identifies the program, such as `example-server`. Empty if the program sent none.
         always name: String = "name",
-        /// Version of the program. Empty if the peer sent none.
+        /// Version of the program. Empty if the program sent none.
         always version: String = "version",
         /// Display name of the program.
         optional title: String = "title",
@@ -26,7 +27,7 @@ object! {
 }
 
 impl Implementation {
-    /// Creates the description of a program from its name and version.
+    /// Creates an `Implementation` with this name and version. All other fields are empty.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Implementation { name: name.into(), version: version.into(), ..Implementation::default() }
     }
@@ -42,14 +43,16 @@ object! {
     ///
     /// The peer chooses the URL of the icon, so do not trust it. This library never fetches the URL.
     pub struct Icon("an icon") {
-        /// URL of the icon's image: an `https:` URL, or a `data:` URL that contains the image.
+        /// URL of the icon's image: an HTTP or HTTPS URL, or a `data:` URL that contains the image.
         required src: String = "src",
-        /// MIME type of the image. Use it if the source of the image reports no type, or only a generic one.
+        /// MIME type of the image, such as `image/png`. Use it if the web server of the image sends no type, or only a
+        /// generic one such as `application/octet-stream`.
         optional mime_type: String = "mimeType",
         /// Sizes at which the icon can be displayed, such as `48x48`, or `any` for a scalable image. Empty means any
         /// size.
         or_default sizes: Vec<String> = "sizes",
-        /// Background for which the icon is designed: `light` or `dark`. `None` means any background.
+        /// Background for which the icon is designed: `light` or `dark`. `None` means that the icon fits any
+        /// background.
         optional theme: String = "theme",
     }
 }

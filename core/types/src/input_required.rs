@@ -11,23 +11,23 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 
-/// Maximum number of inputs that one result may request: 1,024. Without a maximum, a small message could occupy much
-/// memory, because an input occupies more bytes in memory than in JSON.
+/// Maximum number of inputs that a server may request in one result. Limits the memory for parsed inputs, which need
+/// more bytes than their JSON text.
 const MAX_INPUTS: usize = 1024;
 
-/// Result of a request that the server cannot complete without more input from the client (`InputRequiredResult`).
+/// The result by which a server asks for more input before it completes a request (`InputRequiredResult`).
 ///
 /// The engine reports each requested input as an [`Event::ServerRequest`](crate::Event::ServerRequest). When the client
-/// has answered all of them, the engine resends the original request with the answers.
+/// has answered all of them, the engine sends the original request again, together with the answers.
 ///
-/// Deserialization fails even if only one input is invalid, because the client must answer all inputs.
+/// A result with an invalid input cannot be deserialized, because the client must answer all inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequiredResult {
     /// The inputs that the server requests. Empty if the server sent only `request_state`.
     pub input_requests: Vec<InputRequest>,
-    /// State that only the server interprets, a JSON string. The client returns it unchanged when it resends the
-    /// request. `None` if the server sent none.
+    /// A JSON string that the client sends back unchanged when it sends the request again. Only the server knows its
+    /// meaning. `None` if the server sent none.
     pub request_state: Option<Json>,
     /// Additional metadata of the result (`_meta`).
     pub meta: Option<Json>,
@@ -35,25 +35,27 @@ pub struct InputRequiredResult {
     pub extra: Extra,
 }
 
-/// An input that a server requests: the method and parameters of a request, without its JSON-RPC envelope.
+/// An input that a server requests, such as a form for the user to fill in. It has a method and parameters like a
+/// JSON-RPC request, but a name instead of an `id`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequest {
-    /// Name of the input, chosen by the server. The client sends its answer under the same name.
+    /// Name that the server chose for the input. The client sends its answer under the same name.
     pub name: String,
-    /// Method that requests the input: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// Method that specifies the kind of input: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
     /// Parameters of the method. `None` if the server sent none.
     pub params: Option<Json>,
 }
 
 impl InputRequiredResult {
-    /// Parses an `inputRequests` object, whose keys are the names of the inputs.
+    /// Parses the inputs that a server requests: the value of `inputRequests`, an object with the names of the inputs
+    /// as keys.
     ///
     /// # Errors
     ///
-    /// Returns a description of the problem if an input is invalid, if two inputs have the same name, or if there are
-    /// more than 1,024 inputs.
+    /// Returns an error message if `object` is not an object, an input is invalid, two inputs have the same name, or
+    /// there are more than 1,024 inputs.
     pub fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
         let mut inputs = Vec::new();
         match read_inputs(&mut inputs, &mut Reader::new(object.get())) {
@@ -144,7 +146,7 @@ impl Serialize for InputRequiredResult {
     }
 }
 
-/// Serializes inputs as an object whose keys are the names of the inputs.
+/// Inputs that are serialized as one JSON object, with the names of the inputs as keys.
 struct Inputs<'a>(&'a [InputRequest]);
 
 impl Serialize for Inputs<'_> {
@@ -154,7 +156,8 @@ impl Serialize for Inputs<'_> {
 }
 
 impl Serialize for InputRequest {
-    /// Serializes the method and the parameters, but not the name. The caller writes the name as the object's key.
+    /// Serializes the method and the parameters. The name is not included, because it is the key of the input in
+    /// `inputRequests`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;
