@@ -79,7 +79,7 @@ impl McpClient {
             return Ok(subscription);
         }
         Err(match &subscription.end {
-            Some(SubscriptionEnd::Failed(error)) => self.call_error(error.clone()),
+            Some(SubscriptionEnd::Failed(error)) => self.call_error((**error).clone()),
             Some(SubscriptionEnd::Dropped(reason)) => {
                 self.call_error(CallError::Closed { method: LISTEN.into(), reason: reason.clone() })
             }

@@ -89,7 +89,7 @@ fn subscribe<'a>(
             return Ok(subscription);
         }
         let error = match &subscription.end {
-            Some(SubscriptionEnd::Failed(error)) => error.clone(),
+            Some(SubscriptionEnd::Failed(error)) => (**error).clone(),
             Some(SubscriptionEnd::Dropped(reason)) => {
                 CallError::Closed { method: LISTEN.into(), reason: reason.clone() }
             }

@@ -102,21 +102,29 @@ mod unix {
 /// process does not, it would wait for ever.
 #[cfg(target_os = "linux")]
 fn only_zombies(leader: rustix::process::Pid) -> bool {
+    use std::fs::File;
+    use std::io::Read as _;
+
     let group = format!("{}", leader.as_raw_nonzero());
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let mut found = false;
+    // Much more than the first fields of the file.
+    let mut stat = [0; 512];
     for process in processes.flatten() {
         let is_number = process.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
         if !is_number {
             continue;
         }
-        let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else { continue };
-        // After the name, which is in brackets and may hold anything: state, parent, group.
-        let after = stat.rfind(')').map_or(0, |at| at + 1);
-        let mut fields = stat[after..].split_ascii_whitespace();
+        let Ok(length) = File::open(process.path().join("stat")).and_then(|mut file| file.read(&mut stat)) else {
+            continue;
+        };
+        let stat = &stat[..length];
+        // After the name, which is in brackets and may contain any bytes: state, parent, group.
+        let after = stat.iter().rposition(|byte| *byte == b')').map_or(0, |at| at + 1);
+        let mut fields = stat[after..].split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let (state, _parent, its_group) = (fields.next(), fields.next(), fields.next());
-        if its_group == Some(&group) {
-            if !matches!(state, Some("Z" | "X")) {
+        if its_group == Some(group.as_bytes()) {
+            if !matches!(state, Some(b"Z" | b"X")) {
                 return false;
             }
             found = true;

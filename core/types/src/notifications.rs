@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::LoggingLevel;
-use crate::json::Json;
+use crate::json::{Json, Number};
 use crate::object::object;
 
 object! {
@@ -16,9 +16,9 @@ object! {
         /// [`RequestKey`](crate::RequestKey) of the request.
         optional progress_token: Json = "progressToken",
         /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
-        always progress: f64 = "progress",
+        always progress: Number = "progress",
         /// Value that `progress` will have when the request is complete. `None` if the server does not know the value.
-        optional total: f64 = "total",
+        optional total: Number = "total",
         /// Description of the current step, for display.
         optional message: String = "message",
         /// Additional metadata of the notification (`_meta`).
@@ -30,8 +30,8 @@ impl Progress {
     /// Returns the completed fraction of the work: `progress` divided by `total`, limited to the range from 0 to 1.
     /// Returns `None` if the total is unknown or not positive.
     pub fn fraction(&self) -> Option<f64> {
-        let total = self.total.filter(|total| *total > 0.0)?;
-        Some((self.progress / total).clamp(0.0, 1.0))
+        let total = self.total.as_ref().map(Number::as_f64).filter(|total| *total > 0.0)?;
+        Some((self.progress.as_f64() / total).clamp(0.0, 1.0))
     }
 }
 

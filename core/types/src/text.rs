@@ -34,24 +34,15 @@ struct Printable<'a> {
 
 impl fmt::Display for Printable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.text;
-        while let Some(at) = rest.find(is_unprintable) {
-            f.write_str(&rest[..at])?;
-            let mut chars = rest[at..].chars();
-            match chars.next() {
-                Some('\u{1b}') => rest = after_escape(chars.as_str()),
-                Some('\u{9b}') => rest = after_csi(chars.as_str()),
-                // A carriage return before a newline is part of the line break. Without a newline it would overwrite
-                // the line.
-                Some('\r') => rest = chars.as_str(),
-                Some(_) => {
-                    f.write_char('\u{fffd}')?;
-                    rest = chars.as_str();
-                }
-                None => return Ok(()),
+        let mut state = EscapeState::Text;
+        for c in self.text.chars() {
+            let is_text;
+            (state, is_text) = state.next(c);
+            if is_text {
+                f.write_char(if is_unprintable(c) { '\u{fffd}' } else { c })?;
             }
         }
-        f.write_str(rest)
+        Ok(())
     }
 }
 
@@ -67,44 +58,47 @@ fn is_unprintable(c: char) -> bool {
     }
 }
 
-/// Returns the text after an escape sequence. `rest` is the text after its ESC character.
-fn after_escape(rest: &str) -> &str {
-    let mut chars = rest.chars();
-    match chars.next() {
-        Some('[') => after_csi(chars.as_str()),
-        // Operating system commands and other strings end at BEL or at ESC \.
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            let body = chars.as_str();
-            match body.find(['\u{7}', '\u{1b}', '\u{9c}', '\n']) {
-                Some(at) if body[at..].starts_with("\u{1b}\\") => &body[at + 2..],
-                Some(at) if body[at..].starts_with(['\u{7}', '\u{9c}']) => {
-                    body[at..].char_indices().nth(1).map_or("", |(next, _)| &body[at + next..])
-                }
-                Some(at) => &body[at..],
-                None => "",
-            }
-        }
-        Some(' '..='/') => {
-            let body = chars.as_str();
-            body.find(|c: char| !(' '..='/').contains(&c)).map_or("", |at| {
-                let mut tail = body[at..].chars();
-                match tail.next() {
-                    Some('0'..='~') => tail.as_str(),
-                    _ => &body[at..],
-                }
-            })
-        }
-        Some('0'..='~') => chars.as_str(),
-        _ => rest,
-    }
+/// Where in a text or in a terminal escape sequence a character is (ECMA-48).
+#[derive(Clone, Copy)]
+enum EscapeState {
+    Text,
+    /// After ESC.
+    Escape,
+    /// After ESC and intermediate characters, such as `(`.
+    Intermediate,
+    /// Within a control sequence, which begins with `ESC [` or U+009B.
+    ControlSequence,
+    /// Within an operating system command or another string, which ends with BEL or `ESC \`.
+    String,
+    /// After ESC within a string.
+    StringEscape,
 }
 
-/// Returns the text after a terminal control sequence. `rest` is the text after its introducer, `ESC [` or U+009B.
-fn after_csi(rest: &str) -> &str {
-    match rest.find(|c: char| !(' '..='?').contains(&c)) {
-        Some(at) if matches!(rest.as_bytes()[at], b'@'..=b'~') => &rest[at + 1..],
-        Some(at) => &rest[at..],
-        None => "",
+impl EscapeState {
+    /// Returns the state after the character `c`, and whether `c` is a character of the text.
+    fn next(self, c: char) -> (EscapeState, bool) {
+        use EscapeState::{ControlSequence, Escape, Intermediate, String, StringEscape, Text};
+
+        let state = match (self, c) {
+            (Text, '\u{1b}') => Escape,
+            (Text, '\u{9b}') | (Escape, '[') => ControlSequence,
+            // A carriage return before a newline is part of the line break. Without a newline it would overwrite the
+            // line.
+            (Text, '\r') => Text,
+            (Text, _) | (String, '\n') => return (Text, true),
+            (Escape, ']' | 'P' | 'X' | '^' | '_') => String,
+            (Escape | Intermediate, ' '..='/') => Intermediate,
+            (ControlSequence, ' '..='?') => ControlSequence,
+            (Escape | Intermediate, '0'..='~')
+            | (ControlSequence, '@'..='~')
+            | (String, '\u{7}' | '\u{9c}')
+            | (StringEscape, '\\') => Text,
+            (String, '\u{1b}') => StringEscape,
+            (String, _) => String,
+            (StringEscape, _) => return Escape.next(c),
+            (Escape | Intermediate | ControlSequence, _) => return Text.next(c),
+        };
+        (state, false)
     }
 }
 
@@ -166,6 +160,11 @@ mod tests {
             ("\u{1b}(Bx", "x"),
             ("\u{1b}", ""),
             ("\u{1b}[", ""),
+            ("\u{1b}[3\nx", "\nx"),
+            ("\u{1b}]0;title\nx", "\nx"),
+            ("\u{1b}]0;title\u{1b}[31mx\u{9c}y", "x\u{fffd}y"),
+            ("\u{1b}]0;title", ""),
+            ("\u{1b}( \u{1b}\u{1b}7x", "x"),
             ("a\u{0}b", "a\u{fffd}b"),
             ("abc\u{202e}txt.exe", "abc\u{fffd}txt.exe"),
             (

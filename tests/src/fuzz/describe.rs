@@ -215,7 +215,7 @@ pub(crate) fn call_error(error: &CallError) -> String {
     match error {
         CallError::Server { method, error } => format!("{method}, server error {}", rpc_error(error)),
         CallError::ToolNotFound { tool, error } => {
-            format!("tool not found, {tool}, {}", error.as_ref().map(rpc_error).unwrap_or_default())
+            format!("tool not found, {tool}, {}", error.as_deref().map(rpc_error).unwrap_or_default())
         }
         CallError::Invalid { method, error } => format!("{method}, invalid answer, {}", peer_error(error)),
         CallError::Structured { .. } => "structured content".into(),

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use mcpwire_types::json::scan;
+use mcpwire_types::json::{numeral, scan};
 
 /// The cache hints of a response: whether, for how long and for whom the result may be cached.
 #[derive(Debug, PartialEq)]
@@ -44,15 +44,10 @@ fn parse_ttl(number: &[u8]) -> Duration {
 /// Returns the integer part of a JSON number, or `u64::MAX` if the integer part is greater. Returns `None` if the
 /// number is negative, or if the text is not a number.
 fn integer_part(number: &[u8]) -> Option<u64> {
-    let number = core::str::from_utf8(number).ok()?;
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mut places = match exponent.trim_start_matches('+').parse::<i64>() {
-        Ok(exponent) => exponent.saturating_add_unsigned(before.len() as u64),
-        Err(_) if exponent.starts_with('-') => 0,
-        Err(_) => i64::MAX,
-    };
-    let mut digits = before.bytes().chain(after.bytes());
+    let (mantissa, exponent) = numeral::split_exponent(core::str::from_utf8(number).ok()?);
+    let point = mantissa.bytes().position(|byte| byte == b'.').unwrap_or(mantissa.len());
+    let mut places = exponent.saturating_add_unsigned(point as u64);
+    let mut digits = mantissa.bytes().filter(|byte| *byte != b'.');
     let mut whole = 0u64;
     while places > 0 {
         let digit = match digits.next() {

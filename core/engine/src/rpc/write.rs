@@ -29,6 +29,13 @@ impl Meta<'_> {
     fn is_empty(&self) -> bool {
         self.protocol.is_empty() && self.progress_token.is_none() && self.caller.is_none()
     }
+
+    /// Returns whether [`Meta::protocol`] contains the log level.
+    fn has_log_level(&self) -> bool {
+        const KEY: &[u8] = br#""io.modelcontextprotocol/logLevel":"#;
+        // Not `str::contains`, whose search algorithm adds 3 KiB to a program.
+        self.protocol.as_bytes().windows(KEY.len()).any(|text| text == KEY)
+    }
 }
 
 /// Why the parameters of a message could not be written.
@@ -208,7 +215,7 @@ fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
         "io.modelcontextprotocol/protocolVersion"
         | "io.modelcontextprotocol/clientInfo"
         | "io.modelcontextprotocol/clientCapabilities" => !meta.protocol.is_empty(),
-        "io.modelcontextprotocol/logLevel" => meta.protocol.contains("\"io.modelcontextprotocol/logLevel\":"),
+        "io.modelcontextprotocol/logLevel" => meta.has_log_level(),
         _ => false,
     }
 }

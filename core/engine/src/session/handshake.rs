@@ -279,7 +279,7 @@ impl Handshake {
                 None => self.initialize(ProtocolVersion::LATEST_LEGACY),
             },
             RpcError::HEADER_MISMATCH | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY if error.data.is_some() => {
-                self.fail(ConnectError::Refused { method: DISCOVER, error })
+                self.fail(ConnectError::Refused { method: DISCOVER, error: Arc::new(error) })
             }
             _ => self.initialize(ProtocolVersion::LATEST_LEGACY),
         }
@@ -307,7 +307,7 @@ impl Handshake {
         let RequestFault::Server(error) = fault else { return fault.into_connect_error(DISCOVER) };
         match supported(&error) {
             Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
-            _ => ConnectError::Refused { method: DISCOVER, error },
+            _ => ConnectError::Refused { method: DISCOVER, error: Arc::new(error) },
         }
     }
 

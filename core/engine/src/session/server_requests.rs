@@ -225,7 +225,7 @@ impl ServerRequests {
             }
             Some(Origin::Input { owner, name, method }) => {
                 if matches!(owner, InputOwner::Task(..)) {
-                    self.collected.retain(|collected| collected.owner != owner);
+                    self.discard_answers(owner);
                 }
                 let error = match refusal {
                     RefusalReason::Error(error) => InputError::Refused { name, asked: method, error: (*error).clone() },
@@ -265,8 +265,13 @@ impl ServerRequests {
         let (withdrawn, others) =
             mem::take(&mut self.pending).into_iter().partition(|(_, origin)| is_withdrawn(origin));
         self.pending = others;
-        self.collected.retain(|collected| collected.owner != owner);
+        self.discard_answers(owner);
         report_withdrawn(withdrawn, context);
+    }
+
+    /// Discards the answers to the inputs of `owner` that were collected so far.
+    fn discard_answers(&mut self, owner: InputOwner) {
+        self.collected.retain(|collected| collected.owner != owner);
     }
 
     /// Removes all unanswered requests and inputs, because the connection or the server's session has ended. Reports
@@ -331,13 +336,10 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
 /// If the embedder has not polled the [`Event::ServerRequest`] of such a request yet, removes this event instead.
 fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
-        let unpolled = context
-            .events
-            .iter()
-            .position(|event| matches!(event, Event::ServerRequest(request) if request.key == key));
-        match unpolled {
-            Some(at) => drop(context.events.remove(at)),
-            None => context.report(Event::ServerRequestCancelled(key)),
+        let before = context.events.len();
+        context.events.retain(|event| !matches!(event, Event::ServerRequest(request) if request.key == key));
+        if context.events.len() == before {
+            context.report(Event::ServerRequestCancelled(key));
         }
     }
 }

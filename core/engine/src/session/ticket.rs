@@ -1,8 +1,8 @@
 //! [`Ticket`] and [`Reply`]: the caller's handle of a request, and the outcome of the request.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
@@ -95,13 +95,13 @@ pub(crate) enum ReplyOutcome {
     /// in it.
     Answered { message: Vec<u8>, id: u64 },
     /// The request failed with this error. `None` after [`Ticket::decode_mut`] has moved the error out.
-    Failed(Option<Box<CallError>>),
+    Failed(Option<Arc<CallError>>),
 }
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
-        let outcome = ReplyOutcome::Failed(Some(Box::new(error)));
+        let outcome = ReplyOutcome::Failed(Some(Arc::new(error)));
         Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
@@ -116,7 +116,7 @@ impl Reply {
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
-            ReplyOutcome::Failed(error) if self.key == key => error.take().map(|error| *error),
+            ReplyOutcome::Failed(error) if self.key == key => error.take().map(Arc::unwrap_or_clone),
             _ => None,
         }
         .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })

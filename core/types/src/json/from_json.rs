@@ -144,17 +144,20 @@ pub fn from_str<T: FromJson>(text: &str) -> Option<T> {
 
 /// Skips a value of the wrong type, and returns a mismatch that names the type of this value. Returns an error if the
 /// value is not valid JSON.
+#[cold]
 pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
     Ok(type_mismatch(reader.raw()?))
 }
 
 /// Creates the mismatch for a value of the wrong type. `raw` is the JSON text of the value.
+#[cold]
 pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
     Mismatch::Type(type_name(raw))
 }
 
 /// Returns the name of a value's JSON type for error messages, such as "an array". `raw` is the JSON text of the
 /// value.
+#[cold]
 pub(crate) fn type_name(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "an object",

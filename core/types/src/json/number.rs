@@ -33,6 +33,13 @@ impl Number {
     }
 }
 
+impl Default for Number {
+    /// Returns 0.
+    fn default() -> Self {
+        Number(Json::trusted("0"))
+    }
+}
+
 impl From<f64> for Number {
     fn from(value: f64) -> Self {
         Number(Json::from_value(&value).unwrap_or_default())

@@ -3,7 +3,6 @@
 //! The two are in one file because each contains the other.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -30,16 +29,16 @@ pub enum CallError {
         /// The method of the request.
         method: MethodName,
         /// The error in the server's response.
-        error: RpcError,
+        error: Arc<RpcError>,
     },
     /// The server does not have the tool.
-    #[error("tool not found: {} ({})", printable(tool), evidence(error.as_ref()))]
+    #[error("tool not found: {} ({})", printable(tool), evidence(error.as_deref()))]
     ToolNotFound {
         /// The name of the tool.
         tool: String,
         /// The error in the server's response. `None` if nothing was sent, because the server's list of tools does not
         /// contain the tool.
-        error: Option<RpcError>,
+        error: Option<Arc<RpcError>>,
     },
     /// The server's response violates the specification.
     #[error("`{method}` got an answer that cannot be read: {error}")]
@@ -47,7 +46,7 @@ pub enum CallError {
         /// The method of the request.
         method: MethodName,
         /// What is wrong with the response.
-        error: PeerError,
+        error: Arc<PeerError>,
     },
     /// The structured content of a tool result cannot be decoded as the requested type, or does not match the output
     /// schema of the tool.
@@ -113,7 +112,7 @@ pub enum CallError {
         /// The method of the request.
         method: MethodName,
         /// Why there is no JSON-RPC response.
-        error: Box<HttpError>,
+        error: Arc<HttpError>,
     },
 }
 
@@ -219,19 +218,19 @@ pub enum TaskError {
     #[error("does not exist any more: the server says: {error}")]
     Unknown {
         /// The error in the server's response.
-        error: RpcError,
+        error: Arc<RpcError>,
     },
     /// The server rejected the answers to the inputs that the task required.
     #[error("cannot continue: the server rejected the input that it had requested: {error}")]
     AnswersRefused {
         /// The error in the server's response.
-        error: RpcError,
+        error: Arc<RpcError>,
     },
     /// The session stopped polling, because its requests about the task failed. The task may still be running.
     #[error("is lost: {error}")]
     Lost {
         /// The error of the last request that failed.
-        error: Box<CallError>,
+        error: Arc<CallError>,
     },
     /// The session already polls the maximum number of tasks, and has cancelled this task.
     #[error("was cancelled at once: {limit} tasks are followed already")]

@@ -1,7 +1,5 @@
 //! [`CloseReason`]: why a connection ended. [`ConnectError`]: why a connection could not be opened.
 
-#[cfg(feature = "http")]
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -76,7 +74,7 @@ pub enum ConnectError {
         /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,
         /// The error in the server's response.
-        error: RpcError,
+        error: Arc<RpcError>,
     },
     /// The server's response to `server/discover` or `initialize` violates the specification.
     #[error("the answer to `{method}` cannot be read: {error}")]
@@ -84,7 +82,7 @@ pub enum ConnectError {
         /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,
         /// What is wrong with the response.
-        error: PeerError,
+        error: Arc<PeerError>,
     },
     /// The connection was not open within the connect timeout.
     #[error("the server did not answer within {}", Seconds(*after))]
@@ -110,6 +108,6 @@ pub enum ConnectError {
         /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,
         /// Why there is no JSON-RPC response.
-        error: Box<HttpError>,
+        error: Arc<HttpError>,
     },
 }

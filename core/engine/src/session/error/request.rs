@@ -1,8 +1,7 @@
 //! Converts a [`RequestFault`] to the public error of the request that it ended.
 
 use alloc::borrow::Cow;
-#[cfg(feature = "http")]
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::call::CallError;
 use super::connect::ConnectError;
@@ -13,10 +12,10 @@ impl RequestFault {
     #[cold]
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
-            RequestFault::Server(error) => CallError::Server { method, error },
-            RequestFault::Invalid(error) => CallError::Invalid { method, error },
+            RequestFault::Server(error) => CallError::Server { method, error: Arc::new(error) },
+            RequestFault::Invalid(error) => CallError::Invalid { method, error: Arc::new(error) },
             #[cfg(feature = "http")]
-            RequestFault::Http(error) => CallError::Http { method, error: Box::new(error) },
+            RequestFault::Http(error) => CallError::Http { method, error: Arc::new(error) },
         }
     }
 
@@ -25,10 +24,10 @@ impl RequestFault {
     #[cold]
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {
-            RequestFault::Server(error) => ConnectError::Refused { method, error },
-            RequestFault::Invalid(error) => ConnectError::Invalid { method, error },
+            RequestFault::Server(error) => ConnectError::Refused { method, error: Arc::new(error) },
+            RequestFault::Invalid(error) => ConnectError::Invalid { method, error: Arc::new(error) },
             #[cfg(feature = "http")]
-            RequestFault::Http(error) => ConnectError::Http { method, error: Box::new(error) },
+            RequestFault::Http(error) => ConnectError::Http { method, error: Arc::new(error) },
         }
     }
 }

@@ -328,7 +328,7 @@ impl Requests {
 
     /// Frees the unused memory of the table and its timers.
     pub(super) fn release_buffers(&mut self) {
-        self.table.retain(|slot| slot.owner.is_some());
+        self.compact();
         self.table.shrink_to_fit();
         let table = &self.table;
         self.timers.release_buffers(|id| is_pending(table, id));
@@ -354,6 +354,11 @@ impl Requests {
         }
     }
 
+    /// Removes all slots without an owner.
+    fn compact(&mut self) {
+        self.table.retain(|slot| slot.owner.is_some());
+    }
+
     fn remove_holes(&mut self) {
         if self.len == 0 {
             self.table.clear();
@@ -370,7 +375,7 @@ impl Requests {
             self.table.pop_back();
         }
         if self.table.len() > 2 * self.len + TOLERATED_HOLES {
-            self.table.retain(|slot| slot.owner.is_some());
+            self.compact();
         }
         let table = &self.table;
         self.timers.remove_ended(self.len, |id| is_pending(table, id));

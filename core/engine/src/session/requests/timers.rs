@@ -40,9 +40,14 @@ impl Timers {
 
     /// Removes the deadlines of all requests for which `is_pending` returns `false`, and frees the unused memory.
     pub(super) fn release_buffers(&mut self, is_pending: impl Fn(u64) -> bool) {
+        self.retain_pending(&is_pending);
+        self.heap.shrink_to_fit();
+    }
+
+    /// Removes the deadlines of all requests for which `is_pending` returns `false`.
+    fn retain_pending(&mut self, is_pending: &dyn Fn(u64) -> bool) {
         let mut deadlines = mem::take(&mut self.heap).into_vec();
         deadlines.retain(|Reverse((_, id))| is_pending(*id));
-        deadlines.shrink_to_fit();
         self.heap = deadlines.into();
     }
 
@@ -57,9 +62,7 @@ impl Timers {
     /// `pending` is the number of pending requests. `is_pending` returns whether the request with an id is pending.
     pub(super) fn remove_ended(&mut self, pending: usize, is_pending: impl Fn(u64) -> bool) {
         if self.heap.len() > 2 * pending + TOLERATED_ENDED {
-            let mut deadlines = mem::take(&mut self.heap).into_vec();
-            deadlines.retain(|Reverse((_, id))| is_pending(*id));
-            self.heap = deadlines.into();
+            self.retain_pending(&is_pending);
         }
         while let Some(Reverse((_, id))) = self.heap.peek() {
             if is_pending(*id) {

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::mem::discriminant;
 
 use crate::session::error::{CallError, CloseReason};
@@ -50,7 +51,7 @@ pub enum SubscriptionEnd {
     /// The server refused the subscription, did not acknowledge it in time, or ended it with an error. Or the stream of
     /// the subscription broke.
     #[error("{0}")]
-    Failed(CallError),
+    Failed(Arc<CallError>),
     /// The connection was lost for this reason, and the subscription with it.
     #[error("the subscription was lost: {0}")]
     Dropped(CloseReason),
@@ -84,7 +85,7 @@ impl EventQueue {
         match &event {
             SubscriptionEvent::Acknowledged(_) => {
                 // The acknowledgment precedes all changes.
-                self.events.retain(|queued| !matches!(queued, SubscriptionEvent::Acknowledged(_)));
+                self.remove_all(|queued| matches!(queued, SubscriptionEvent::Acknowledged(_)));
                 return self.events.push_front(event);
             }
             SubscriptionEvent::ResourceUpdated { uri } => {
@@ -124,9 +125,13 @@ impl EventQueue {
         Some(event)
     }
 
+    fn remove_all(&mut self, is_obsolete: fn(&SubscriptionEvent) -> bool) {
+        self.events.retain(|event| !is_obsolete(event));
+    }
+
     /// Replaces the events of all changed resources by one [`SubscriptionEvent::ManyResourcesUpdated`].
     fn merge_resources(&mut self) {
-        self.events.retain(|event| !matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
+        self.remove_all(|event| matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
         (self.resources, self.uri_bytes) = (0, 0);
         self.events.push_back(SubscriptionEvent::ManyResourcesUpdated);
     }

@@ -31,6 +31,7 @@ mod resources;
 mod subscription;
 
 use alloc::borrow::Cow;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -181,7 +182,7 @@ impl Subscriptions {
         };
         let after = self.table[at].timeout;
         let error = CallError::Timeout { method: method.into(), after, deadline: Deadline::Idle };
-        self.table[at].interrupt(SubscriptionEnd::Failed(error), context);
+        self.table[at].interrupt(SubscriptionEnd::Failed(Arc::new(error)), context);
     }
 
     fn resubscribe(&mut self, at: usize, context: &mut Context<'_>) {
@@ -200,7 +201,7 @@ impl Subscriptions {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
             Ok(_) => SubscriptionEnd::ByServer,
-            Err(fault) => SubscriptionEnd::Failed(fault.into_call_error(method)),
+            Err(fault) => SubscriptionEnd::Failed(Arc::new(fault.into_call_error(method))),
         };
         self.interrupt(key, end, context);
     }
@@ -208,7 +209,7 @@ impl Subscriptions {
     /// Handles the failure of the `subscriptions/listen` of the subscription `key`. `fault` is the reason.
     pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
         let error = fault.into_call_error(SubscriptionsListen::NAME.into());
-        self.interrupt(key, SubscriptionEnd::Failed(error), context);
+        self.interrupt(key, SubscriptionEnd::Failed(Arc::new(error)), context);
     }
 
     fn interrupt(&mut self, key: SubscriptionKey, end: SubscriptionEnd, context: &mut Context<'_>) {

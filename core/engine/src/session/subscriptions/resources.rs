@@ -2,6 +2,7 @@
 //! (specification, revision 2025-11-25: server/resources, "Subscriptions").
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::filters::lists_in_both;
@@ -35,11 +36,8 @@ enum ResourceWatch {
     Granted,
     /// The server refused to watch the resource, or the request failed. The entry is removed when no opening
     /// subscription includes the resource any more.
-    Refused(WatchError),
+    Refused(Arc<CallError>),
 }
-
-/// Why a `resources/subscribe` failed.
-type WatchError = alloc::boxed::Box<CallError>;
 
 /// Whether a legacy server (up to revision 2025-11-25) has accepted a subscription, according to its responses to
 /// `resources/subscribe`.
@@ -50,7 +48,7 @@ pub(super) enum WatchOutcome {
     Acknowledged(SubscriptionFilter),
     /// The server refused a resource, and accepted none of the requested changes. Contains the error for the first
     /// refused resource.
-    Refused(CallError),
+    Refused(Arc<CallError>),
 }
 
 impl Resources {
@@ -107,14 +105,14 @@ impl Resources {
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let watch = match decode::answer_skipped(message, id) {
             Ok(()) => ResourceWatch::Granted,
-            Err(fault) => ResourceWatch::Refused(WatchError::new(fault.into_call_error(Subscribe::NAME.into()))),
+            Err(fault) => ResourceWatch::Refused(Arc::new(fault.into_call_error(Subscribe::NAME.into()))),
         };
         self.set(id, watch);
     }
 
     /// Handles the failure of the `resources/subscribe` with this JSON-RPC id.
     pub(super) fn failed(&mut self, id: u64, error: CallError) {
-        self.set(id, ResourceWatch::Refused(WatchError::new(error)));
+        self.set(id, ResourceWatch::Refused(Arc::new(error)));
     }
 
     /// Sends `resources/subscribe` again for each watched resource, after the server has begun a new session.
@@ -139,7 +137,7 @@ impl Resources {
         let granted =
             uris.iter().filter(|uri| matches!(self.by_uri.get(*uri), Some(ResourceWatch::Granted))).cloned().collect();
         let refusal = uris.iter().find_map(|uri| match self.by_uri.get(uri) {
-            Some(ResourceWatch::Refused(error)) => Some((**error).clone()),
+            Some(ResourceWatch::Refused(error)) => Some(error.clone()),
             _ => None,
         });
         let mut acknowledged = lists_in_both(wanted, &self.declared);

@@ -3,14 +3,15 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::inputs::{self, Inputs};
 use super::params;
 use super::polling::TaskPoller;
+use crate::rpc::PeerError;
 use crate::rpc::RequestFault;
 use crate::rpc::decode;
-use crate::rpc::PeerError;
 use crate::session::context::Context;
 use crate::session::error::{CallError, InputError};
 use crate::session::request_keys::RequestKey;
@@ -220,5 +221,5 @@ impl TaskCall {
 /// defect in the response.
 pub(super) fn malformed(what: String, at: &str) -> CallError {
     let error = PeerError::malformed(what, at);
-    CallError::Invalid { method: TaskRequest::Get.method().into(), error }
+    CallError::Invalid { method: TaskRequest::Get.method().into(), error: Arc::new(error) }
 }

@@ -13,8 +13,8 @@
 //!                      the server does not know the task
 //! ```
 
-use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -107,7 +107,7 @@ pub(super) struct TaskPoller {
     sent: usize,
     /// The error with which the server refused the last `tasks/update`. If the next response to `tasks/get` says that
     /// the task still requires input, the task ends with this error.
-    update_refused: Option<RpcError>,
+    update_refused: Option<Arc<RpcError>>,
 }
 
 impl TaskPoller {
@@ -278,7 +278,7 @@ impl TaskPoller {
                         RpcError::METHOD_NOT_FOUND | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY
                     ) =>
                 {
-                    return Some(TaskEnd::Fault(TaskError::Lost { error: Box::new(error_of(error, request)) }));
+                    return Some(TaskEnd::Fault(TaskError::Lost { error: Arc::new(error_of(error, request)) }));
                 }
                 TaskRequest::Update => {
                     self.update_refused = Some(error.clone());
@@ -306,7 +306,7 @@ impl TaskPoller {
             matches!(&error, CallError::Invalid { error, .. } if matches!(error.kind, PeerErrorKind::TooLong { .. }));
         self.failures += 1;
         if self.failures > MAX_FAILURES || is_too_long {
-            return Some(TaskEnd::Fault(TaskError::Lost { error: Box::new(error) }));
+            return Some(TaskEnd::Fault(TaskError::Lost { error: Arc::new(error) }));
         }
         let later = self.interval.saturating_mul(1 << self.failures.min(16)).min(MAX_INTERVAL);
         self.reschedule(request, now + later);
@@ -350,6 +350,6 @@ impl TaskPoller {
     }
 }
 
-fn error_of(error: &RpcError, request: TaskRequest) -> CallError {
+fn error_of(error: &Arc<RpcError>, request: TaskRequest) -> CallError {
     CallError::Server { method: request.method().into(), error: error.clone() }
 }
