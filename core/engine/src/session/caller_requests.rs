@@ -211,6 +211,7 @@ impl CallerRequests {
     }
 
     /// Ends a caller's request with an error, after the request was removed from the table of sent requests.
+    #[cold]
     pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, context: &mut Context<'_>) {
         self.end(caller.cache_entry, Reply::failed(caller.key, error), context);
     }
@@ -240,6 +241,7 @@ impl CallerRequests {
 
     /// Handles the failure of `request`, such as `tasks/get`, that the session sent to poll a task. `call` is the key
     /// of the caller's request that became the task.
+    #[cold]
     pub(super) fn fail_about_task(
         &mut self,
         call: RequestKey,
@@ -329,6 +331,7 @@ impl CallerRequests {
     }
 
     /// Fails all pending requests of callers because the connection has ended, and empties the cache.
+    #[cold]
     pub(super) fn close(
         &mut self,
         reason: &CloseReason,

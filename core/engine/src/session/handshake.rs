@@ -218,10 +218,12 @@ impl Handshake {
     }
 
     /// Ends the handshake with `error`.
+    #[cold]
     pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
         self.fail_with(Arc::new(error))
     }
 
+    #[cold]
     fn fail_with(&mut self, error: Arc<ConnectError>) -> HandshakeAction {
         self.state = HandshakeState::Done;
         HandshakeAction::Fail(error)

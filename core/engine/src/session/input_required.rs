@@ -179,6 +179,7 @@ impl InputRequired {
 
     /// Fails a request because the embedder refused an input. Does not notify the server (client/roots, "Error
     /// Handling").
+    #[cold]
     pub(super) fn refused(
         &mut self,
         key: RequestKey,
@@ -216,6 +217,7 @@ impl InputRequired {
     }
 
     /// Fails all requests that are waiting for input, because the connection has ended.
+    #[cold]
     pub(super) fn close(
         &mut self,
         reason: &CloseReason,
@@ -249,6 +251,7 @@ impl InputRequired {
 }
 
 #[inline(never)]
+#[cold]
 fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
     server_requests.withdraw(InputOwner::Request(caller.key), context);
     context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });

@@ -203,6 +203,7 @@ impl ServerRequests {
     ///
     /// If the server has sent a JSON-RPC request, writes an error response. If the server requires an input, returns
     /// [`AnswerOutcome::Refused`], with which the caller fails the request or task.
+    #[cold]
     pub(super) fn refuse(
         &mut self,
         key: ServerRequestId,

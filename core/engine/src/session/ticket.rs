@@ -99,6 +99,7 @@ pub(crate) enum ReplyOutcome {
 }
 
 impl Reply {
+    #[cold]
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
         let outcome = ReplyOutcome::Failed(Some(Arc::new(error)));

@@ -148,6 +148,7 @@ impl Deadlines {
     }
 
     /// Returns the timeout error of a request of `method` that missed `deadline`.
+    #[cold]
     pub(in crate::session) fn error(&self, method: Cow<'static, str>, deadline: Deadline) -> CallError {
         CallError::Timeout { method, after: self.length(deadline), deadline }
     }
