@@ -126,8 +126,8 @@ fn kind_of(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
 fn find(def: &McpServerDef) -> Option<PathBuf> {
     let command = Path::new(&def.command);
     if command.components().count() > 1 {
-        let base = def.cwd.clone().unwrap_or_default();
-        return [base.join(command), command.to_path_buf()].into_iter().find(|file| file.exists());
+        let file = def.cwd.as_ref().map(|cwd| cwd.join(command)).filter(|file| file.exists());
+        return file.or_else(|| command.exists().then(|| command.to_path_buf()));
     }
     let path = def.env.get("PATH").map(Into::into).or_else(|| env::var_os("PATH"))?;
     env::split_paths(&path).map(|directory| directory.join(command)).find(|file| file.is_file())

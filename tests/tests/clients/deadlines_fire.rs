@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_tests::{Adapter, Call, on_every_adapter, server, timed};
+use mcpwire_tests::{Adapter, Call, done_of_total, on_every_adapter, server, timed};
 use serde_json::json;
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -52,7 +52,7 @@ fn progress_puts_the_idle_deadline_off<A: Adapter>() {
         assert_eq!(outcome.expect("progress shows life").text().to_string(), "at last");
         assert!(took >= ms(1_200), "it took {took:?}");
 
-        let steps: Vec<_> = seen.lock().unwrap().iter().map(|progress| (progress.progress, progress.total)).collect();
+        let steps: Vec<_> = seen.lock().unwrap().iter().map(done_of_total).collect();
         assert_eq!(steps, (1..=6).map(|step| (f64::from(step), Some(6.0))).collect::<Vec<_>>());
         assert_eq!(seen.lock().unwrap()[0].message.as_deref(), Some("step 1 of 6"));
     }

@@ -90,7 +90,7 @@ fn progress_goes_to_its_own_call<H: Host>() {
         server.open::<Async<H>>().run(async |client| {
             let calls = (0..20).map(async |_| {
                 let mut seen = Vec::new();
-                let call = client.call_tool("echo", ()).on_progress(|progress| seen.push(progress.progress));
+                let call = client.call_tool("echo", ()).on_progress(|progress| seen.push(progress.progress.as_f64()));
                 call.await.expect("it answers");
                 seen
             });

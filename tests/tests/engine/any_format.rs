@@ -163,7 +163,7 @@ const NOT_READ: &[&str] = &[
 
 #[test]
 fn no_type_is_forgotten() {
-    let exports = include_str!("../../../core/engine/src/types/mod.rs");
+    let exports = include_str!("../../../core/types/src/lib.rs");
     let exports = exports.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
     let names = exports.flat_map(|list| list.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
     let is_type = |name: &&str| name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase);

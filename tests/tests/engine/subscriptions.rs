@@ -122,11 +122,10 @@ fn one_that_is_not_acknowledged_in_time_fails() {
     pair.pass(Duration::from_millis(2999));
     assert_eq!(pair.taken(key), []);
     pair.pass(Duration::from_millis(1));
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Timeout { method, after, .. }))] =
-        &pair.taken(key)[..]
-    else {
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &pair.taken(key)[..] else {
         panic!("it does not say that it timed out")
     };
+    let CallError::Timeout { method, after, .. } = &**failure else { panic!("{failure}") };
     assert_eq!((&**method, *after), (LISTEN, Duration::from_secs(3)));
     assert_eq!(pair.methods(), [LISTEN, "notifications/cancelled"]);
     assert_eq!(pair.sent[1].params()["requestId"], pair.sent[0].id().expect("a request"));
@@ -224,9 +223,10 @@ fn a_refusal_says_why() {
     let mut pair = pair(|sent, peer| peer.refuse(sent, -32601, "Method not found"));
     let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     let events = pair.taken(key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Server { method, error }))] = &events[..] else {
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
         panic!("{events:?}")
     };
+    let CallError::Server { method, error } = &**failure else { panic!("{failure}") };
     assert_eq!((&**method, error.code), (LISTEN, -32601));
     assert_eq!(pair.engine.session().stats().late + pair.engine.session().stats().unmatched, 0);
 }

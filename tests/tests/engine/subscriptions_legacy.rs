@@ -144,9 +144,10 @@ fn a_refused_resource_is_left_out() {
 
     let alone = pair.subscribe(&SubscriptionFilter::new().resource("file:///b"), &SubscribeOptions::new());
     let events = pair.taken(alone);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Server { error, .. }))] = &events[..] else {
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
         panic!("{events:?}")
     };
+    let CallError::Server { error, .. } = &**failure else { panic!("{failure}") };
     assert_eq!(error.code, -32002);
     pair.engine.calls().unsubscribe(key, pair.now);
     pair.drive();
@@ -169,9 +170,10 @@ fn silence_is_no_agreement() {
     assert!(matches!(pair.taken(other)[..], [SubscriptionEvent::Acknowledged(_)]));
     pair.pass(Duration::from_secs(30));
     let events = pair.taken(key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Timeout { method, .. }))] = &events[..] else {
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
         panic!("{events:?}")
     };
+    let CallError::Timeout { method, .. } = &**failure else { panic!("{failure}") };
     assert_eq!(&**method, SUBSCRIBE);
     assert_eq!(pair.methods(), [SUBSCRIBE, SUBSCRIBE, UNSUBSCRIBE], "the other one still wants its resource");
     tell(&mut pair, "resources/updated", Some("file:///a"));

@@ -324,7 +324,7 @@ fn errors_of_the_engine_are_evidence() {
         ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: vec!["2026-07-28".into()] };
     let failure = Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify();
     assert_eq!(failure.error.message, "Unsupported protocol version (server: 2030-01-01)");
-    let error = ConnectError::Refused { method: "initialize", error: RpcError::new(-32_603, "boom") };
+    let error = ConnectError::Refused { method: "initialize", error: RpcError::new(-32_603, "boom").into() };
     assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify().error.message, "boom");
     assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&ConnectError::Closed).into()).classify(), at_start_closed());
 }

@@ -116,7 +116,7 @@ fn a_list_that_was_kept_is_not_looked_at_and_not_believed_afterwards() {
 
 #[test]
 fn what_was_seen_explains_errors_until_the_tools_change() {
-    let unknown = || CallError::Server { method: "tools/call".into(), error: RpcError::new(-32602, "Unknown tool") };
+    let unknown = || CallError::Server { method: "tools/call".into(), error: RpcError::new(-32602, "Unknown tool").into() };
     let pages = || vec![page(r#"[{"name":"b"},{"name":"c"}]"#, Some(1)), page(r#"[{"name":"d"}]"#, None)];
     let mut known = KnownTools::default();
     assert!(known.needs_search_after_error("a", &unknown()));
@@ -130,7 +130,7 @@ fn what_was_seen_explains_errors_until_the_tools_change() {
     assert_eq!((known.knows("a"), known.needs_search_after_error("a", &unknown())), (Some(false), false));
     assert!(matches!(known.explain("a", unknown()), CallError::ToolNotFound { error: Some(_), .. }));
     assert_eq!(known.explain("b", unknown()), unknown());
-    let other = CallError::Server { method: "tools/call".into(), error: RpcError::new(-32603, "Unknown tool") };
+    let other = CallError::Server { method: "tools/call".into(), error: RpcError::new(-32603, "Unknown tool").into() };
     assert!(!known.needs_search_after_error("e", &other));
     known.invalidate();
     assert_eq!((known.knows("a"), known.needs_search_after_error("a", &unknown())), (None, true));

@@ -55,7 +55,7 @@ pub(super) fn run(session: &mut Session<'_>, resources: &[String], printer: &Pri
     match subscription.end() {
         Some(SubscriptionEnd::Failed(error)) => {
             let server = session.client.definition().map(|def| def.display_name().to_owned()).unwrap_or_default();
-            let error = Error::Call { server, error: error.clone(), process: None };
+            let error = Error::Call { server, error: (**error).clone(), process: None };
             Err(Failure::of(&error, session.options.stderr))
         }
         // What is known of its end, the next request is told.

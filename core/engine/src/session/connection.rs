@@ -171,7 +171,6 @@ impl Negotiated {
 
     #[cold]
     #[inline(never)]
-    #[cold]
     fn refusal(&self, method: &'static str, bit: u32) -> SendError {
         let entry = revisions::client_row(bit);
         if entry.is_in(self.version) {

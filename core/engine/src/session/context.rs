@@ -104,7 +104,6 @@ impl Context<'_> {
     /// Reports that the caller's request `key` ended with an error.
     #[cold]
     #[inline(never)]
-    #[cold]
     pub(super) fn fail(&mut self, key: RequestKey, error: CallError) {
         self.report(Event::Reply(Reply::failed(key, error)));
     }

@@ -2,6 +2,7 @@
 
 use mcpwire_driver::core::{CallError, ProtocolVersion};
 use mcpwire_driver::process::Error;
+use mcpwire_tests::done_of_total;
 use serde_json::json;
 
 use super::Outcome::{Without, Works};
@@ -25,7 +26,7 @@ pub(crate) fn progress<C: Client>(on: &mut On<C>) -> Tried {
     let result = on.attempt(|client| client.call_for_progress("steps", &mut seen))?;
     assert_eq!(text(&result), "stepped");
     assert_eq!(
-        seen.iter().map(|seen| (seen.progress, seen.total)).collect::<Vec<_>>(),
+        seen.iter().map(done_of_total).collect::<Vec<_>>(),
         [(1.0, Some(2.0)), (2.0, Some(2.0))]
     );
     Ok(Works)

@@ -340,8 +340,8 @@ pub(crate) fn log_message() -> impl Strategy<Value = LogMessage> {
 pub(crate) fn progress() -> impl Strategy<Value = Progress> {
     made!(Progress {
         progress_token: option::of(json()),
-        progress: number(),
-        total: option::of(number()),
+        progress: number().prop_map(Number::from),
+        total: option::of(number().prop_map(Number::from)),
         message: word(),
         meta: meta(),
         extra: extra(),
