@@ -30,9 +30,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Called by the task that awaits the call.
 fn show(progress: &Progress) {
-    match progress.total {
-        Some(total) if total > 0.0 => println!("{:3.0} %", 100.0 * progress.progress / total),
-        _ => println!("{} so far", progress.progress),
+    match progress.fraction() {
+        Some(fraction) => println!("{:3.0} %", 100.0 * fraction),
+        None => println!("{} so far", progress.progress),
     }
 }
 

@@ -24,6 +24,7 @@ mod counting;
 pub mod fuzz;
 mod on_drop;
 mod process_table;
+mod progress;
 mod server;
 pub mod sim;
 pub mod spec;
@@ -36,6 +37,7 @@ pub use canned::{Canned, KeyOrder};
 pub use counting::{Allocated, Counting, allocated};
 pub use on_drop::OnDrop;
 pub use process_table::{has_ended, peak_memory, process_exists};
+pub use progress::done_of_total;
 pub use server::Server;
 pub use watchdog::{timed, watched};
 

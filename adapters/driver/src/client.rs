@@ -7,7 +7,6 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
@@ -21,7 +20,7 @@ use crate::driver::{Driver, Loop};
 use crate::notifications::Notifications;
 use crate::options::ConnectOptions;
 use crate::pending::Pending;
-use crate::runtime::{Clock, Runtime, Streams, Timer};
+use crate::runtime::{Clock, ReadStream, Runtime, Streams, Timer, WriteStream};
 use crate::shared::{Lives, RestartAttempt, Shared};
 use crate::state::{Opened, State, Wish};
 use crate::tools::{self, Boxed, Tools};
@@ -70,8 +69,8 @@ impl<R: Runtime> McpClient<R> {
 
     /// A connection over any pair of streams: a socket, a pipe, a test's.
     pub fn over(
-        reader: impl AsyncRead + Send + 'static,
-        writer: impl AsyncWrite + Send + 'static,
+        reader: impl ReadStream + Send + 'static,
+        writer: impl WriteStream + Send + 'static,
         options: ConnectOptions,
     ) -> Self {
         Self::begin_with(None, None, Streams::new(reader, writer), options)

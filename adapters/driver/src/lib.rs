@@ -56,7 +56,7 @@ pub use mcpwire_process::{
 pub use notifications::Notifications;
 pub use options::ConnectOptions;
 pub use pending::Pending;
-pub use runtime::{Clock, ExitWatch, Reader, Runtime, Streams, Timer, Writer};
+pub use runtime::{Clock, ExitWatch, ReadStream, Reader, Runtime, Streams, Timer, WriteStream, Writer};
 pub use subscription::Subscription;
 pub use tasks::{RunningTask, Started};
 pub use tools::Tools;

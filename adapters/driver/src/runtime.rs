@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::Timestamp;
 use mcpwire_process::{ExitHandle, Pipes};
 
@@ -96,11 +95,57 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Something to read from, of any runtime.
-pub type Reader = Pin<Box<dyn AsyncRead + Send>>;
+/// A stream of bytes that the driver reads, of any runtime.
+///
+/// With the feature `futures-io`, all types that implement `futures_io::AsyncRead` implement this trait.
+pub trait ReadStream {
+    /// Reads into `buf`, and returns the number of bytes that were read; 0 at the end of the stream. If no byte is
+    /// available, wakes the task of `cx` when that changes.
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>>;
+}
 
-/// Something to write to, of any runtime.
-pub type Writer = Pin<Box<dyn AsyncWrite + Send>>;
+/// A stream of bytes that the driver writes, of any runtime.
+///
+/// With the feature `futures-io`, all types that implement `futures_io::AsyncWrite` implement this trait.
+pub trait WriteStream {
+    /// Writes a part of `buf`, and returns the number of bytes that were written. If the stream is full, wakes the task
+    /// of `cx` when that changes.
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Sends all bytes that the stream has buffered.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Sends all bytes that the stream has buffered, and ends the stream.
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+#[cfg(feature = "futures-io")]
+impl<S: futures_io::AsyncRead> ReadStream for S {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        futures_io::AsyncRead::poll_read(self, cx, buf)
+    }
+}
+
+#[cfg(feature = "futures-io")]
+impl<S: futures_io::AsyncWrite> WriteStream for S {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        futures_io::AsyncWrite::poll_write(self, cx, buf)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        futures_io::AsyncWrite::poll_flush(self, cx)
+    }
+
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        futures_io::AsyncWrite::poll_close(self, cx)
+    }
+}
+
+/// A [`ReadStream`] of any type.
+pub type Reader = Pin<Box<dyn ReadStream + Send>>;
+
+/// A [`WriteStream`] of any type.
+pub type Writer = Pin<Box<dyn WriteStream + Send>>;
 
 /// Ends when a process has exited.
 pub type ExitWatch = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -119,7 +164,7 @@ pub struct Streams {
 
 impl Streams {
     /// Of any pair of streams.
-    pub fn new(reader: impl AsyncRead + Send + 'static, writer: impl AsyncWrite + Send + 'static) -> Self {
+    pub fn new(reader: impl ReadStream + Send + 'static, writer: impl WriteStream + Send + 'static) -> Self {
         Streams { reader: Box::pin(reader), writer: Box::pin(writer), stderr: None, exit: None }
     }
 }

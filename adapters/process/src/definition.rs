@@ -259,9 +259,11 @@ impl McpServerDef {
 
 /// The host and port of an address. User and password, which an address should not have, are no part of it.
 fn authority(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+    // By bytes: the search for patterns would add 1 KiB to a program that only names its servers.
+    let start = url.as_bytes().windows(3).position(|text| text == b"://").map_or(0, |at| at + 3);
+    let rest = &url[start..];
+    let authority = &rest[..rest.bytes().position(|byte| b"/?#".contains(&byte)).unwrap_or(rest.len())];
+    &authority[authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1)..]
 }
 
 /// The host without its port, and without the brackets of IPv6.

@@ -32,7 +32,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
@@ -149,28 +148,40 @@ impl Timer for TokioTimer {
     }
 }
 
-/// A stream of tokio's as one of [`futures_io`], for [`McpClient::over`](mcpwire_driver::McpClient::over).
+/// A stream of tokio's as one that carries a connection, for [`McpClient::over`](mcpwire_driver::McpClient::over).
+///
+/// With the feature `http`, it implements the traits of `futures-io` too.
 #[derive(Debug)]
 pub struct Compat<T>(pub T);
 
-impl<T: tokio::io::AsyncRead + Unpin> AsyncRead for Compat<T> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        let mut buf = ReadBuf::new(buf);
-        ready!(Pin::new(&mut self.0).poll_read(cx, &mut buf))?;
-        Poll::Ready(Ok(buf.filled().len()))
-    }
+macro_rules! stream {
+    ($Read:path, $Write:path) => {
+        impl<T: tokio::io::AsyncRead + Unpin> $Read for Compat<T> {
+            fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+                let mut buf = ReadBuf::new(buf);
+                ready!(Pin::new(&mut self.0).poll_read(cx, &mut buf))?;
+                Poll::Ready(Ok(buf.filled().len()))
+            }
+        }
+
+        impl<T: tokio::io::AsyncWrite + Unpin> $Write for Compat<T> {
+            fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+                Pin::new(&mut self.0).poll_write(cx, buf)
+            }
+
+            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Pin::new(&mut self.0).poll_flush(cx)
+            }
+
+            fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Pin::new(&mut self.0).poll_shutdown(cx)
+            }
+        }
+    };
 }
 
-impl<T: tokio::io::AsyncWrite + Unpin> AsyncWrite for Compat<T> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
-    }
-}
+#[cfg(not(feature = "http"))]
+stream!(mcpwire_driver::ReadStream, mcpwire_driver::WriteStream);
+// HTTP needs these, and the driver implements its own traits for whatever implements these.
+#[cfg(feature = "http")]
+stream!(futures_io::AsyncRead, futures_io::AsyncWrite);

@@ -8,8 +8,8 @@ use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::process::ExitHandle;
+use mcpwire_driver::{ReadStream, WriteStream};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
@@ -23,7 +23,7 @@ impl Reader {
     }
 }
 
-impl AsyncRead for Reader {
+impl ReadStream for Reader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
             let mut guard = ready!(self.0.poll_read_ready(cx))?;
@@ -68,7 +68,7 @@ impl Writer {
     }
 }
 
-impl AsyncWrite for Writer {
+impl WriteStream for Writer {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         loop {
             let (written, guard) = match &*self {

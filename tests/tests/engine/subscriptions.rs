@@ -223,9 +223,7 @@ fn a_refusal_says_why() {
     let mut pair = pair(|sent, peer| peer.refuse(sent, -32601, "Method not found"));
     let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     let events = pair.taken(key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
     let CallError::Server { method, error } = &**failure else { panic!("{failure}") };
     assert_eq!((&**method, error.code), (LISTEN, -32601));
     assert_eq!(pair.engine.session().stats().late + pair.engine.session().stats().unmatched, 0);

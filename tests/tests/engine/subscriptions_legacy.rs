@@ -144,9 +144,7 @@ fn a_refused_resource_is_left_out() {
 
     let alone = pair.subscribe(&SubscriptionFilter::new().resource("file:///b"), &SubscribeOptions::new());
     let events = pair.taken(alone);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
     let CallError::Server { error, .. } = &**failure else { panic!("{failure}") };
     assert_eq!(error.code, -32002);
     pair.engine.calls().unsubscribe(key, pair.now);
@@ -170,9 +168,7 @@ fn silence_is_no_agreement() {
     assert!(matches!(pair.taken(other)[..], [SubscriptionEvent::Acknowledged(_)]));
     pair.pass(Duration::from_secs(30));
     let events = pair.taken(key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
     let CallError::Timeout { method, .. } = &**failure else { panic!("{failure}") };
     assert_eq!(&**method, SUBSCRIBE);
     assert_eq!(pair.methods(), [SUBSCRIBE, SUBSCRIBE, UNSUBSCRIBE], "the other one still wants its resource");

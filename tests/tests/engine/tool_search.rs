@@ -116,7 +116,8 @@ fn a_list_that_was_kept_is_not_looked_at_and_not_believed_afterwards() {
 
 #[test]
 fn what_was_seen_explains_errors_until_the_tools_change() {
-    let unknown = || CallError::Server { method: "tools/call".into(), error: RpcError::new(-32602, "Unknown tool").into() };
+    let unknown =
+        || CallError::Server { method: "tools/call".into(), error: RpcError::new(-32602, "Unknown tool").into() };
     let pages = || vec![page(r#"[{"name":"b"},{"name":"c"}]"#, Some(1)), page(r#"[{"name":"d"}]"#, None)];
     let mut known = KnownTools::default();
     assert!(known.needs_search_after_error("a", &unknown()));

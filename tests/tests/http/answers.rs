@@ -15,7 +15,7 @@ fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
 
 fn http(error: CallError) -> HttpError {
     let CallError::Http { error, .. } = error else { panic!("{error:?}") };
-    *error
+    (*error).clone()
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn errors_of_the_protocol_are_errors_of_the_protocol_whatever_the_status() {
         });
         let ticket = web.echo();
         let CallError::Server { error, .. } = web.error(ticket) else { panic!("{status}") };
-        assert_eq!(error, RpcError::new(-32602, "no such tool"));
+        assert_eq!(*error, RpcError::new(-32602, "no such tool"));
     }
     for id in ["null", "\"server-error\"", "77"] {
         let mut web = modern(move |_, says| {

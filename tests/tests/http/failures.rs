@@ -53,7 +53,7 @@ fn a_proxy_that_buffers_only_delays<A: Adapter>() {
     let call = Call::new("echo").with(json!({"message": "late"})).progress(&told);
     let mut client = open::<A>(&web);
     assert_eq!(client.call(call).expect("it answers").text().as_str(), "late");
-    assert_eq!(told.lock().unwrap().iter().map(|told| told.progress).collect::<Vec<_>>(), [1.0, 2.0]);
+    assert_eq!(told.lock().unwrap().iter().map(|told| told.progress.as_f64()).collect::<Vec<_>>(), [1.0, 2.0]);
 }
 
 /// Bytes are no sign of life of a request: only its progress is.

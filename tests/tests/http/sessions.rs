@@ -19,7 +19,7 @@ fn legacy() -> Config {
 
 fn http(error: CallError) -> HttpError {
     let CallError::Http { error, .. } = error else { panic!("{error:?}") };
-    *error
+    (*error).clone()
 }
 
 /// A server that knows only its latest session; `forget` makes it forget that, too.

@@ -99,7 +99,7 @@ fn a_delivery_that_fails_fails_its_request() {
     for _ in 0..3 {
         let ticket = web.echo();
         let CallError::Http { error, .. } = web.error(ticket) else { panic!() };
-        errors.push(*error);
+        errors.push((*error).clone());
     }
     assert_eq!(errors[0], HttpError::Status { status: 500, excerpt: "broken".into() });
     assert!(matches!(&errors[1], HttpError::Failed(failure) if failure.kind == FailureKind::Broken));

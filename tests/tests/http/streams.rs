@@ -26,7 +26,7 @@ fn without_listening(mut rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
 
 fn http(error: CallError) -> HttpError {
     let CallError::Http { error, .. } = error else { panic!("{error:?}") };
-    *error
+    (*error).clone()
 }
 
 #[test]

@@ -98,9 +98,7 @@ fn a_modern_subscription_that_is_refused_says_how() {
     );
     let key = subscribe(&mut web, &SubscriptionFilter::new().tools());
     let events = taken(&mut web, key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
     let CallError::Http { error, .. } = &**failure else { panic!("{failure}") };
     assert_eq!(**error, HttpError::Status { status: 503, excerpt: "later".into() });
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
@@ -172,9 +170,7 @@ fn a_legacy_watch_that_does_not_arrive_is_not_agreed_to() {
     });
     let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
     let events = taken(&mut web, key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else {
-        panic!("{events:?}")
-    };
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
     let CallError::Http { error, .. } = &**failure else { panic!("{failure}") };
     assert!(matches!(&**error, HttpError::Failed(_)));
     assert_eq!(web.engine.poll_timeout(), None);

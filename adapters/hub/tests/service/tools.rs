@@ -243,7 +243,7 @@ async fn the_whole_result_is_there_and_progress_is_told() {
     assert_eq!(outcome.result.content.len(), 2);
     assert_eq!(outcome.result.structured_content.unwrap().get(), r#"{"width":1}"#);
     let told = Arc::new(Mutex::new(Vec::new()));
-    let options = CallOptions::new().on_progress(|progress| told.lock().unwrap().push(progress.progress));
+    let options = CallOptions::new().on_progress(|progress| told.lock().unwrap().push(progress.progress.as_f64()));
     soon(hub.call_tool_full(config.id, "progress", &none, options)).await.unwrap();
     assert_eq!(*told.lock().unwrap(), [1.0, 2.0]);
 

@@ -9,11 +9,11 @@ use core::time::Duration;
 
 use super::connect::CloseReason;
 use super::input::InputError;
-use crate::printable;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
 use mcpwire_types::ProtocolVersion;
 use mcpwire_types::StructuredError;
+use mcpwire_types::printable;
 use mcpwire_types::text::Seconds;
 use mcpwire_types::{PeerError, RpcError};
 

@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::printable;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
+use mcpwire_types::printable;
 use mcpwire_types::text::{Seconds, excerpt};
 use mcpwire_types::{PeerError, RpcError};
 

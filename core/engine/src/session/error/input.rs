@@ -3,8 +3,8 @@
 use alloc::string::String;
 
 use super::send::SendError;
-use crate::printable;
 use mcpwire_types::RpcError;
+use mcpwire_types::printable;
 use mcpwire_types::text::excerpt;
 
 /// The reason why the client did not send input that the server required before it could respond to a request (revision

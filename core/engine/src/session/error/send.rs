@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 
-use crate::printable;
 use mcpwire_types::ProtocolVersion;
+use mcpwire_types::printable;
 use mcpwire_types::revisions::Requirement;
 
 /// The reason why a request or notification was not sent. The server received no part of the message.

@@ -25,10 +25,7 @@ pub(crate) fn progress<C: Client>(on: &mut On<C>) -> Tried {
     let mut seen = Vec::new();
     let result = on.attempt(|client| client.call_for_progress("steps", &mut seen))?;
     assert_eq!(text(&result), "stepped");
-    assert_eq!(
-        seen.iter().map(done_of_total).collect::<Vec<_>>(),
-        [(1.0, Some(2.0)), (2.0, Some(2.0))]
-    );
+    assert_eq!(seen.iter().map(done_of_total).collect::<Vec<_>>(), [(1.0, Some(2.0)), (2.0, Some(2.0))]);
     Ok(Works)
 }
 
