@@ -181,7 +181,7 @@ macro_rules! stream {
 }
 
 #[cfg(not(feature = "http"))]
-stream!(mcpwire_driver::ReadStream, mcpwire_driver::WriteStream);
+stream!(ReadStream, WriteStream);
 // HTTP needs these, and the driver implements its own traits for whatever implements these.
 #[cfg(feature = "http")]
 stream!(futures_io::AsyncRead, futures_io::AsyncWrite);
