@@ -31,7 +31,8 @@ impl<'a> Url<'a> {
         Some(self.host_and_port().0).filter(|host| !host.is_empty())
     }
 
-    /// Splits the authority, without user and password, into host and port. The port starts with `:`, or is empty.
+    /// Returns the host and the port of the URL, without user and password. The port includes the `:` before it, and is
+    /// empty if the URL has none.
     fn host_and_port(&self) -> (&'a str, &'a str) {
         // The host follows the last `@`. Attackers put a trusted name before the `@`, where it is only a user name.
         let host = self.authority.rsplit('@').next().unwrap_or_default();
