@@ -41,19 +41,19 @@ impl RpcError {
     /// Error code of `resources/read`: the resource does not exist. Protocol revisions after 2025-11-25 use
     /// [`RpcError::INVALID_PARAMS`] instead.
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// Error code: an HTTP header contradicts the request body (from protocol revision 2026-07-28).
+    /// MCP error code: an HTTP header contradicts the request body (from protocol revision 2026-07-28).
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// Error code: the request requires a capability that the client did not declare (from protocol revision
+    /// MCP error code: the request requires a capability that the client did not declare (from protocol revision
     /// 2026-07-28).
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i64 = -32021;
-    /// Error code: the server does not support the protocol version of the request (from protocol revision
+    /// MCP error code: the server does not support the protocol version of the request (from protocol revision
     /// 2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
-    /// Error code: the user must visit a URL before the request can succeed (protocol revision 2025-11-25). See
+    /// MCP error code: the user must visit a URL before the request can succeed (protocol revision 2025-11-25). See
     /// [`RpcError::required_elicitations`].
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
-    /// Error code: the user rejected the request. A client answers `sampling/createMessage` with this code.
+    /// Error code with which a client answers `sampling/createMessage` if the user rejected the request.
     pub const USER_REJECTED: i64 = -1;
 
     /// Creates a JSON-RPC error object from a code and a message, without additional data.

@@ -87,7 +87,8 @@ pub fn is_address(url: &str) -> bool {
         && Url::split(url).is_some_and(|url| url.is_http() && !url.authority.contains('@') && url.endpoint().is_some())
 }
 
-/// Returns whether two HTTP URLs have the same scheme, host and port (RFC 6454). Returns `false` for other URLs.
+/// Returns whether two HTTP URLs have the same scheme, host and port (RFC 6454). Returns
+/// `false` if one of them is not a valid HTTP URL.
 #[cfg(feature = "http")]
 pub fn same_origin(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (Url::split(one), Url::split(other)) else { return false };

@@ -32,7 +32,7 @@ pub struct ObjectMismatch {
     reason: Cow<'static, str>,
     /// Name of the tool, resource or other item that the JSON object describes. `None` if unknown.
     pub(crate) name: Option<String>,
-    /// Key of the member whose value is invalid, if known.
+    /// Key of the object member whose value is invalid. `None` if no such member is known.
     key: Option<&'static str>,
 }
 
@@ -70,7 +70,7 @@ pub trait FromJson: Sized {
     /// The name of the expected JSON type in error messages, such as "a string".
     const EXPECTED: &'static str;
 
-    /// Reads one value.
+    /// Reads the next value from `reader`.
     ///
     /// Returns `Err` for a syntax error. Returns `Ok(Err(mismatch))` if the value is valid JSON, but not a value of
     /// this type.
@@ -199,8 +199,8 @@ pub(crate) fn required_member<T: FromJson>(
     Ok(())
 }
 
-/// Checks, after an object was read, that the required member `key` was found and is valid. Returns `None` if so, or
-/// else the [`Mismatch`] of the object. `expected` names the type of the member's value.
+/// Checks that an object contained the required member `key` with a valid value. Returns `None` if it did, and
+/// otherwise the [`Mismatch`] of the object. `expected` names the expected type of the value.
 #[inline]
 pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
     if matches!(member, Some(Ok(()))) {

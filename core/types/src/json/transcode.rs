@@ -103,8 +103,8 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        // A deserializer that supports raw JSON text passes it as the value of the single key `SERDE_RAW`. Other objects
-        // are from deserializers that ignore the request for a newtype struct and pass the value itself.
+        // A deserializer that supports raw JSON text passes it as the value of the single key `SERDE_RAW`. Other
+        // objects are from deserializers that ignore the request for a newtype struct and pass the value itself.
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
             return written(|writer| writer.members(key, map));
