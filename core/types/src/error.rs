@@ -11,17 +11,15 @@ use crate::json::{Json, from_json};
 use crate::printable;
 use crate::text::excerpt;
 
-/// A JSON-RPC error object (JSON-RPC 2.0, section 5.1): the error response of the server or of the client to a
-/// request.
+/// A JSON-RPC error object (JSON-RPC 2.0, section 5.1), which the server or the client sends instead of a result.
 ///
-/// The associated constants are the error codes of JSON-RPC and MCP. A server may use other codes.
-/// `Display` shows at most 4 KiB of the message and 200 bytes of the data, without control characters. The fields
-/// contain the full text.
+/// The associated constants are the error codes of JSON-RPC and MCP; a server may also use other codes. `Display` shows
+/// at most 4 KiB of `message` and 200 bytes of `data`, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}", shown_message(message, *code), shown_data(data.as_ref()))]
 #[non_exhaustive]
 pub struct RpcError {
-    /// The error code; 0 if the server sent no integer.
+    /// The error code, such as [`RpcError::METHOD_NOT_FOUND`]; 0 if the error response contains no integer code.
     pub code: i64,
     /// A description of the error; empty if the server sent none.
     pub message: String,
@@ -43,31 +41,31 @@ impl RpcError {
     /// Error code of `resources/read`: the resource does not exist. Protocol revisions after 2025-11-25 use
     /// [`RpcError::INVALID_PARAMS`] instead.
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// Error code: an HTTP header contradicts the request body (from protocol revision 2026-07-28).
+    /// MCP error code: an HTTP header contradicts the request body (from protocol revision 2026-07-28).
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// Error code: the request requires a capability that the client did not declare (from protocol revision
+    /// MCP error code: the request requires a capability that the client did not declare (from protocol revision
     /// 2026-07-28).
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i64 = -32021;
-    /// Error code: the server does not support the protocol version of the request (from protocol revision
+    /// MCP error code: the server does not support the protocol version of the request (from protocol revision
     /// 2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
-    /// Error code: the user must visit a URL before the request can succeed (protocol revision 2025-11-25). See
+    /// MCP error code: the user must visit a URL before the request can succeed (protocol revision 2025-11-25). See
     /// [`RpcError::required_elicitations`].
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
-    /// Error code: the user rejected the request. A client answers `sampling/createMessage` with this code.
+    /// Error code with which a client answers `sampling/createMessage` if the user rejected the request.
     pub const USER_REJECTED: i64 = -1;
 
-    /// Creates an error with a code and a message, but without data.
+    /// Creates a JSON-RPC error object from a code and a message, without additional data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         RpcError { code, message: message.into(), data: None }
     }
 
-    /// Returns the URLs that the user must visit before the request can succeed (protocol revision 2025-11-25,
+    /// Returns the URLs that the user must visit before the failed request can succeed (protocol revision 2025-11-25,
     /// client/elicitation, "URL Elicitation Required Error").
     ///
-    /// The list is empty if the code is not [`RpcError::URL_ELICITATION_REQUIRED`], or if the data contains no valid
-    /// list.
+    /// The list is empty if the code is not [`RpcError::URL_ELICITATION_REQUIRED`], or if the data of the error
+    /// contains no valid `elicitations` array.
     pub fn required_elicitations(&self) -> Vec<ElicitUrl> {
         if self.code != RpcError::URL_ELICITATION_REQUIRED {
             return Vec::new();
@@ -77,8 +75,7 @@ impl RpcError {
     }
 }
 
-/// Maximum number of bytes of a server's message that `Display` shows: 4 KiB, enough for a stack trace, but not for a
-/// flood of text.
+/// Maximum number of bytes of [`RpcError::message`] that `Display` shows: 4 KiB, enough for a stack trace.
 const MAX_SHOWN: usize = 4 * 1024;
 
 fn shown_message(message: &str, code: i64) -> String {
@@ -101,11 +98,11 @@ fn shown_data(data: Option<&Json>) -> String {
 pub struct PeerError {
     /// How the message violates the protocol.
     pub kind: PeerErrorKind,
-    /// The path of the invalid part in the message, such as `result.tools`; empty if the message as a whole is
-    /// invalid.
+    /// Path of the invalid part within the JSON of the message, such as `result.tools`. Empty if the message as a whole
+    /// is invalid.
     pub at: String,
-    /// At most 200 bytes of the message, without control characters: the text around the invalid part, or the start
-    /// of a message that is too long.
+    /// An excerpt of the invalid message: at most 200 bytes around the invalid part, or the start of a message that is
+    /// too long. Contains no control characters.
     pub excerpt: String,
 }
 
@@ -128,8 +125,8 @@ pub enum PeerErrorKind {
     },
 }
 
-/// Maximum number of bytes before the invalid part that an error quotes: 40. This leaves 160 of the 200 bytes of an
-/// excerpt for the invalid part itself.
+/// Maximum number of bytes of a message that an error quotes before the invalid part: 40 of the 200 bytes of an
+/// excerpt.
 const BEFORE: usize = 40;
 
 impl PeerError {
@@ -138,7 +135,8 @@ impl PeerError {
         PeerError { kind: PeerErrorKind::TooLong { limit }, at: String::new(), excerpt: excerpt(head) }
     }
 
-    /// Creates the error for a message whose part at the path `at` is invalid, without an excerpt.
+    /// Creates the error for a malformed message, without an excerpt. `what` says what is wrong, and `at` is the path
+    /// of the invalid part, such as `result.tools`.
     #[doc(hidden)]
     pub fn malformed(what: String, at: &str) -> Self {
         PeerError { kind: PeerErrorKind::Malformed(what), at: at.into(), excerpt: String::new() }
@@ -149,7 +147,8 @@ impl PeerError {
         PeerError { kind: PeerErrorKind::NotUtf8, at: path_at(message, offset), excerpt: around(message, offset) }
     }
 
-    /// Converts an error of the JSON reader, and adds the path and the text of the invalid part of `message`.
+    /// Creates the error for `message`, which the JSON reader rejected with `error`. Adds the path and an excerpt of
+    /// the invalid part.
     #[doc(hidden)]
     pub fn from_read(error: &ReadError, message: &[u8]) -> Self {
         PeerError {

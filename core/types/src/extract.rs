@@ -9,10 +9,11 @@ use serde::Serialize;
 use crate::printable;
 use crate::{CallToolResult, ContentBlock};
 
-/// The text of a tool result: its text blocks, or the raw JSON of a result without a `content` array.
+/// The text of a tool result: that of its text content blocks, or the raw JSON of a result without a `content` array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolText<'a> {
-    /// The text blocks of the result, joined by newlines. Blocks of other types are left out; the text may be empty.
+    /// The texts of the result's text content blocks, joined by newlines. Other content, such as images, is left out.
+    /// Empty if there is no text.
     Text(Cow<'a, str>),
     /// The raw JSON of a result that has no `content` array.
     RawJson(&'a str),
@@ -37,8 +38,8 @@ impl ToolText<'_> {
 }
 
 impl fmt::Display for ToolText<'_> {
-    /// Writes the text unchanged, including any control characters. Wrap the text in [`printable`](crate::printable)
-    /// before showing it in a terminal.
+    /// Writes the text of the tool result unchanged, including control characters. To show it in a terminal, wrap it in
+    /// [`printable`](crate::printable).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -58,7 +58,8 @@ pub fn may_have_annotations(schema: &[u8]) -> bool {
     memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
 }
 
-/// Moves each tool with an invalid `x-mcp-header` annotation to the list's rejected items.
+/// Rejects each tool that has an invalid `x-mcp-header` annotation: moves it from the list to the rejected items of
+/// `tools`.
 ///
 /// Specification: basic/transports/streamable-http, "Schema Extension".
 pub(crate) fn reject_invalid(tools: &mut ItemList<Tool>) {
@@ -76,18 +77,17 @@ pub fn is_token(name: &str) -> bool {
 
 /// Collects the `x-mcp-header` annotations of a schema in one pass.
 struct AnnotationVisitor {
-    /// Names of the nested properties that lead to the current schema, outermost first.
+    /// Property names on the way from the root schema to the schema that is visited, outermost first.
     path: Vec<String>,
-    /// Number of keywords around the current schema that are not `properties`, such as `items`, `anyOf` or `$defs`.
-    ///
-    /// If this number is not 0, an annotation in the current schema is invalid.
+    /// Number of keywords other than `properties`, such as `items` or `anyOf`, between the root schema and the schema
+    /// that is visited. An annotation is valid only if this number is 0.
     other_keywords: usize,
     found: Vec<HeaderParam>,
     reason: Option<Reason>,
 }
 
 impl AnnotationVisitor {
-    /// Visits the schemas in a JSON value: the value itself if it is an object, or the elements of an array.
+    /// Visits the next value of `reader`: a schema, or an array of schemas. Skips a value of any other type.
     fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         match reader.next_byte() {
             Some(b'{') => self.object(reader),
@@ -165,9 +165,10 @@ impl AnnotationVisitor {
     }
 }
 
-/// Returns whether a parameter's `type` allows only strings, integers, booleans and `null`.
+/// Returns whether a tool parameter has only types that can be sent as a header: string, integer and boolean, and
+/// besides these also `null`.
 ///
-/// `types` is the JSON value of the `type` keyword. The client sends no header for `null`.
+/// `types` is the JSON text of the parameter's `type` keyword.
 fn is_primitive(types: &[u8]) -> bool {
     let named = |json: &[u8], name: &str| match json {
         [b'"', inner @ .., b'"'] => key_text(inner) == name,

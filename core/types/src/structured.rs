@@ -48,7 +48,7 @@ impl CallToolResult {
 #[error("{}{kind}", prefix(tool))]
 #[non_exhaustive]
 pub struct StructuredError {
-    /// The name of the tool. Empty if unknown, as in errors of [`CallToolResult::structured`].
+    /// The name of the tool that returned the result. Empty if unknown: a tool result does not contain the tool's name.
     pub tool: String,
     /// Whether the structured content is missing, of the wrong type, or invalid for its schema.
     pub kind: StructuredErrorKind,
@@ -63,11 +63,12 @@ pub enum StructuredErrorKind {
     Absent {
         /// Whether the tool reported a failure (`isError: true`).
         failed: bool,
-        /// The first 200 bytes of the text of the result, without control characters.
+        /// At most the first 200 bytes of the tool result's text, without control characters. The error message shows
+        /// them.
         said: String,
     },
-    /// The structured content does not fit the type that the program requested. The error contains the position, the
-    /// expected and the found type.
+    /// The structured content of the tool result cannot be decoded into the Rust type that the caller requested. The
+    /// [`PeerError`] contains the path of the invalid part and the reason.
     #[error("the structured content is not what was expected: {0}")]
     Mismatch(PeerError),
     /// The structured content does not match the tool's output schema, or the schema is invalid.
@@ -80,7 +81,7 @@ impl StructuredError {
         StructuredError { tool: String::new(), kind }
     }
 
-    /// Sets the name of the tool, which the error message then shows.
+    /// Sets the name of the tool that returned the result. The error message then begins with this name.
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
         self.tool = tool.into();
         self
@@ -93,9 +94,9 @@ fn prefix(tool: &str) -> String {
 
 /// Checks JSON values against a JSON Schema. The crate `mcpwire-jsonschema` contains an implementation.
 ///
-/// A schema without `$schema` uses JSON Schema 2020-12 (protocol revision 2026-07-28, basic, "JSON Schema Usage").
-/// Both the schema and the value are from the server. So an implementation must limit the cost of a check, and must
-/// not fetch the targets of `$ref`.
+/// A schema without `$schema` is a JSON Schema 2020-12 schema (protocol revision 2026-07-28, basic, "JSON Schema
+/// Usage"). Schemas and values come from the server, so an implementation must limit the cost of a check, and must not
+/// fetch the targets of `$ref`.
 pub trait Validator {
     /// Checks a JSON value against a JSON Schema.
     ///
@@ -109,7 +110,7 @@ pub trait Validator {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationError {
-    /// The schema is invalid, or checking the value would cost too much. The value was not checked.
+    /// The schema cannot be used: it is invalid, or a check against it would cost too much. The value was not checked.
     #[error("the schema cannot be used: {}", bounded(reason))]
     Schema {
         /// Why the schema cannot be used.
@@ -118,10 +119,10 @@ pub enum ValidationError {
     /// The value does not match the schema.
     #[error("the value does not fit its schema{}: {}", place(at), bounded(reason))]
     Value {
-        /// The JSON pointer (RFC 6901) of the part of the value that does not match. Empty if the value as a whole
-        /// does not match.
+        /// JSON pointer (RFC 6901) to the part of the checked value that does not match the schema. Empty if the value
+        /// as a whole does not match.
         at: String,
-        /// Why the part at the pointer `at` does not match the schema.
+        /// Why the part of the value at the JSON pointer `at` does not match the schema.
         reason: String,
     },
 }

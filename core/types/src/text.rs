@@ -26,7 +26,6 @@ pub fn printable(text: &str) -> impl fmt::Display + Copy {
     Printable { text }
 }
 
-/// The wrapper that [`printable`] returns. Its `Display` writes the text without control characters.
 #[derive(Clone, Copy, Debug)]
 struct Printable<'a> {
     text: &'a str,
@@ -58,24 +57,25 @@ fn is_unprintable(c: char) -> bool {
     }
 }
 
-/// Where in a text or in a terminal escape sequence a character is (ECMA-48).
+/// State of the parser that finds terminal escape sequences (ECMA-48) in a text.
 #[derive(Clone, Copy)]
 enum EscapeState {
     Text,
     /// After ESC.
     Escape,
-    /// After ESC and intermediate characters, such as `(`.
+    /// After ESC and at least one character from space to `/`, as in `ESC ( B`.
     Intermediate,
     /// Within a control sequence, which begins with `ESC [` or U+009B.
     ControlSequence,
-    /// Within an operating system command or another string, which ends with BEL or `ESC \`.
+    /// Within a control string, such as `ESC ]` and a window title, which ends with BEL or `ESC \`.
     String,
-    /// After ESC within a string.
+    /// After ESC within a control string.
     StringEscape,
 }
 
 impl EscapeState {
-    /// Returns the state after the character `c`, and whether `c` is a character of the text.
+    /// Returns the parser state after the character `c`, and whether `c` is to be shown: `false` for the characters of
+    /// an escape sequence, and for a carriage return.
     fn next(self, c: char) -> (EscapeState, bool) {
         use EscapeState::{ControlSequence, Escape, Intermediate, String, StringEscape, Text};
 

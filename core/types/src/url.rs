@@ -31,7 +31,8 @@ impl<'a> Url<'a> {
         Some(self.host_and_port().0).filter(|host| !host.is_empty())
     }
 
-    /// Splits the authority, without user and password, into host and port. The port starts with `:`, or is empty.
+    /// Returns the host and the port of the URL, without user and password. The port includes the `:` before it, and is
+    /// empty if the URL has none.
     fn host_and_port(&self) -> (&'a str, &'a str) {
         // The host follows the last `@`. Attackers put a trusted name before the `@`, where it is only a user name.
         let host = self.authority.rsplit('@').next().unwrap_or_default();
@@ -86,7 +87,8 @@ pub fn is_address(url: &str) -> bool {
         && Url::split(url).is_some_and(|url| url.is_http() && !url.authority.contains('@') && url.endpoint().is_some())
 }
 
-/// Returns whether two HTTP URLs have the same scheme, host and port (RFC 6454). Returns `false` for other URLs.
+/// Returns whether two HTTP URLs have the same scheme, host and port (RFC 6454). Returns
+/// `false` if one of them is not a valid HTTP URL.
 #[cfg(feature = "http")]
 pub fn same_origin(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (Url::split(one), Url::split(other)) else { return false };

@@ -4,16 +4,16 @@ use alloc::vec::Vec;
 
 use super::string::{is_plain, plain_run};
 
-/// A message that is being appended to a buffer of outgoing messages.
+/// A message that is being written to the end of a buffer of outgoing messages.
 ///
-/// [`Draft::finish`] leaves the message in the buffer. If the draft is dropped instead, for example because
-/// serialization fails or panics, the incomplete message is removed from the buffer.
+/// [`Draft::finish`] keeps the message. Dropping the draft instead, for example because serialization failed, removes
+/// the incomplete message from the buffer.
 pub struct Draft<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-/// Capacity to which the buffer is shrunk when an incomplete message is removed, in bytes: 8 KiB.
+/// Capacity in bytes that a buffer may keep after an incomplete message was removed from it: 8 KiB.
 const SMALL: usize = 8 * 1024;
 
 impl<'a> Draft<'a> {
@@ -22,12 +22,12 @@ impl<'a> Draft<'a> {
         Draft { out, start }
     }
 
-    /// Returns the buffer. The caller appends the text of the message to it.
+    /// Returns the buffer of outgoing messages. The caller appends the text of the new message to it.
     pub fn text(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
-    /// Completes the message, and leaves it in the buffer.
+    /// Keeps the message in the buffer of outgoing messages. Without this call, dropping the [`Draft`] removes it.
     pub fn finish(self) {
         core::mem::forget(self);
     }
@@ -60,7 +60,7 @@ pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
     }
 }
 
-/// Appends a number that may be negative, in decimal digits.
+/// Appends an integer in decimal digits, with a minus sign if it is negative.
 pub fn push_signed(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');

@@ -90,7 +90,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// A scalar value, or the opening bracket of an array or object.
+/// A JSON token that begins a value: a scalar value itself, or the opening bracket of an array or object.
 pub(super) enum Token<'de> {
     Null,
     Bool(bool),
@@ -134,8 +134,9 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the next key of an object, or returns `None` at the end of the object. The caller sets `first` to `true`
-    /// before it reads the first key.
+    /// Reads the next key of an object. Returns `None` at the end of the object.
+    ///
+    /// `first` must be `true` before the first key; this function then sets it to `false`.
     pub(super) fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
         if !self.has_next(first, b'}')? {
             return Ok(None);
@@ -145,7 +146,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// Gives a serde visitor access to the elements of an array, or to the members of an object.
+/// Passes the elements of a JSON array, or the members of a JSON object, to a serde visitor.
 struct Elements<'r, 'de> {
     reader: &'r mut Reader<'de>,
     first: bool,
@@ -215,8 +216,8 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Passes raw JSON text to a serde visitor, in the form that `serde_json::value::RawValue` expects: as a map with the
-/// single key [`SERDE_RAW`] and the text as its value.
+/// Passes raw JSON text to a serde visitor as `serde_json::value::RawValue` expects it: as the only value of a map,
+/// with the key [`SERDE_RAW`].
 struct RawText<'de> {
     text: Option<&'de str>,
 }

@@ -24,18 +24,18 @@ struct ReadErrorDetail {
 pub type Result<T> = core::result::Result<T, ReadError>;
 
 impl ReadError {
-    /// Creates an error without a byte offset. [`ReadError::located`] adds the offset.
+    /// Creates an error whose byte offset in the JSON text is not known. [`ReadError::located`] can set the offset
+    /// later.
     pub fn new(reason: impl Into<String>) -> Self {
         ReadError(Box::new(ReadErrorDetail { reason: reason.into(), offset: None }))
     }
 
-    /// Creates an error at the byte offset `offset`.
     #[cold]
     pub(super) fn at(reason: &str, offset: usize) -> Self {
         ReadError(Box::new(ReadErrorDetail { reason: reason.into(), offset: Some(offset) }))
     }
 
-    /// Sets the byte offset of the error, if the error has none.
+    /// Sets the byte offset at which the JSON text is invalid, unless the error already has an offset.
     pub(crate) fn located(mut self, offset: usize) -> Self {
         self.0.offset.get_or_insert(offset);
         self
@@ -65,10 +65,9 @@ impl de::Error for ReadError {
         ReadError::new(alloc::format!("{message}"))
     }
 
-    /// Creates the error for a value of the wrong type. The text is that of serde, but without the value of a float.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        // The code that formats floats is large.
+        // The text is that of serde, but without the value of a float: the code that formats floats is large.
         ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))
     }
 

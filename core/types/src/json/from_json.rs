@@ -29,35 +29,34 @@ pub enum Mismatch {
 /// Why a JSON object is not a valid value of the expected type.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectMismatch {
-    /// What is wrong with the object, as text for an error message.
     reason: Cow<'static, str>,
-    /// Name of the tool, resource or other item that the object describes. `None` if the name is unknown.
+    /// Name of the tool, resource or other item that the JSON object describes. `None` if unknown.
     pub(crate) name: Option<String>,
-    /// Key of the member with the invalid value. `None` if the error does not concern the value of one member.
+    /// Key of the object member whose value is invalid. `None` if no such member is known.
     key: Option<&'static str>,
 }
 
 impl Mismatch {
-    /// Creates the mismatch for an object that is not a valid value of the expected type. `reason` says what is wrong
-    /// with the object.
+    /// Creates the [`Mismatch`] for a JSON object that is not a valid value of the expected type. `reason` says why, as
+    /// text for an error message.
     pub(crate) fn object(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::named_object(reason, None)
     }
 
-    /// Creates the mismatch for an invalid object, as [`Mismatch::object`] does. `name` is the name of the tool,
-    /// resource or other item that the object describes.
+    /// Creates the [`Mismatch`] for an invalid JSON object. `name` is the name of the tool, resource or other item that
+    /// the object describes, if known.
     pub(crate) fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
     }
 
-    /// Creates the mismatch for an object whose member `key` has an invalid value. `reason` says what is wrong with the
-    /// value.
+    /// Creates the [`Mismatch`] for a JSON object whose member `key` has an invalid value. `reason` says what is wrong
+    /// with the value.
     pub(crate) fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
     }
 
-    /// Returns what is wrong with the value, as text for an error message. `expected` names the expected type, such as
-    /// "a string".
+    /// Returns why the value is not of the expected type, as text for an error message. `expected` names this type,
+    /// such as "a string".
     pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
@@ -71,14 +70,14 @@ pub trait FromJson: Sized {
     /// The name of the expected JSON type in error messages, such as "a string".
     const EXPECTED: &'static str;
 
-    /// Reads one value.
+    /// Reads the next value from `reader`.
     ///
     /// Returns `Err` for a syntax error. Returns `Ok(Err(mismatch))` if the value is valid JSON, but not a value of
     /// this type.
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>>;
 }
 
-/// Reads a `T`. Returns an error for a syntax error, and also for a value that is not a `T`.
+/// Reads a `T` from JSON text. Returns an error if the text is malformed, and also if the value is not a `T`.
 pub fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
     let start = reader.position();
     T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))
@@ -103,8 +102,8 @@ macro_rules! impl_deserialize {
 }
 pub(crate) use impl_deserialize;
 
-/// Converts a mismatch to a [`ReadError`]. `expected` names the expected type, `text` is the JSON text of the value,
-/// and `start` is the byte offset of the value in the message.
+/// Converts the mismatch of a JSON value to a [`ReadError`]. `expected` names the expected type, `text` is the JSON
+/// text of the value, and `start` is the byte offset of this text in the message.
 #[cold]
 #[inline(never)]
 fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
@@ -142,14 +141,14 @@ pub fn from_str<T: FromJson>(text: &str) -> Option<T> {
     reader.end().ok().map(|()| value)
 }
 
-/// Skips a value of the wrong type, and returns a mismatch that names the type of this value. Returns an error if the
-/// value is not valid JSON.
+/// Skips the next value, which has the wrong JSON type, and returns the [`Mismatch`] that names its type. Returns an
+/// error if the value is not valid JSON.
 #[cold]
 pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
     Ok(type_mismatch(reader.raw()?))
 }
 
-/// Creates the mismatch for a value of the wrong type. `raw` is the JSON text of the value.
+/// Creates the [`Mismatch`] for a value of the wrong JSON type. `raw` is the JSON text of the value.
 #[cold]
 pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
     Mismatch::Type(type_name(raw))
@@ -176,20 +175,20 @@ pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut R
     Ok(())
 }
 
-/// Reads the value of a member, and stores it in `place`. Stores the default value of `T` if the value is `null` or not
-/// a `T`.
+/// Reads the value of an object member into `place`. Stores the default value of `T` if the value is not a `T`, for
+/// example if it is `null`.
 #[inline(never)]
 pub(crate) fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.unwrap_or_default();
     Ok(())
 }
 
-/// What is known about a required member: `None` until the member is found, `Some(Ok(()))` if its value has the
-/// expected type, and `Some(Err(mismatch))` if not.
+/// The state of a required member while its object is read: `None` before the member is found, then `Some(Ok(()))` if
+/// its value is valid, or `Some(Err(mismatch))` if its value has the wrong type.
 pub(crate) type RequiredMember = Option<Result<(), Mismatch>>;
 
-/// Reads the value of a required member, and stores it in `place`. Stores in `member` whether the value has the
-/// expected type.
+/// Reads the value of a required object member into `place`, and records in `member` whether the value is a `T`. A
+/// value that is not a `T` leaves `place` unchanged.
 #[inline(never)]
 pub(crate) fn required_member<T: FromJson>(
     place: &mut T,
@@ -200,8 +199,8 @@ pub(crate) fn required_member<T: FromJson>(
     Ok(())
 }
 
-/// Checks a required member after the whole object was read. Returns a mismatch if the member `key` is absent, or if
-/// its value is not of the type named `expected`. Returns `None` if the member is valid.
+/// Checks that an object contained the required member `key` with a valid value. Returns `None` if it did, and
+/// otherwise the [`Mismatch`] of the object. `expected` names the expected type of the value.
 #[inline]
 pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
     if matches!(member, Some(Ok(()))) {
@@ -271,7 +270,7 @@ impl FromJson for u64 {
     }
 }
 
-/// Reads any value except `null`: a member with the value `null` counts as absent.
+/// Reads any JSON value except `null`, so that an optional member with the value `null` counts as absent.
 impl FromJson for Json {
     const EXPECTED: &'static str = "a value";
 

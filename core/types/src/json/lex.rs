@@ -63,10 +63,11 @@ pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Toke
     }
 }
 
-/// Splits text into strings and single bytes, from the offset `at` on. Calls `visit` with the first byte, the start
-/// offset and the end offset of each part. The text may be malformed JSON.
+/// Calls `visit` for each part of a JSON text from the offset `at` on: a whole string, or a single byte outside
+/// strings. The arguments are the first byte, the start offset and the end offset of the part.
 ///
-/// If `visit` returns `false`, stops and returns the end offset of that part. Returns `None` if the text ends first.
+/// Stops when `visit` returns `false`, and returns the end offset of that part. Returns `None` at the end of the text,
+/// which may be malformed.
 #[inline]
 pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize, usize) -> bool) -> Option<usize> {
     loop {
@@ -79,8 +80,8 @@ pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize,
     }
 }
 
-/// Returns the offset after the number or literal that starts at `at`, without checking its syntax. Returns `None` if a
-/// comma, a closing bracket, white space or the end of the text is at `at`.
+/// Returns the end offset of the number or literal at `at`: that of the next comma, closing bracket, white space or end
+/// of the text. Returns `None` if the end is at `at` itself. Does not check the syntax.
 pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');

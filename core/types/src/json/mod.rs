@@ -76,7 +76,7 @@ impl Json {
         from_str(self.get()).map_err(JsonError::new)
     }
 
-    /// Reads the next value from `reader`, of any type including `null`.
+    /// Reads the next JSON value from `reader`. The value may be of any type, including `null`.
     pub(crate) fn read(reader: &mut read::Reader<'_>) -> read::Result<Json> {
         reader.raw().map(Json::trusted)
     }
@@ -108,8 +108,8 @@ impl Json {
 }
 
 impl scan::Member<'_> {
-    /// Returns the value of the member, without checking that it is valid JSON. The caller must have checked the whole
-    /// text.
+    /// Returns the value of the object member as a [`Json`]. Does not check the syntax: the caller must already have
+    /// checked the text.
     pub fn json(&self) -> Json {
         core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
     }
@@ -145,8 +145,8 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
-    /// Copies the JSON text if the serializer accepts raw JSON text, as that of `serde_json` does. For any other
-    /// serializer, parses the text and serializes each part of the value.
+    /// Passes the JSON text unchanged to a serializer that accepts raw JSON text, such as that of `serde_json`. Any
+    /// other serializer receives the parsed value.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !transcode::takes_raw::<S>() {
             return transcode::serialize(self.get(), serializer);
@@ -158,8 +158,8 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Copies the JSON text if the deserializer is that of `serde_json`. Any other deserializer must be of a
-    /// self-describing format; the value that it provides is converted to JSON text.
+    /// Takes the JSON text unchanged from the deserializer of `serde_json`. Values of other self-describing formats are
+    /// converted to JSON text.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         transcode::text_of(deserializer).map(Json::trusted)
     }

@@ -5,9 +5,8 @@ pub(crate) fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Parses an integer from 0 to [`u64::MAX`]. Returns `None` for any other text.
-///
-/// Accepts zeros after a decimal point, because some servers have only floats, and write 1 as `1.0`.
+/// Parses an integer from 0 to [`u64::MAX`], written as `1` or, as servers that have only floats write it, as `1.0`.
+/// Returns `None` for any other text.
 pub fn parse_unsigned(text: &[u8]) -> Option<u64> {
     let mut value = text.first().map(|_| 0u64)?;
     for (at, byte) in text.iter().enumerate() {
@@ -22,8 +21,8 @@ pub fn parse_unsigned(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses an integer from [`i64::MIN`] to [`i64::MAX`]. Returns `None` for any other text. Accepts zeros after a
-/// decimal point, as [`parse_unsigned`] does.
+/// Parses an integer from [`i64::MIN`] to [`i64::MAX`], written as `-1` or, as servers that have only floats write it,
+/// as `-1.0`. Returns `None` for any other text.
 pub fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(magnitude) => 0i64.checked_sub_unsigned(parse_unsigned(magnitude)?),

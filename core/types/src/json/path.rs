@@ -6,15 +6,14 @@ use alloc::vec::Vec;
 use super::lex::walk;
 use super::scan::key_text;
 
-/// Maximum number of segments in a path: 32. The path of a more deeply nested value is cut off. Only malicious messages
-/// contain such values.
+/// Maximum number of segments in the path that an error message shows: 32. Only malicious messages nest values more
+/// deeply; their paths are cut off.
 const MAX_DEPTH: usize = 32;
 
-/// Length after which a path is cut off and ends with an ellipsis, in bytes: 200. The server chooses the keys, so they
-/// may be long.
+/// Length in bytes after which the path in an error message ends with an ellipsis: 200. The server chooses the keys in
+/// the path, so they may be long.
 const MAX_LENGTH: usize = 200;
 
-/// One segment of a path: the key of an object member, or the index of an array element.
 enum PathSegment<'a> {
     Key(&'a [u8]),
     Index(usize),

@@ -60,8 +60,8 @@ impl<'de> Reader<'de> {
         Reader { text, at: 0, depth: 0 }
     }
 
-    /// Creates a reader that starts at the byte offset `at` of `text`. This offset must be inside the outermost object,
-    /// and between two tokens.
+    /// Creates a reader that starts inside the outermost object of `text`: at the byte offset `at`, which must be
+    /// between two tokens.
     pub fn within_object(text: &'de str, at: usize) -> Self {
         Reader { text, at, depth: 1 }
     }
@@ -71,7 +71,8 @@ impl<'de> Reader<'de> {
         self.at
     }
 
-    /// Returns whether the rest of the text consists of the closing brace of the outermost object and of white space.
+    /// Reads the closing brace of the outermost object, and returns whether only white space follows. Returns `false`
+    /// if the brace is not next.
     pub fn ends_object(&mut self) -> bool {
         if self.next_byte() != Some(b'}') {
             return false;
@@ -88,7 +89,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Sets the byte offset of an error to the position of the reader, if the error has none.
+    /// Sets the byte offset of `error` to the current position of the reader, unless the error already has an offset.
     pub fn locate(&self, error: ReadError) -> ReadError {
         error.located(self.at)
     }
@@ -103,7 +104,7 @@ impl<'de> Reader<'de> {
         self.each_member(each)
     }
 
-    /// Implements [`Self::members`]. Not generic over the closure, so its code is compiled only once.
+    /// Implements [`Reader::members`] without a generic closure, so that the code is compiled only once.
     fn each_member(&mut self, each: &mut dyn ReadMember<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
@@ -126,7 +127,7 @@ impl<'de> Reader<'de> {
         self.each_element(each)
     }
 
-    /// Implements [`Self::elements`]. Not generic over the closure, so its code is compiled only once.
+    /// Implements [`Reader::elements`] without a generic closure, so that the code is compiled only once.
     fn each_element(&mut self, each: &mut dyn ReadValue<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
@@ -143,7 +144,7 @@ impl<'de> Reader<'de> {
         self.bytes().get(self.at).copied()
     }
 
-    /// Reads a string. The reader must be at the opening quote.
+    /// Reads a JSON string, and returns its contents with escapes replaced. The reader must be at the opening quote.
     #[inline]
     pub fn string(&mut self) -> Result<Text<'de>> {
         let start = self.at + 1;
@@ -156,9 +157,6 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads a string that has escapes. The contents begin at the offset `start`, and the first escape is at `special`.
-    ///
-    /// Returns an error if a control character or the end of the text is at `special` instead.
     #[inline(never)]
     fn escaped_string(&mut self, start: usize, special: usize) -> Result<Text<'de>> {
         let (text, after) = string::read_escaped(self.bytes(), start, special)?;
@@ -166,7 +164,7 @@ impl<'de> Reader<'de> {
         Ok(Text::Unescaped(text))
     }
 
-    /// Reads a number. Returns its JSON text, and whether it is written as an integer: without a decimal point and
+    /// Reads a JSON number. Returns its text, and whether it is written as an integer: without a decimal point and
     /// without an exponent.
     pub(super) fn number(&mut self) -> Result<(&'de str, bool)> {
         let start = self.at;
@@ -205,7 +203,7 @@ impl<'de> Reader<'de> {
         ReadError::at(reason, self.at)
     }
 
-    /// Skips white space, and checks that a key follows: returns an error if the next byte is not a quote.
+    /// Skips white space before an object key, and returns an error if the next byte is not a quote.
     #[inline]
     pub(super) fn key(&mut self) -> Result<()> {
         match self.next_byte() {
@@ -236,7 +234,7 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// Reads the closing bracket `close` of an object or array. Returns an error if another element or member is next.
+    /// Reads the closing bracket `close` of an array or object. Returns an error if another byte is next.
     pub(super) fn leave(&mut self, close: u8) -> Result<()> {
         if self.next_byte() != Some(close) {
             return Err(self.error("more elements than were expected"));
@@ -246,10 +244,10 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// Returns whether another element or member follows before the closing bracket `close`. Reads the comma before it,
-    /// if there is one.
+    /// Returns whether another element or member follows before the closing bracket `close`. Reads the comma that
+    /// separates it from the one before.
     ///
-    /// The caller sets `first` to `true` before it reads the first element or member.
+    /// `first` must be `true` before the first element or member; this function then sets it to `false`.
     #[inline]
     pub(super) fn has_next(&mut self, first: &mut bool, close: u8) -> Result<bool> {
         match self.next_byte() {
@@ -265,7 +263,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// A closure that reads one member of an object.
+/// A closure that reads the value of an object member. It receives the member's key.
 trait ReadMember<'de> {
     // Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
     // `call_once` for each closure: 5 KiB in all, which nothing calls.
@@ -278,7 +276,7 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
     }
 }
 
-/// A closure that reads one value, such as an element of an array.
+/// A closure that reads one JSON value, such as an array element, from a [`Reader`].
 pub trait ReadValue<'de> {
     // A trait of its own instead of `FnMut`, for the same reason as `ReadMember`.
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;

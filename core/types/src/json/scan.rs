@@ -46,10 +46,10 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Returns the text between the quotes of the next key, without replacing its escapes. Returns `None` at the end of
-    /// the object, and if the key is malformed.
+    /// Returns the next key of the JSON object: the text between the quotes, with escapes not replaced. Returns `None`
+    /// at the end of the object, and if the key is malformed.
     ///
-    /// The next call must be [`Members::value`], which reads the value of this key.
+    /// After each key, the caller must call [`Members::value`] to read its value.
     #[inline(never)]
     pub fn next_key(&mut self) -> Option<&'a [u8]> {
         // Not inlined, because many functions iterate over the members of an object: one copy instead of many saves 4
@@ -80,7 +80,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Returns whether a JSON text starts with the opening bracket of an array.
+/// Returns whether the first byte of a JSON text after any white space is `[`. The rest of the text is not checked.
 #[inline]
 pub fn is_array(bytes: &[u8]) -> bool {
     after(bytes, 0, b'[').is_some()
@@ -134,16 +134,16 @@ fn inside(bytes: &[u8], open: u8) -> usize {
     after(bytes, 0, open).unwrap_or(bytes.len())
 }
 
-/// Skips white space from the offset `at` on, and checks that `byte` is next. Returns the offset after it, or `None` if
-/// another byte is next.
+/// Skips white space from the offset `at` on. Returns the offset after `byte` if this byte is next, and `None`
+/// otherwise.
 #[inline]
 fn after(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     let at = skip_space(bytes, at);
     (bytes.get(at) == Some(&byte)).then_some(at + 1)
 }
 
-/// Returns the byte range of the first value at or after the offset `at`. Returns `None` if no value follows, or if it
-/// is truncated.
+/// Returns the byte range of the JSON value that follows the offset `at` after any white space. Returns `None` if there
+/// is no value, or if the value is truncated.
 fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = skip_space(bytes, at);
     let end = match bytes.get(start)? {
@@ -154,8 +154,8 @@ fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Returns the offset after the object or array that starts at `at`, or `None` if its closing bracket is missing.
-/// Accepts `]` for `{`, and `}` for `[`.
+/// Returns the offset after the array or object that starts at `at`, or `None` if its closing bracket is missing. Does
+/// not check that brackets match: `]` also closes `{`.
 fn nested_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut depth = 0usize;
     walk(bytes, at, |first, _, _| {

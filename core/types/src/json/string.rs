@@ -11,11 +11,11 @@ const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";
 const ESCAPE: &str = "no such escape";
 
-/// Returns the offset of the closing quote of a string without escapes and control characters. The contents of the
-/// string begin at `start`.
+/// Returns the offset of the closing quote of a JSON string without escapes. `start` is the offset after the opening
+/// quote.
 ///
-/// For any other string, returns `Err` with the offset of the first escape or control character, or with the length of
-/// the text if the closing quote is missing.
+/// Returns `Err` with the offset of the first escape or control character, or with the length of `bytes` if the closing
+/// quote is missing.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     // Most keys are shorter than eight bytes.
@@ -31,10 +31,11 @@ fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)
 }
 
-/// Reads a string that has escapes. Returns the contents with escapes replaced, and the offset after the string.
+/// Reads a JSON string that contains escapes. Returns its contents with escapes replaced, and the offset after the
+/// closing quote.
 ///
-/// The contents begin at `start`, and the first escape is at `special`. Returns an error if a control character or the
-/// end of the text is at `special` instead.
+/// `start` is the offset after the opening quote, and `special` is the offset that [`plain_end`] returned as `Err`.
+/// Returns an error unless an escape is at this offset.
 #[inline(never)]
 pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
     match bytes.get(special) {
@@ -44,8 +45,9 @@ pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result
     }
 }
 
-/// Checks the syntax of a string from the offset `at` on, and returns the offset after the string. An escape, a control
-/// character or the closing quote must be at `at`.
+/// Checks the syntax of the rest of a JSON string, and returns the offset after its closing quote.
+///
+/// `at` must be the offset of a quote, backslash or control character, as [`plain_run`] returns.
 #[inline(never)]
 pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenError> {
     loop {
@@ -63,7 +65,8 @@ pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenEr
     }
 }
 
-/// Returns the contents of a string with escapes replaced, or only U+FFFD if any escape is invalid.
+/// Replaces the escapes in `body`, the text between the quotes of a JSON string. Returns a single U+FFFD if `body` is
+/// invalid, for example because of an unknown escape.
 pub fn unescape_lossy(body: &str) -> String {
     let mut quoted = String::with_capacity(body.len() + 1);
     quoted.push_str(body);
@@ -78,13 +81,10 @@ pub fn unescape_lossy(body: &str) -> String {
     }
 }
 
-/// If an unescaped string is longer than this, its buffer is enlarged only once more, by the size of the remaining
-/// input: 64 KiB. Otherwise a long string would be copied each time its buffer grows.
+/// Length in bytes beyond which the buffer of a string is enlarged to hold all remaining input, rather than step by
+/// step: 64 KiB.
 const LONG: usize = 64 * 1024;
 
-/// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
-///
-/// The contents begin at `start`, and the first escape is at `first_escape`.
 fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), TokenError> {
     let mut out = Vec::with_capacity((first_escape - start) + 64);
     let mut from = start;
@@ -122,8 +122,8 @@ fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, 
     String::from_utf8(out).map(|text| (text, at + 1)).map_err(|_| ("not UTF-8", start))
 }
 
-/// The character for each one-letter escape, indexed by the letter: for example, a line feed at `n`, for `\n`. 0 if
-/// there is no escape with this letter.
+/// Maps the letter after a backslash to the character that the escape stands for, such as `n` to a line feed. All other
+/// bytes, including `u`, map to 0.
 const PLAIN_ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[b'n' as usize] = b'\n';
@@ -160,8 +160,8 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
 }
 
-/// Number of bytes that [`plain_run`] searches in words of 8 bytes: 64. After them, it searches in blocks of 64 bytes.
-/// Most strings are shorter.
+/// Number of bytes that [`plain_run`] searches word by word before it changes to blocks of 64 bytes: 64. Most strings
+/// are shorter.
 const NEAR: usize = 64;
 
 /// Returns the offset of the first quote, backslash or control character at or after `at`. Returns the length of
@@ -181,7 +181,7 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     block_run(bytes, at)
 }
 
-/// Returns the same as [`plain_run`], but is faster for long strings: skips whole blocks of 64 bytes first.
+/// Returns the same offset as [`plain_run`]. Faster for long strings, because it skips plain blocks of 64 bytes.
 #[inline(never)]
 fn block_run(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
@@ -211,15 +211,14 @@ fn first_special(word: [u8; 8]) -> Option<usize> {
     (marks != 0).then_some((marks.trailing_zeros() / 8) as usize)
 }
 
-/// Returns whether a block contains no quote, backslash or control character.
 #[inline]
 fn is_plain_block(block: &[u8]) -> bool {
     // Has no branches, so that the compiler can vectorize it.
     block.iter().fold(0, |found, b| found | u8::from(is_special(*b))) == 0
 }
 
-/// The bit in which a quote (0x22) differs from a space (0x20). If it is flipped, only quotes and control characters
-/// are less than `!` (0x21), so one comparison finds both.
+/// XOR with this bit swaps the quote (0x22) and the space (0x20). Quotes and control characters are then the only bytes
+/// less than `!` (0x21), so one comparison finds both.
 const QUOTE_IS_SPACE: u8 = 0x02;
 
 /// Returns whether a byte is a quote, a backslash or a control character.
@@ -228,10 +227,10 @@ fn is_special(byte: u8) -> bool {
     (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'
 }
 
-/// Returns a mask in which the lowest set bit is the high bit of the first quote, backslash or control character of
-/// `word`. Returns 0 if `word` contains none.
+/// Returns a mask whose lowest set bit is the high bit of the first quote, backslash or control character in the
+/// little-endian `word`, or 0 if `word` contains none.
 ///
-/// Higher bits may also be set for other bytes (Mycroft's method).
+/// The other bits of the mask may be wrong (Mycroft's method).
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;

@@ -24,15 +24,15 @@ use super::lex;
 use super::read::{MAX_DEPTH, Reader, is_json};
 use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
-/// Returns the value of a deserializer as JSON text. The deserializer may be of any self-describing format.
+/// Reads a value of any self-describing serde format, and returns it as JSON text.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     deserializer.deserialize_newtype_struct(SERDE_RAW, TextVisitor)
 }
 
-/// Returns whether the serializer `S` accepts raw JSON text, as those of `serde_json` and of this crate do.
+/// Returns whether the serializer `S` accepts raw JSON text, as the serializers of `serde_json` and of this crate do.
 ///
-/// The function compares the name of the type `S` with known names, because no trait offers this information. It
-/// returns `false` for an unknown name.
+/// Compares the type name of `S` with known names, because serde has no trait for this. Returns `false` for an unknown
+/// serializer.
 pub(super) fn takes_raw<S: Serializer>() -> bool {
     // If a later compiler or `serde_json` changes a name, the value is serialized part by part. The output is the same,
     // except for numbers that fit neither an integer nor a float.
@@ -83,10 +83,10 @@ impl Serialize for Value<'_, '_> {
     }
 }
 
-/// A serde visitor that returns a value as JSON text.
+/// A serde visitor that converts the visited value to JSON text.
 struct TextVisitor;
 
-/// Implements visitor methods that return a scalar value as JSON text.
+/// Implements the methods of a serde visitor that convert a scalar value to JSON text.
 macro_rules! written {
     ($( $method:ident($from:ty) )*) => { $(
         fn $method<E: de::Error>(self, value: $from) -> Result<Self::Value, E> {
@@ -102,10 +102,9 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Returns an object as JSON text. If its only key is [`SERDE_RAW`], the object stands for raw JSON text, which is
-    /// returned unchanged.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        // Other objects are from deserializers that ignore the request for a newtype struct and pass the value itself.
+        // A deserializer that supports raw JSON text passes it as the value of the single key `SERDE_RAW`. Other
+        // objects are from deserializers that ignore the request for a newtype struct and pass the value itself.
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
             return written(|writer| writer.members(key, map));
@@ -115,8 +114,8 @@ impl<'de> Visitor<'de> for TextVisitor {
         if is_json(text.as_bytes()) { Ok(text) } else { Err(de::Error::custom("raw text that is not JSON")) }
     }
 
-    /// Converts a value to JSON text. Only deserializers that cannot pass raw JSON text call this method.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        // Only deserializers that cannot pass raw JSON text call this method.
         written(|writer| deserializer.deserialize_any(writer))
     }
 
@@ -141,7 +140,6 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// Calls `write` with a new [`ValueWriter`], and returns the JSON text that was written.
 fn written<E: de::Error>(write: impl FnOnce(ValueWriter<'_>) -> Result<(), E>) -> Result<Cow<'static, str>, E> {
     let mut out = Vec::new();
     write(ValueWriter { out: &mut out, depth: 0 })?;
@@ -170,7 +168,8 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Appends an object. `first` is its first key, which the caller has already taken from `map`.
+    /// Appends the object that `map` provides. `first` is the key of its first member, which was already taken from
+    /// `map`.
     fn members<'de, A: MapAccess<'de>>(mut self, first: Cow<'de, str>, mut map: A) -> Result<(), A::Error> {
         self.enter(b'{')?;
         let start = self.out.len() - 1;
@@ -194,10 +193,10 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Replaces the last object in `out` by the number that it represents. Returns `false`, and changes nothing, if the
-    /// value of its member is not the text of a number.
+    /// Replaces the object at the end of `out` by the number that its single member contains as a string. Returns
+    /// `false`, and leaves `out` unchanged, if the string is not a number.
     ///
-    /// With its feature `arbitrary_precision`, `serde_json` passes a number as an object with the single key
+    /// `serde_json` with its feature `arbitrary_precision` passes each number as such an object, with the key
     /// [`SERDE_NUMBER`]. The object starts at the offset `start`, and its closing brace is not yet written.
     fn unwrap_number(&mut self, start: usize) -> bool {
         let before = 2 * 2 + 1 + SERDE_NUMBER.len();
@@ -219,7 +218,7 @@ impl<'de> DeserializeSeed<'de> for ValueWriter<'_> {
     }
 }
 
-/// Implements visitor methods for types whose `Display` output is valid JSON text.
+/// Implements the methods of a serde visitor for types whose `Display` output is valid JSON text.
 macro_rules! displayed {
     ($( $method:ident($from:ty) )*) => { $(
         fn $method<E>(self, value: $from) -> Result<(), E> {
@@ -238,8 +237,8 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
 
     displayed! { visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_i128(i128) visit_u128(u128) }
 
-    /// Writes NaN and infinities as `null`, as `serde_json` does.
     fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        // As in `serde_json`, NaN and infinities become `null`.
         self.out.extend_from_slice(&serde_json::to_vec(&value).unwrap_or_default());
         Ok(())
     }
@@ -289,8 +288,8 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
     }
 }
 
-/// A serde visitor that reads a string or an object key. Converts numbers and booleans to text, because formats other
-/// than JSON allow them as keys.
+/// A serde visitor that reads a string. Also accepts numbers and booleans and converts them to text, because formats
+/// other than JSON allow them as object keys.
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {

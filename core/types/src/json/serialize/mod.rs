@@ -34,8 +34,8 @@ pub(crate) fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     String::from_utf8(out).map_err(ser::Error::custom)
 }
 
-/// A serde serializer that appends one value to `out`. `P` is the [`Place`] of the value in the JSON text, and
-/// determines the format.
+/// A serde serializer that appends one value to `out` as JSON text. `P` says where the value is written, for example as
+/// an object key.
 struct Writer<'a, P> {
     out: &'a mut Vec<u8>,
     place: PhantomData<P>,
@@ -47,7 +47,6 @@ impl<'a, P: Place> Writer<'a, P> {
         Writer { out, place: PhantomData }
     }
 
-    /// Appends the opening bracket `open` of an array or object, and returns a serializer for its elements or members.
     #[inline]
     fn begin(self, open: u8) -> Result<Compound<'a>> {
         P::compound()?;
@@ -75,7 +74,7 @@ impl<'a, P: Place> Writer<'a, P> {
     }
 }
 
-/// Implements the serializer methods for small integer types, which convert the integer to `i64` or `u64`.
+/// Implements the methods of a serde serializer for small integers, which are converted to `i64` or `u64`.
 macro_rules! widened {
     ($($method:ident($from:ty) as $wide:ident($to:ty);)*) => { $(
         #[inline]
@@ -235,13 +234,13 @@ impl<'a, P: Place> Serializer for Writer<'a, P> {
     }
 }
 
-/// A serde serializer of the elements of one array or the members of one object.
+/// A serde serializer for one array or object: appends one element or member at a time.
 struct Compound<'a> {
     out: &'a mut Vec<u8>,
     /// Whether an element or member was already written, so that a comma must precede the next one.
     has_elements: bool,
-    /// Whether the value is raw JSON text, which serde passes as a struct with one field. The text of this field is
-    /// written, without the braces of an object.
+    /// Whether to write only the value of the struct's single field, without braces. Serde passes raw JSON text as such
+    /// a struct.
     is_raw: bool,
 }
 
@@ -275,8 +274,8 @@ impl Compound<'_> {
     }
 }
 
-/// Implements the serde traits for types that become JSON arrays, such as sequences and tuples. `$close` is the text
-/// after the last element.
+/// Implements the serde traits that serialize JSON arrays, such as `SerializeSeq`. `$close` is the text after the last
+/// element.
 macro_rules! arrays {
     ($($Trait:ident $method:ident ends $close:literal;)*) => { $(
         impl ser::$Trait for Compound<'_> {

@@ -5,18 +5,18 @@ use alloc::vec::Vec;
 use super::super::append::{push_raw, push_string};
 use super::error::{Result, WriteError, error};
 
-/// A place in a JSON text, such as an object key. It determines which types may be written there, and in which format.
+/// Where in JSON text a serializer writes: in place of a value, of an object key or of raw JSON. The place determines
+/// which types are allowed, and how they are written.
 pub(super) trait Place {
-    /// Writes a number or a boolean by calling `push`, which appends its text. Returns an error if neither is allowed
-    /// in this place.
+    /// Writes a number or a boolean, whose text `push` appends to `out`. Returns an error if this place allows neither.
     fn scalar(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) -> Result<()>;
     fn string(out: &mut Vec<u8>, text: &str) -> Result<()>;
     fn null(out: &mut Vec<u8>) -> Result<()>;
-    /// Returns an error if arrays and objects are not allowed in this place.
+    /// Returns an error unless this place allows arrays and objects. An object key, for example, does not.
     fn compound() -> Result<()>;
 }
 
-/// The place of a JSON value: all types are allowed.
+/// The [`Place`] of an ordinary JSON value: allows all types.
 pub(super) enum Value {}
 
 impl Place for Value {
@@ -44,7 +44,7 @@ impl Place for Value {
     }
 }
 
-/// The place of an object key: only strings, numbers and booleans are allowed. All are written in quotes.
+/// The [`Place`] of an object key: allows only strings, numbers and booleans, and writes all of them in quotes.
 pub(super) enum Key {}
 
 impl Key {
@@ -76,7 +76,8 @@ impl Place for Key {
     }
 }
 
-/// The place of raw JSON text: only a string is allowed. Its contents are written as JSON, without quotes and escapes.
+/// The [`Place`] of raw JSON: allows only a string that contains JSON text, and appends this text without quotes and
+/// escapes.
 pub(super) enum Raw {}
 
 impl Raw {
