@@ -123,7 +123,6 @@ impl Serialize for CallToolResult {
 enum Content {
     Absent,
     Blocks(Vec<ContentBlock>),
-    /// An invalid value: neither an array nor `null`.
     Other(Json),
 }
 

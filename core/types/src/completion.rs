@@ -68,7 +68,7 @@ impl<'a> CompleteParams<'a> {
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum CompletionReference<'a> {
-    /// The argument belongs to a prompt.
+    /// The argument belongs to a prompt of the server.
     #[serde(rename = "ref/prompt")]
     Prompt {
         /// Name of the prompt.

@@ -21,11 +21,11 @@ use crate::{Extra, Icon, ResourceContents};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
-    /// A text.
+    /// A text for or from a language model.
     Text(TextContent),
-    /// An image.
+    /// An image, encoded in base64.
     Image(ImageContent),
-    /// Audio data.
+    /// Audio data, encoded in base64.
     Audio(AudioContent),
     /// A link to a resource, which the client can read from the same server.
     ResourceLink(Box<ResourceLink>),
@@ -60,21 +60,21 @@ impl ContentBlock {
 }
 
 impl Default for ContentBlock {
-    /// Returns an empty text block.
+    /// Returns a content block with an empty text.
     fn default() -> ContentBlock {
         ContentBlock::Text(TextContent::default())
     }
 }
 
 impl From<&str> for ContentBlock {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     fn from(text: &str) -> ContentBlock {
         ContentBlock::Text(TextContent::new(text))
     }
 }
 
 impl From<String> for ContentBlock {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     fn from(text: String) -> ContentBlock {
         ContentBlock::Text(TextContent::new(text))
     }
@@ -99,7 +99,8 @@ macro_rules! blocks {
             pub annotations: Option<Box<Annotations>>,
             /// Metadata that the sender attached to the content block (`_meta`). `None` if the sender attached none.
             pub meta: Option<Json>,
-            /// Members of the content block's JSON object that this version of the library does not define.
+            /// Members of the content block that this version of the library does not define, and members with a value of
+            /// the wrong type.
             pub extra: Extra,
         }
 
@@ -181,11 +182,11 @@ impl<T> Absent for Vec<T> {
 blocks! {
     /// Text for or from a language model.
     pub struct TextContent(Text = "text") {
-        /// The text.
+        /// The text for or from the language model.
         text: String = "text",
     }
 
-    /// An image.
+    /// An image in a tool result or prompt message.
     pub struct ImageContent(Image = "image") {
         /// The image data, encoded in base64.
         data: String = "data",
@@ -193,7 +194,7 @@ blocks! {
         mime_type: String = "mimeType",
     }
 
-    /// Audio data.
+    /// Audio data in a tool result or prompt message.
     pub struct AudioContent(Audio = "audio") {
         /// The audio data, encoded in base64.
         data: String = "data",
@@ -205,11 +206,11 @@ blocks! {
     ///
     /// The linked resource need not appear in the result of `resources/list`.
     pub struct ResourceLink(ResourceLink = "resource_link") {
-        /// URI of the resource.
+        /// URI of the linked resource, with which the client can read it.
         uri: String = "uri",
         /// Name of the linked resource, for use by programs. If the server sent no name, this field contains the URI.
         name: String = "name",
-        /// Display name of the resource.
+        /// Display name of the linked resource. `None` if the server sent none.
         title: Option<String> = "title",
         /// Description of the linked resource, which helps language models to understand it. `None` if the server sent
         /// none.
@@ -219,19 +220,19 @@ blocks! {
         /// Size of the linked resource's contents in bytes, before any base64 encoding. `None` if the server sent no
         /// size.
         size: Option<u64> = "size",
-        /// Icons to display for the resource.
+        /// Icons to display for the linked resource. Empty if the server sent none.
         icons: Vec<Icon> = "icons",
     }
 
     /// A resource that is embedded, with its contents, in a tool result or prompt message.
     pub struct EmbeddedResource(Resource = "resource") {
-        /// The contents of the resource.
+        /// The URI and the contents of the embedded resource.
         resource: ResourceContents = "resource",
     }
 }
 
 impl TextContent {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     pub fn new(text: impl Into<String>) -> Self {
         TextContent { text: text.into(), ..TextContent::default() }
     }
@@ -247,7 +248,7 @@ pub struct UnknownContent {
     /// The `type` member of the content block. Empty if the block is not a JSON object, or if `type` is absent or not a
     /// string.
     pub kind: String,
-    /// The complete block as JSON.
+    /// The complete content block as the JSON that the server sent.
     pub raw: Json,
 }
 

@@ -59,7 +59,7 @@ object! {
     pub struct ElicitUrl("an object", tag "mode" = "url") {
         /// Message that tells the user why the server asks for a visit to the URL.
         required message: String = "message",
-        /// The URL to visit.
+        /// The URL that the server asks the user to visit.
         required url: String = "url",
         /// Identifier by which the server later reports that the user has finished at the URL, see
         /// [`ElicitationComplete`]. `None` if the server sent none.
@@ -90,7 +90,7 @@ pub struct ElicitOther {
     pub mode: String,
     /// Message for the user that explains what the server requests. Empty if the server sent none.
     pub message: String,
-    /// The complete parameters as JSON.
+    /// The complete parameters of the `elicitation/create` request, as the JSON that the server sent.
     pub raw: Json,
 }
 
@@ -164,7 +164,7 @@ open_enum! {
         /// The user dismissed the server's request without a decision, for example by closing the dialog.
         #[default]
         Cancel = "cancel",
-        /// The user declined the request.
+        /// The user declined the server's request.
         Decline = "decline",
         /// The user submitted the form, or agreed to visit the URL.
         Accept = "accept",

@@ -29,7 +29,7 @@ pub struct FieldError {
     /// Name of the invalid form field. Empty if the error concerns the whole form, because its values are not a JSON
     /// object.
     pub field: String,
-    /// Why the field is invalid.
+    /// The reason why the field is invalid.
     pub problem: FieldProblem,
 }
 
@@ -37,10 +37,10 @@ pub struct FieldError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
-    /// The field is required, but has no value.
+    /// The form requires a value for this field, but the field has none.
     #[error("must be filled in")]
     Missing,
-    /// The value has the wrong type.
+    /// The value does not have the type that the form field requires.
     #[error("must be {expected}, not {found}")]
     Type {
         /// The type that the form field requires, worded for an error message, such as `a whole number`.
@@ -48,49 +48,49 @@ pub enum FieldProblem {
         /// The type of the invalid value, worded for an error message, such as `a string`.
         found: &'static str,
     },
-    /// The text is shorter than the minimum.
+    /// The text has fewer characters than the form field requires.
     #[error("must have at least {min} character{}", plural(*min))]
     TooShort {
-        /// Minimum length, in characters.
+        /// Minimum length of the text, in characters.
         min: u64,
     },
-    /// The text is longer than the maximum.
+    /// The text has more characters than the form field allows.
     #[error("must have at most {max} character{}", plural(*max))]
     TooLong {
-        /// Maximum length, in characters.
+        /// Maximum length of the text, in characters.
         max: u64,
     },
     /// The text does not have the [`StringFormat`] that the form field requires.
     #[error("must {}", expected_format(.0))]
     Format(StringFormat),
-    /// The number is below the minimum.
+    /// The number is below the minimum of the form field.
     #[error("must be at least {min}")]
     TooSmall {
-        /// Minimum value.
+        /// Minimum value that the form field allows.
         min: f64,
     },
-    /// The number is above the maximum.
+    /// The number is above the maximum of the form field.
     #[error("must be at most {max}")]
     TooLarge {
-        /// Maximum value.
+        /// Maximum value that the form field allows.
         max: f64,
     },
     /// The value is not one of the choices of the form field.
     #[error("must be one of the choices, not {}", printable(found))]
     NotAChoice {
-        /// The invalid value.
+        /// The value that is not one of the choices.
         found: String,
     },
     /// The user selected fewer values than the form field requires.
     #[error("must have at least {min} choice{}", plural(*min))]
     TooFew {
-        /// Minimum number of selected values.
+        /// Minimum number of values that the user must select.
         min: u64,
     },
     /// The user selected more values than the form field allows.
     #[error("must have at most {max} choice{}", plural(*max))]
     TooMany {
-        /// Maximum number of selected values.
+        /// Maximum number of values that the user may select.
         max: u64,
     },
     /// The form does not define a field with this name, and its schema forbids additional fields

@@ -50,7 +50,7 @@ fn has_complete_escapes(text: &[u8]) -> bool {
     text.iter().enumerate().all(|(at, byte)| *byte != b'%' || is_hex(at + 1) && is_hex(at + 2))
 }
 
-/// Returns whether a text is a `full-date` of RFC 3339, such as `2026-07-28`.
+/// Returns whether `text` is a `full-date` of RFC 3339, such as `2026-07-28`.
 fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text.as_bytes() else { return false };
     let (Some(year), Some(month), Some(day)) = (number(&[y1, y2, y3, y4]), number(&[m1, m2]), number(&[d1, d2])) else {

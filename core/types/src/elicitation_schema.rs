@@ -18,9 +18,9 @@ use crate::open_enum::open_enum;
 object! {
     /// The schema of a form: the form's fields, and which of them the user must fill in.
     pub struct FormSchema("a schema", tag "type" = "object") {
-        /// The fields.
+        /// The fields of the form. Empty if the server sent none.
         always properties: FormFields = "properties",
-        /// Names of the required fields.
+        /// Names of the fields that the user must fill in.
         or_default required: Vec<String> = "required",
     }
 }
@@ -38,7 +38,7 @@ impl FormSchema {
     }
 }
 
-/// A field of a form.
+/// A field of a form that a server asks the user to fill in.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FormField {
@@ -99,11 +99,11 @@ impl Serialize for FormFields {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldSchema {
-    /// A text.
+    /// The user enters a text.
     String(StringSchema),
-    /// A number.
+    /// The user enters a number.
     Number(NumberSchema),
-    /// A boolean.
+    /// The user answers yes or no.
     Boolean(BooleanSchema),
     /// The user chooses one value from a list.
     Enum(Box<EnumSchema>),
@@ -115,11 +115,11 @@ pub enum FieldSchema {
 }
 
 object! {
-    /// Schema of a form field for text.
+    /// Schema of a form field in which the user enters a text.
     pub struct StringSchema("a schema", tag "type" = "string") {
         /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
         /// Minimum length of the text that the user enters, in characters. `None` means no minimum.
         optional min_length: u64 = "minLength",
@@ -151,17 +151,17 @@ open_enum! {
 }
 
 object! {
-    /// Schema of a form field for a number.
+    /// Schema of a form field in which the user enters a number.
     pub struct NumberSchema("a schema", finish number_default) {
         /// Type of number that the form field accepts: any number, or only whole numbers.
         always kind: NumberKind = "type",
         /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
-        /// Minimum value of the number, inclusive.
+        /// Minimum value of the number, inclusive. `None` means no minimum.
         optional minimum: f64 = "minimum",
-        /// Maximum value of the number, inclusive.
+        /// Maximum value of the number, inclusive. `None` means no maximum.
         optional maximum: f64 = "maximum",
         /// Default value of the form field, a JSON number (from protocol revision 2025-11-25). `None` if the field has
         /// no default value.
@@ -187,13 +187,13 @@ open_enum! {
 }
 
 object! {
-    /// Schema of a form field for a boolean.
+    /// Schema of a form field whose value is `true` or `false`.
     pub struct BooleanSchema("a schema", tag "type" = "boolean") {
         /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
-        /// Default value of the field.
+        /// Default value of the form field. `None` if the field has no default value.
         optional default: bool = "default",
     }
 }
@@ -206,7 +206,7 @@ object! {
     pub struct EnumSchema("a schema", tag "type" = "string") {
         /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
         /// The values that the user may choose; [`EnumSchema::names`] may contain their display names. Empty if the
         /// server sent [`EnumSchema::one_of`] instead.
@@ -249,13 +249,13 @@ object! {
     pub struct MultiSelectSchema("a schema", tag "type" = "array") {
         /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
         /// Minimum number of values that the user must select. `None` means no minimum.
         optional min_items: u64 = "minItems",
         /// Maximum number of values that the user may select. `None` means no maximum.
         optional max_items: u64 = "maxItems",
-        /// The values that the user may choose.
+        /// The values that the user may choose in this form field.
         required items: MultiSelectItems = "items",
         /// Values of the form field that are selected at first. `None` if the field has no default value.
         optional default: Vec<String> = "default",

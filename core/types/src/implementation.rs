@@ -15,13 +15,13 @@ object! {
         always name: String = "name",
         /// Version of the client or server program. Empty if the program sent none.
         always version: String = "version",
-        /// Display name of the program.
+        /// Display name of the client or server program. `None` if the program sent none.
         optional title: String = "title",
-        /// Description of the program, for people.
+        /// Description of the client or server program, for people. `None` if the program sent none.
         optional description: String = "description",
-        /// URL of the program's website.
+        /// URL of the website of the client or server program. `None` if the program sent none.
         optional website_url: String = "websiteUrl",
-        /// Icons to display for the program.
+        /// Icons to display for the client or server program. Empty if the program sent none.
         or_default icons: Vec<Icon> = "icons",
     }
 }

@@ -75,7 +75,7 @@ impl<T> ItemList<T> {
         self.items.len() + self.rejected.len()
     }
 
-    /// Iterates over the valid entries.
+    /// Iterates over the valid entries of the list.
     pub fn iter(&self) -> slice::Iter<'_, T> {
         self.items.iter()
     }

@@ -16,9 +16,9 @@ object! {
     pub struct InitializeParams("an object") {
         /// Protocol version that the client prefers, usually the latest one that it supports.
         required protocol_version: String = "protocolVersion",
-        /// Capabilities of the client.
+        /// The optional features that the client supports.
         required capabilities: ClientCapabilities = "capabilities",
-        /// Name and version of the client.
+        /// Name and version of the client program.
         required client_info: Implementation = "clientInfo",
     }
 }
@@ -31,9 +31,9 @@ object! {
     pub struct InitializeResult("an object") {
         /// Protocol version that the server selected for the connection. `None` if the server sent none.
         optional protocol_version: String = "protocolVersion",
-        /// Capabilities of the server.
+        /// The optional features that the server supports. `None` if the server sent no capabilities.
         optional capabilities: ServerCapabilities = "capabilities",
-        /// Name and version of the server.
+        /// Name and version of the server program. `None` if the server sent none.
         optional server_info: Implementation = "serverInfo",
         /// Text that tells a language model how to use the server. `None` if the server sent none.
         optional instructions: String = "instructions",
@@ -51,7 +51,7 @@ result! {
         // `server/discover`.
         /// Protocol versions that the server supports. A `server/discover` result without them cannot be deserialized.
         required supported_versions: Vec<String> = "supportedVersions",
-        /// Capabilities of the server.
+        /// The optional features that the server supports. `None` if the server sent no capabilities.
         optional capabilities: ServerCapabilities = "capabilities",
         /// Text that tells a language model how to use the server. `None` if the server sent none.
         optional instructions: String = "instructions",
