@@ -99,8 +99,8 @@ macro_rules! blocks {
             pub annotations: Option<Box<Annotations>>,
             /// Metadata that the sender attached to the content block (`_meta`). `None` if the sender attached none.
             pub meta: Option<Json>,
-            /// Members of the content block that this version of the library does not define, and members with a value of
-            /// the wrong type.
+            /// Members of the content block that this version of the library does not define, and members with a value
+            /// of the wrong type.
             pub extra: Extra,
         }
 
