@@ -8,10 +8,13 @@ use crate::text::printable;
 use crate::{CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, ListRootsResult};
 
 impl ElicitForm {
-    /// Checks and serializes the user's answer to this form. Fills in default values, see [`ElicitForm::complete`].
+    /// Completes, validates and serializes the user's response to this form, as the result of `elicitation/create`.
+    ///
+    /// Empty fields receive their default values, see [`ElicitForm::complete`].
     ///
     /// # Errors
-    /// Returns the error with which to refuse the request, if the answer does not match the form.
+    /// Returns the JSON-RPC error to send instead of a result, if the user's response does not match the form or its
+    /// action is [`ElicitAction::Other`].
     pub fn answer(&self, result: ElicitResult) -> Result<Json, RpcError> {
         let result = self
             .complete(result)
@@ -21,30 +24,30 @@ impl ElicitForm {
 }
 
 impl ElicitUrl {
-    /// Serializes the user's decision whether to visit the URL, as the answer to `elicitation/create`.
+    /// Serializes the user's decision whether to visit the URL, as the result of `elicitation/create`.
     ///
     /// # Errors
-    /// Returns the error with which to refuse the request, if `action` is [`ElicitAction::Other`].
+    /// Returns the JSON-RPC error to send instead of a result, if `action` is [`ElicitAction::Other`].
     pub fn answer(&self, action: ElicitAction) -> Result<Json, RpcError> {
         answer(&ElicitResult::of(action))
     }
 }
 
 impl CreateMessageResult {
-    /// Serializes this response of a language model, as the answer to `sampling/createMessage`.
+    /// Serializes this response of a language model, as the result of `sampling/createMessage`.
     ///
     /// # Errors
-    /// Returns the error with which to refuse the request, if the response cannot be serialized.
+    /// Returns the JSON-RPC error to send instead of a result, if the response cannot be serialized.
     pub fn answer(&self) -> Result<Json, RpcError> {
         json(self)
     }
 }
 
 impl ListRootsResult {
-    /// Serializes this list of roots, as the answer to `roots/list`.
+    /// Serializes the client's root directories, as the result of `roots/list`.
     ///
     /// # Errors
-    /// Returns the error with which to refuse the request, if the list cannot be serialized.
+    /// Returns the JSON-RPC error to send instead of a result, if the list cannot be serialized.
     pub fn answer(&self) -> Result<Json, RpcError> {
         json(self)
     }

@@ -25,41 +25,43 @@ object! {
         /// URI of the HTML page to display, such as `ui://get-time/mcp-app.html`. The client reads the page with
         /// `resources/read`. `None` if the tool has no page.
         optional resource_uri: String = "resourceUri",
-        /// Who may call the tool: language models (`model`), the displayed page (`app`) or both. An empty list means
-        /// both.
+        /// Who may call the tool: language models (`model`), the HTML page that is the tool's user interface (`app`) or
+        /// both. An empty list means both.
         or_default visibility: Vec<String> = "visibility",
     }
 }
 
 impl ToolUi {
-    /// Returns whether language models may call the tool: `visibility` is empty or contains `model`.
+    /// Returns whether language models may call the tool: [`ToolUi::visibility`] is empty or contains `model`.
     pub fn is_for_model(&self) -> bool {
         self.visibility.is_empty() || self.visibility.iter().any(|who| who == "model")
     }
 }
 
 object! {
-    /// The member `_meta.ui` of an HTML page's resource: how the page asks to be displayed (MCP Apps extension).
+    /// The member `_meta.ui` of a resource that is an HTML page: how the page asks to be displayed (MCP Apps
+    /// extension).
     ///
-    /// The host, the application that displays the page, may ignore these settings.
+    /// The application that displays the page may ignore these settings.
     pub struct ResourceUi("an object") {
-        /// External origins that the page asks to use. `None` if the page asks for none.
+        /// External origins that the HTML page asks to use, for example to load scripts. `None` if it asks for none.
         optional csp: UiCsp = "csp",
-        /// Browser permissions that the page asks for: a JSON object with the names of the permissions as keys, such as
-        /// `{"camera":{}}`. `None` if the page asks for none.
+        /// Browser permissions that the HTML page asks for: a JSON object with the names of the permissions as keys,
+        /// such as `{"camera":{}}`. `None` if the page asks for none.
         optional permissions: Json = "permissions",
-        /// Origin under which the page asks the host to run it, for example because an API accepts requests from this
-        /// origin only. `None` means the host's default origin.
+        /// Origin under which the HTML page asks to run, for example because an API accepts requests from this origin
+        /// only. `None` means the default origin of the application that displays the page.
         optional domain: String = "domain",
-        /// Whether the page asks for a visible border (`true`) or for no border (`false`). `None` leaves the choice to
-        /// the host.
+        /// Whether the HTML page asks for a visible border (`true`) or for no border (`false`). `None` leaves the
+        /// choice to the application that displays the page.
         optional prefers_border: bool = "prefersBorder",
     }
 }
 
 object! {
-    /// External origins that an HTML page asks to use, such as `https://api.example.com`. The host allows them in the
-    /// page's Content Security Policy (CSP).
+    /// External origins that an HTML page asks to use, such as `https://api.example.com`.
+    ///
+    /// The application that displays the page allows these origins in the page's Content Security Policy (CSP).
     pub struct UiCsp("an object") {
         /// Origins to which the page sends requests by `fetch`, `XMLHttpRequest` and WebSocket (CSP directive
         /// `connect-src`).
@@ -100,18 +102,21 @@ impl Tool {
 }
 
 impl Resource {
-    /// Returns how the HTML page in this resource asks to be displayed (`_meta.ui`). Returns `None` if that member is
-    /// absent or not an object.
+    /// Returns how the HTML page in this resource asks to be displayed: the member `_meta.ui` of the MCP Apps
+    /// extension.
+    ///
+    /// Returns `None` if that member is absent or not an object.
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
 }
 
 impl ResourceContents {
-    /// Returns how the HTML page in these contents asks to be displayed (`_meta.ui`). Returns `None` if that member is
-    /// absent or not an object.
+    /// Returns how the HTML page in these resource contents asks to be displayed: the member `_meta.ui` of the MCP Apps
+    /// extension.
     ///
-    /// The returned settings take precedence over those in the list of resources ([`Resource::ui`]).
+    /// Returns `None` if that member is absent or not an object. The returned settings take precedence over those of
+    /// [`Resource::ui`].
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
@@ -141,8 +146,8 @@ impl ServerCapabilities {
     }
 }
 
-/// Returns the settings of the extension `name` in `declared`, the `extensions` member of capabilities. Returns `None`
-/// if the settings are absent or not an object.
+/// Returns the settings of the extension `name`, if they are an object. `declared` is the member `extensions` of a
+/// client's or server's capabilities.
 pub(crate) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
     declared?.member::<Json>(name).filter(Json::is_object)
 }

@@ -11,7 +11,7 @@ use crate::json::{Json, scan};
 use crate::result::check_complete;
 use crate::{ContentBlock, Extra};
 
-/// The result of `tools/call` (`CallToolResult`).
+/// The result of `tools/call`.
 ///
 /// If the tool fails, `is_error` is `true` and `content` describes the error. If the request itself fails, for example
 /// by a timeout, the call returns `Err` and no `CallToolResult`.
@@ -20,21 +20,22 @@ use crate::{ContentBlock, Extra};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// The content blocks of the result, such as texts and images. If the server sent no `content` array, this list is
-    /// empty and [`CallToolResult::without_content`] is set.
-    pub content: Vec<ContentBlock>,
-    /// The structured result: a JSON value that conforms to the tool's output schema. `None` if the server sent none.
-    pub structured_content: Option<Json>,
-    /// Whether the tool reported a failure. `content` then describes the error.
-    pub is_error: bool,
-    /// Additional metadata of the result (`_meta`).
-    pub meta: Option<Json>,
-    /// Members of the result that this version of the library does not define.
-    pub extra: Extra,
-    /// The complete result as JSON, except `_meta`, if the server sent no `content` array (a violation of the
-    /// specification). Otherwise `None`.
+    /// The content blocks of the result, such as texts and images.
     ///
-    /// Usually a JSON object, but the server may have sent any other value except `null`.
+    /// If the server sent no `content` array, this list is empty and [`CallToolResult::without_content`] is `Some`.
+    pub content: Vec<ContentBlock>,
+    /// The tool's output as a JSON value that conforms to the tool's output schema. `None` if the server sent none.
+    pub structured_content: Option<Json>,
+    /// Whether the tool failed. If so, [`CallToolResult::content`] describes the error.
+    pub is_error: bool,
+    /// Metadata that the server attached to the `tools/call` result (`_meta`). `None` if the server sent none.
+    pub meta: Option<Json>,
+    /// Members of the `tools/call` result that this version of the library does not define.
+    pub extra: Extra,
+    /// The complete `tools/call` result as JSON, without `_meta`, if the server violated the specification by sending
+    /// no `content` array. `None` if the server sent a `content` array.
+    ///
+    /// Usually a JSON object, but the server may have sent any other JSON value except `null` as the result.
     pub without_content: Option<Json>,
 }
 
@@ -72,8 +73,7 @@ impl FromJson for CallToolResult {
 
 from_json::impl_deserialize!(CallToolResult);
 
-/// Returns the value for [`CallToolResult::without_content`]: all members of the result except `_meta`. `content` is
-/// the invalid `content` member, or `None` if the server sent none.
+/// Returns the value for [`CallToolResult::without_content`]: `content` and all members of `result` except `_meta`.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     let mut members = Extra::default();
     if let Some(content) = content {
@@ -120,11 +120,9 @@ impl Serialize for CallToolResult {
     }
 }
 
-/// The `content` member of a result that is being parsed.
 enum Content {
     Absent,
     Blocks(Vec<ContentBlock>),
-    /// An invalid value: neither an array nor `null`.
     Other(Json),
 }
 

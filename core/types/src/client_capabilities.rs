@@ -12,14 +12,14 @@ pub const ELICIT: &str = "elicitation/create";
 /// Method by which a server sends a request to the client's language model.
 pub const SAMPLE: &str = "sampling/createMessage";
 
-/// Method by which a server requests the client's root directories.
+/// Method by which a server requests the list of the client's root directories.
 pub const LIST_ROOTS: &str = "roots/list";
 
 impl ClientCapabilities {
     /// Declares that the client supports elicitation: servers may ask the user to fill in a form (if `form` is `true`)
     /// or to visit a URL (if `url` is `true`).
     ///
-    /// `false` does not revoke a mode that an earlier call declared. If no mode is declared, servers assume forms.
+    /// `false` does not revoke what an earlier call declared. If neither is declared, servers assume forms.
     /// Specification: client/elicitation, "Capabilities".
     #[must_use]
     pub fn with_elicitation(mut self, form: bool, url: bool) -> Self {
@@ -63,12 +63,13 @@ impl ClientCapabilities {
         self
     }
 
-    /// Returns whether the client declares that it notifies servers when its roots change (`roots.listChanged`).
+    /// Returns whether the client declares that it notifies servers when its root directories change
+    /// (`roots.listChanged`).
     pub fn declares_roots_list_changed(&self) -> bool {
         self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
     }
 
-    /// Returns the settings of the extension `name`, a JSON object.
+    /// Returns the settings that the client declares for the extension `name`: a JSON object, which is often empty.
     ///
     /// Returns `None` if the client does not declare the extension, or if the settings are not an object.
     pub fn extension(&self, name: &str) -> Option<Json> {
@@ -86,17 +87,17 @@ impl ClientCapabilities {
     }
 }
 
-/// Returns whether the client supports an elicitation mode: `form` or `url`. `declared` is the client's `elicitation`
-/// capability.
+/// Returns whether the client supports the elicitation mode `mode`, which is `form` or `url`. `declared` is the
+/// client's `elicitation` capability.
 ///
-/// A capability that names neither mode means `form`, because revision 2025-06-18 has only forms and no names of modes.
+/// A capability that names neither mode means `form`, because protocol revision 2025-06-18 has only forms and no modes.
 pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
     let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
     has(mode) || mode == FORM && !has("url")
 }
 
-/// Returns a copy of the object `before` that has a member for each name with the flag `true`. Members that `before`
-/// lacks are added as `{}`.
+/// Returns a copy of the object `before`, with an added member `{}` for each name whose flag is `true`. Existing
+/// members are left unchanged.
 fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> Json {
     let mut object = members_without(before, "");
     for (name, wanted) in names {
@@ -107,7 +108,6 @@ fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> J
     object.to_json()
 }
 
-/// Returns the members of `object`, except the member with the name `left_out`.
 fn members_without(object: Option<&Json>, left_out: &str) -> Extra {
     let mut members = Extra::default();
     for member in object.iter().flat_map(|object| scan::members(object.get().as_bytes())) {

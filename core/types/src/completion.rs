@@ -32,8 +32,10 @@ pub struct CompleteParams<'a> {
     /// Name of the argument to complete, and the text that the user has typed so far.
     argument: CompletionArgument<'a>,
     /// Names and values of the other arguments that the user has already filled in. Each name may occur only once.
+    /// Empty if there are none.
     ///
-    /// Servers before revision 2025-06-18 do not know this member. [`CompleteParams::for_version`] removes it for them.
+    /// Servers before protocol revision 2025-06-18 do not know this member. [`CompleteParams::for_version`] removes it
+    /// for them.
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_context")]
     pub context: &'a [(&'a str, &'a str)],
 }
@@ -42,14 +44,15 @@ impl<'a> CompleteParams<'a> {
     /// Creates parameters that request suggestions for the argument `name`. `value` is the text that the user has typed
     /// so far for this argument.
     ///
-    /// The parameters name no other arguments; set `context` to add them.
+    /// To send the values of other arguments too, set [`CompleteParams::context`].
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
         CompleteParams { reference, argument: CompletionArgument { name, value }, context: &[] }
     }
 
-    /// Clears `context` if `version` is earlier than 2025-06-18, the first protocol version that defines this member.
+    /// Removes the values of other arguments ([`CompleteParams::context`]) if `version` is earlier than 2025-06-18, the
+    /// first protocol version that defines them.
     ///
-    /// Pass the protocol version of the connection. The request is valid without `context`.
+    /// Pass the protocol version of the connection. The `completion/complete` request is valid without these values.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
             self.context = &[];
@@ -65,17 +68,17 @@ impl<'a> CompleteParams<'a> {
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum CompletionReference<'a> {
-    /// The argument belongs to a prompt.
+    /// The argument belongs to a prompt of the server.
     #[serde(rename = "ref/prompt")]
     Prompt {
         /// Name of the prompt.
         name: &'a str,
     },
-    /// The argument is a variable of a resource template, such as `path` in `file:///{path}`.
+    /// The argument is a variable in a resource template's URI, such as `path` in `file:///{path}`.
     #[serde(rename = "ref/resource")]
     ResourceTemplate {
-        /// The URI template, such as `file:///{path}`. The specification also allows a resource's URI, which has no
-        /// variables.
+        /// URI template that contains the argument, such as `file:///{path}`. The specification also allows the URI of
+        /// a single resource, which has no variables.
         uri: &'a str,
     },
 }
@@ -86,7 +89,7 @@ struct CompletionArgument<'a> {
     value: &'a str,
 }
 
-/// Serializes `context` as the JSON object `{"arguments": {name: value, ...}}`.
+/// Serializes the other arguments as the `context` member requires: `{"arguments": {name: value, ...}}`.
 fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
     struct Arguments<'a>(&'a [(&'a str, &'a str)]);
     impl Serialize for Arguments<'_> {
@@ -98,25 +101,25 @@ fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Resul
 }
 
 result! {
-    /// Result of `completion/complete` (`CompleteResult`).
+    /// Result of `completion/complete`: suggestions for an argument of a prompt or resource template.
     ///
     /// Specification: server/utilities/completion, "Completion Results".
     pub struct CompleteResult {
-        /// The suggested values. Empty if the server sent none.
+        /// The values that the server suggests for the argument. Empty if the server suggested none.
         always completion: Completion = "completion",
     }
 }
 
 object! {
-    /// The values that a server suggests for an argument.
+    /// The values that a server suggests for an argument of a prompt or resource template.
     pub struct Completion("an object") {
-        /// Suggested values, most relevant first. The specification allows at most 100.
+        /// Suggested values for the argument, most relevant first. The specification allows at most 100.
         always values: Vec<String> = "values",
-        /// Number of all values that the server could suggest, including those not in `values`. `None` if the server
-        /// sent no total.
+        /// Number of all values that the server could suggest, including those not in [`Completion::values`]. `None` if
+        /// the server sent no total.
         optional total: u64 = "total",
-        /// Whether the server has more suggestions than those in `values`. `false` if the server sent no such
-        /// information.
+        /// Whether the server has more suggestions than those in [`Completion::values`]. `false` if the server did not
+        /// say.
         or_default has_more: bool = "hasMore",
     }
 }

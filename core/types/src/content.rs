@@ -14,31 +14,31 @@ use crate::json::{Json, Number};
 use crate::object::{member, object};
 use crate::{Extra, Icon, ResourceContents};
 
-/// A content block of a tool result or prompt message: text, an image, audio or a resource (`ContentBlock`).
+/// A content block of a tool result or prompt message: text, an image, audio or a resource.
 ///
 /// A block that the library cannot interpret becomes [`ContentBlock::Unknown`]. The other blocks of the same result or
 /// message are not affected.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
-    /// A text.
+    /// A text for or from a language model.
     Text(TextContent),
-    /// An image.
+    /// An image, encoded in base64.
     Image(ImageContent),
-    /// Audio data.
+    /// Audio data, encoded in base64.
     Audio(AudioContent),
-    /// A link to a resource that the client can read from the server.
+    /// A link to a resource, which the client can read from the same server.
     ResourceLink(Box<ResourceLink>),
-    /// A resource that is embedded with its contents.
+    /// A resource whose contents are embedded in the tool result or prompt message.
     Resource(Box<EmbeddedResource>),
-    /// A block that the library cannot interpret. [`UnknownContent`] lists the reasons.
+    /// A content block that the library cannot interpret. [`UnknownContent`] lists the possible reasons.
     Unknown(UnknownContent),
 }
 
 impl ContentBlock {
-    /// Returns the block's type as in its JSON, such as `resource_link`.
+    /// Returns the type of this content block as in its JSON, such as `resource_link`.
     ///
-    /// Returns an empty string for an unknown block that has no type.
+    /// Returns an empty string for an unknown block without a type.
     pub fn kind(&self) -> &str {
         match self {
             ContentBlock::Text(_) => "text",
@@ -50,7 +50,7 @@ impl ContentBlock {
         }
     }
 
-    /// Returns the text of a text block, or `None` for any other block.
+    /// Returns the text of a text block, or `None` for a content block of any other type.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             ContentBlock::Text(content) => Some(&content.text),
@@ -60,28 +60,28 @@ impl ContentBlock {
 }
 
 impl Default for ContentBlock {
-    /// Returns an empty text block.
+    /// Returns a content block with an empty text.
     fn default() -> ContentBlock {
         ContentBlock::Text(TextContent::default())
     }
 }
 
 impl From<&str> for ContentBlock {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     fn from(text: &str) -> ContentBlock {
         ContentBlock::Text(TextContent::new(text))
     }
 }
 
 impl From<String> for ContentBlock {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     fn from(text: String) -> ContentBlock {
         ContentBlock::Text(TextContent::new(text))
     }
 }
 
-/// Declares a struct for each type of content block. Adds the fields `annotations`, `meta` and `extra` to the listed
-/// fields.
+/// Declares a struct for each type of content block, with the listed fields and the common fields `annotations`, `meta`
+/// and `extra`.
 macro_rules! blocks {
     ($(
         $(#[$meta:meta])*
@@ -94,11 +94,13 @@ macro_rules! blocks {
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $ty, )*
-            /// Hints for clients, such as the audience and importance of the block.
+            /// Hints for clients about the content block, such as its audience and importance. `None` if the server
+            /// sent no hints.
             pub annotations: Option<Box<Annotations>>,
-            /// Additional metadata of the block (`_meta`).
+            /// Metadata that the sender attached to the content block (`_meta`). `None` if the sender attached none.
             pub meta: Option<Json>,
-            /// Members of the block that this version of the library does not define.
+            /// Members of the content block that this version of the library does not define, and members with a value
+            /// of the wrong type.
             pub extra: Extra,
         }
 
@@ -144,8 +146,7 @@ macro_rules! blocks {
     )* };
 }
 
-/// Converts a `T` or a `Box<T>` to `T`. The macro `blocks!` uses the same code for all variants of [`ContentBlock`],
-/// although only some of them contain a `Box`.
+/// Lets the macro `blocks!` use the same code for variants of [`ContentBlock`] with and without a `Box`.
 trait Unboxed<T> {
     fn unboxed(self) -> T;
 }
@@ -160,7 +161,6 @@ impl<T> Unboxed<T> for Box<T> {
     }
 }
 
-/// Determines whether the JSON of a content block omits a field: only if the field is `None` or an empty `Vec`.
 trait Absent {
     fn is_absent(&self) -> bool {
         false
@@ -180,74 +180,75 @@ impl<T> Absent for Vec<T> {
 }
 
 blocks! {
-    /// Text for or from a language model (`TextContent`).
+    /// Text for or from a language model.
     pub struct TextContent(Text = "text") {
-        /// The text.
+        /// The text for or from the language model.
         text: String = "text",
     }
 
-    /// An image.
+    /// An image in a tool result or prompt message.
     pub struct ImageContent(Image = "image") {
         /// The image data, encoded in base64.
         data: String = "data",
-        /// MIME type of the image, such as `image/png`. Empty if the server sent none.
+        /// MIME type of the image, such as `image/png`. Empty if the sender sent none.
         mime_type: String = "mimeType",
     }
 
-    /// Audio data.
+    /// Audio data in a tool result or prompt message.
     pub struct AudioContent(Audio = "audio") {
         /// The audio data, encoded in base64.
         data: String = "data",
-        /// MIME type of the audio data, such as `audio/wav`. Empty if the server sent none.
+        /// MIME type of the audio data, such as `audio/wav`. Empty if the sender sent none.
         mime_type: String = "mimeType",
     }
 
-    /// A link to a resource, which the client can read from the same server (`ResourceLink`).
+    /// A link to a resource, which the client can read from the same server.
     ///
     /// The linked resource need not appear in the result of `resources/list`.
     pub struct ResourceLink(ResourceLink = "resource_link") {
-        /// URI of the resource.
+        /// URI of the linked resource, with which the client can read it.
         uri: String = "uri",
-        /// Name of the resource for use by programs. If the server sent no name, this field contains the URI.
+        /// Name of the linked resource, for use by programs. If the server sent no name, this field contains the URI.
         name: String = "name",
-        /// Display name of the resource.
+        /// Display name of the linked resource. `None` if the server sent none.
         title: Option<String> = "title",
-        /// Description of the resource, which helps language models to understand it.
+        /// Description of the linked resource, which helps language models to understand it. `None` if the server sent
+        /// none.
         description: Option<String> = "description",
-        /// MIME type of the resource. `None` if the server sent none.
+        /// MIME type of the linked resource, such as `text/plain`. `None` if the server sent none.
         mime_type: Option<String> = "mimeType",
-        /// Size of the resource's contents in bytes, before base64 encoding. `None` if the server sent no size.
+        /// Size of the linked resource's contents in bytes, before any base64 encoding. `None` if the server sent no
+        /// size.
         size: Option<u64> = "size",
-        /// Icons to display for the resource.
+        /// Icons to display for the linked resource. Empty if the server sent none.
         icons: Vec<Icon> = "icons",
     }
 
-    /// A resource that is embedded, with its contents, in a tool result or prompt message (`EmbeddedResource`).
+    /// A resource that is embedded, with its contents, in a tool result or prompt message.
     pub struct EmbeddedResource(Resource = "resource") {
-        /// The contents of the resource.
+        /// The URI and the contents of the embedded resource.
         resource: ResourceContents = "resource",
     }
 }
 
 impl TextContent {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     pub fn new(text: impl Into<String>) -> Self {
         TextContent { text: text.into(), ..TextContent::default() }
     }
 }
 
-/// A content block that the library cannot interpret.
-///
-/// This has one of three reasons:
+/// A content block that the library cannot interpret, for one of three reasons:
 /// - The block is not a JSON object.
-/// - The type of the block is absent, or this version of the library does not define it.
+/// - The member `type` is absent or not a string, or this version of the library does not define the type.
 /// - A member that the type requires is absent or has the wrong JSON type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownContent {
-    /// The `type` member of the block. Empty if the block is not an object, or if `type` is absent or not a string.
+    /// The `type` member of the content block. Empty if the block is not a JSON object, or if `type` is absent or not a
+    /// string.
     pub kind: String,
-    /// The complete block as JSON.
+    /// The complete content block as the JSON that the server sent.
     pub raw: Json,
 }
 
@@ -265,16 +266,18 @@ impl Serialize for ContentBlock {
 }
 
 object! {
-    /// Hints for clients about a content block or resource, such as for whom it is and how important it is
-    /// (`Annotations`).
+    /// Hints for clients about a content block or resource, such as for whom it is and how important it is.
     ///
     /// Specification: server/resources, "Annotations".
     pub struct Annotations("an object") {
-        /// The intended audience: `user`, `assistant` or both. Empty if the server sent none.
+        /// For whom the content block or resource is intended: `user`, `assistant` or both. Empty if the server sent no
+        /// audience.
         or_default audience: Vec<String> = "audience",
-        /// Importance, from 0 (entirely optional) to 1 (required). `None` if the server sent none.
+        /// Importance of the content block or resource, from 0 (entirely optional) to 1 (required). `None` if the
+        /// server sent none.
         optional priority: Number = "priority",
-        /// Time at which the content was last modified, in ISO 8601 notation, such as `2025-01-12T15:00:58Z`.
+        /// Time at which the resource was last modified, in ISO 8601 notation, such as `2025-01-12T15:00:58Z`. `None`
+        /// if the server sent none.
         optional last_modified: String = "lastModified",
     }
 }
@@ -289,8 +292,7 @@ struct Members {
     text: Option<String>,
     data: Option<String>,
     mime_type: Option<String>,
-    /// Members that only blocks of type `resource_link` and `resource` have. Boxed to keep the struct small for all
-    /// other blocks.
+    /// Boxed to keep this struct small, because only blocks of type `resource_link` and `resource` have these members.
     of_resource: Option<Box<ResourceMembers>>,
     annotations: Option<Box<Annotations>>,
     meta: Option<Json>,
@@ -308,7 +310,8 @@ struct ResourceMembers {
     resource: Option<ResourceContents>,
 }
 
-/// The `type` member of a content block. Allocates memory only for a type that the library does not define.
+/// The `type` member of a content block, borrowed if the library defines the type, so that only unknown types allocate
+/// memory.
 struct ContentKind(Cow<'static, str>);
 
 impl FromJson for ContentKind {
@@ -375,11 +378,8 @@ impl Members {
         }
     }
 
-    /// Builds the content block from its members.
-    ///
-    /// # Errors
-    /// Returns the `type` member if the library does not define the type, or if a member that the type requires is
-    /// absent. Returns `None` if `type` itself is absent.
+    /// Builds the content block from its members, or returns the `type` member if the library cannot interpret the
+    /// block.
     fn into_block(self) -> Result<ContentBlock, Option<ContentKind>> {
         let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);

@@ -15,10 +15,10 @@ use crate::object::object;
 use crate::open_enum::open_enum;
 use crate::url::Url;
 
-/// Parameters of `elicitation/create`, by which a server requests input from the user (`ElicitRequestParams`).
+/// Parameters of `elicitation/create`, by which a server requests input from the user.
 ///
-/// Parameters without the member `mode` become [`ElicitParams::Form`], because revision 2025-06-18 has only forms and
-/// does not define `mode`.
+/// Parameters without the member `mode` become [`ElicitParams::Form`], because protocol revision 2025-06-18 has only
+/// forms and does not define `mode`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitParams {
@@ -26,7 +26,7 @@ pub enum ElicitParams {
     Form(ElicitForm),
     /// The server requests that the user visit a URL (from revision 2025-11-25).
     Url(ElicitUrl),
-    /// The request has a mode that this version of the library does not define.
+    /// The server requests input in a mode that this version of the library does not define.
     Other(ElicitOther),
 }
 
@@ -35,13 +35,15 @@ object! {
     ///
     /// Specification: client/elicitation, "Form Mode Elicitation Requests".
     pub struct ElicitForm("an object") {
-        /// Mode of the request: `form`, or `None` if the server sent no mode. Both mean the same.
+        /// Mode of the `elicitation/create` request: `form`, or `None` if the server sent no mode, which also means a
+        /// form.
         optional mode: String = "mode",
-        /// Message for the user: what information the server requests, and why.
+        /// Message that tells the user what information the server requests, and why.
         required message: String = "message",
-        /// Schema of the form: its fields, and which of them are required.
+        /// Schema of the form: its fields, and which of them the user must fill in.
         required requested_schema: FormSchema = "requestedSchema",
-        /// Additional metadata of the request (`_meta`).
+        /// Metadata that the server attached to this `elicitation/create` request (`_meta`). `None` if the server sent
+        /// none.
         optional meta: Json = "_meta",
     }
 }
@@ -55,14 +57,17 @@ object! {
     ///
     /// Specification: client/elicitation, "URL Mode Elicitation Requests".
     pub struct ElicitUrl("an object", tag "mode" = "url") {
-        /// Message for the user: why the server requests the visit.
+        /// Message that tells the user why the server asks for a visit to the URL.
         required message: String = "message",
-        /// The URL to visit.
+        /// The URL that the server asks the user to visit.
         required url: String = "url",
-        /// Identifier by which the server reports that the user has finished at the URL: see [`ElicitationComplete`].
-        /// `None` if the server sent none. Only revision 2025-11-25 defines it.
+        /// Identifier by which the server later reports that the user has finished at the URL, see
+        /// [`ElicitationComplete`]. `None` if the server sent none.
+        ///
+        /// Only protocol revision 2025-11-25 defines this member.
         optional elicitation_id: String = "elicitationId",
-        /// Additional metadata of the request (`_meta`).
+        /// Metadata that the server attached to this `elicitation/create` request (`_meta`). `None` if the server sent
+        /// none.
         optional meta: Json = "_meta",
     }
 }
@@ -77,20 +82,20 @@ impl ElicitUrl {
     }
 }
 
-/// An elicitation request in a mode that this version of the library does not define.
+/// Parameters of an `elicitation/create` request in a mode that this version of the library does not define.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ElicitOther {
-    /// The value of `mode` that the server sent.
+    /// The member `mode` of the `elicitation/create` parameters, which is neither `form` nor `url`.
     pub mode: String,
-    /// Message for the user. Empty if the server sent none.
+    /// Message for the user that explains what the server requests. Empty if the server sent none.
     pub message: String,
-    /// The complete parameters as JSON.
+    /// The complete parameters of the `elicitation/create` request, as the JSON that the server sent.
     pub raw: Json,
 }
 
 impl ElicitParams {
-    /// Returns the mode of the request: `form`, `url`, or any other string that the server sent as the mode.
+    /// Returns the mode of the `elicitation/create` request: `form`, `url`, or any other mode that the server sent.
     pub fn mode(&self) -> &str {
         match self {
             ElicitParams::Form(_) => FORM,
@@ -99,7 +104,7 @@ impl ElicitParams {
         }
     }
 
-    /// Returns the message for the user: what the server requests, and why.
+    /// Returns the message that tells the user what the server requests, and why. Empty if the server sent none.
     pub fn message(&self) -> &str {
         match self {
             ElicitParams::Form(form) => &form.message,
@@ -109,12 +114,10 @@ impl ElicitParams {
     }
 }
 
-/// Value of `mode` that requests a form.
+// Values of the member `mode` in the parameters of `elicitation/create`.
 pub(crate) const FORM: &str = "form";
-/// Value of `mode` that requests the visit of a URL.
 const URL: &str = "url";
 
-/// Returns the `mode` of `elicitation/create` parameters, or `form` if `mode` is absent or not a string.
 pub(crate) fn elicitation_mode(params: &Json) -> String {
     params.member_text("mode").and_then(from_json::from_str).unwrap_or_else(|| FORM.into())
 }
@@ -154,14 +157,14 @@ impl Serialize for ElicitParams {
 }
 
 open_enum! {
-    /// How the user responded to an elicitation request (`action` of `ElicitResult`).
+    /// How the user responded to an `elicitation/create` request: the member `action` of the client's result.
     ///
     /// Specification: client/elicitation, "Response Actions".
     pub enum ElicitAction {
-        /// The user dismissed the request without a decision, for example by closing the dialog.
+        /// The user dismissed the server's request without a decision, for example by closing the dialog.
         #[default]
         Cancel = "cancel",
-        /// The user declined the request.
+        /// The user declined the server's request.
         Decline = "decline",
         /// The user submitted the form, or agreed to visit the URL.
         Accept = "accept",
@@ -183,12 +186,16 @@ object! {
     /// # Ok::<(), mcpwire_types::JsonError>(())
     /// ```
     pub struct ElicitResult("an object", finish objects_only) {
-        /// The user's decision: accept, decline or cancel.
+        /// The user's decision about the server's request: accept, decline or cancel.
         required action: ElicitAction = "action",
-        /// Values of an accepted form: an object whose members are strings, numbers, booleans or arrays of strings.
-        /// `None` if there are no values, for example after the user declined or accepted a URL.
+        /// Values that the user entered in an accepted form: a JSON object that maps field names to strings, numbers,
+        /// booleans or arrays of strings.
+        ///
+        /// `None` if there are no values, for example because the user declined, or because the server requested a
+        /// visit to a URL.
         optional content: Json = "content",
-        /// Additional metadata of the result (`_meta`; up to revision 2025-11-25).
+        /// Metadata that the client attaches to its `elicitation/create` result (`_meta`; up to protocol revision
+        /// 2025-11-25). `None` if there is none.
         optional meta: Json = "_meta",
     }
 }
@@ -199,7 +206,7 @@ fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
 }
 
 impl ElicitResult {
-    /// Creates the result for a form that the user filled in.
+    /// Creates the `elicitation/create` result for a form that the user filled in.
     ///
     /// `content` must serialize as a JSON object that maps field names to values. Pass the result to
     /// [`ElicitForm::complete`], which validates the values and removes members that are `null`.
@@ -210,17 +217,17 @@ impl ElicitResult {
         Ok(ElicitResult { content: Some(Json::from_value(content)?), ..ElicitResult::of(ElicitAction::Accept) })
     }
 
-    /// Creates the result for a request that the user declined.
+    /// Creates the `elicitation/create` result for a user who declined the server's request.
     pub fn decline() -> Self {
         ElicitResult::of(ElicitAction::Decline)
     }
 
-    /// Creates the result for a request that the user dismissed.
+    /// Creates the `elicitation/create` result for a user who dismissed the server's request without a decision.
     pub fn cancel() -> Self {
         ElicitResult::of(ElicitAction::Cancel)
     }
 
-    /// Creates a result with this action and without form values.
+    /// Creates an `elicitation/create` result with the user's decision `action` and without form values.
     ///
     /// To accept a form with its default values, pass the result to [`ElicitForm::complete`], which adds them.
     pub fn of(action: ElicitAction) -> Self {
@@ -235,7 +242,7 @@ impl From<ElicitAction> for ElicitResult {
 }
 
 impl ElicitForm {
-    /// Prepares the user's response to this form for sending.
+    /// Prepares the user's response to this form for sending to the server.
     ///
     /// If the user accepted the form, adds the default values of empty fields and validates all values against the
     /// form's schema. Otherwise, removes all values.
@@ -252,15 +259,15 @@ impl ElicitForm {
 }
 
 object! {
-    /// Parameters of `notifications/elicitation/complete`: the user has finished at the URL of an earlier
-    /// [`ElicitUrl`].
+    /// Parameters of `notifications/elicitation/complete`, by which a server reports that the user has finished at the
+    /// URL of an earlier [`ElicitUrl`].
     ///
-    /// Ignore the notification if no [`ElicitUrl`] had this identifier. Specification of revision 2025-11-25:
-    /// client/elicitation, "Completion Notifications for URL Mode Elicitation".
+    /// Ignore the notification if its identifier is unknown. Specification of revision 2025-11-25: client/elicitation,
+    /// "Completion Notifications for URL Mode Elicitation".
     pub struct ElicitationComplete("an object") {
-        /// Identifier of the elicitation request, from [`ElicitUrl::elicitation_id`].
+        /// Identifier of the request that the user has finished: the [`ElicitUrl::elicitation_id`] of that request.
         required elicitation_id: String = "elicitationId",
-        /// Additional metadata of the notification (`_meta`).
+        /// Metadata that the server attached to the notification (`_meta`). `None` if the server sent none.
         optional meta: Json = "_meta",
     }
 }

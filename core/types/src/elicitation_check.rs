@@ -11,12 +11,13 @@ use crate::json::{Json, scan};
 use crate::printable;
 use crate::{Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
 
-/// The error for form values that violate the form's schema.
+/// The error for a filled-in form with values that violate the form's schema.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", problems(fields))]
 #[non_exhaustive]
 pub struct FormError {
-    /// The invalid fields. Those that the form defines come first, in the order of the form.
+    /// The invalid fields and the reasons. The fields of the form come first, in the form's order. Fields that the form
+    /// does not define follow.
     pub fields: Vec<FieldError>,
 }
 
@@ -25,9 +26,10 @@ pub struct FormError {
 #[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
-    /// Name of the field. Empty if the error concerns the whole form, because its values are not a JSON object.
+    /// Name of the invalid form field. Empty if the error concerns the whole form, because its values are not a JSON
+    /// object.
     pub field: String,
-    /// Why the field is invalid.
+    /// The reason why the field is invalid.
     pub problem: FieldProblem,
 }
 
@@ -35,64 +37,64 @@ pub struct FieldError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
-    /// The field is required, but has no value.
+    /// The form requires a value for this field, but the field has none.
     #[error("must be filled in")]
     Missing,
-    /// The value has the wrong type.
+    /// The value does not have the type that the form field requires.
     #[error("must be {expected}, not {found}")]
     Type {
-        /// The required type, worded for an error message, such as `a whole number`.
+        /// The type that the form field requires, worded for an error message, such as `a whole number`.
         expected: &'static str,
         /// The type of the invalid value, worded for an error message, such as `a string`.
         found: &'static str,
     },
-    /// The text is shorter than the minimum.
+    /// The text has fewer characters than the form field requires.
     #[error("must have at least {min} character{}", plural(*min))]
     TooShort {
-        /// Minimum length, in characters.
+        /// Minimum length of the text, in characters.
         min: u64,
     },
-    /// The text is longer than the maximum.
+    /// The text has more characters than the form field allows.
     #[error("must have at most {max} character{}", plural(*max))]
     TooLong {
-        /// Maximum length, in characters.
+        /// Maximum length of the text, in characters.
         max: u64,
     },
-    /// The text does not have this format, which the schema requires.
+    /// The text does not have the [`StringFormat`] that the form field requires.
     #[error("must {}", expected_format(.0))]
     Format(StringFormat),
-    /// The number is below the minimum.
+    /// The number is below the minimum of the form field.
     #[error("must be at least {min}")]
     TooSmall {
-        /// Minimum value.
+        /// Minimum value that the form field allows.
         min: f64,
     },
-    /// The number is above the maximum.
+    /// The number is above the maximum of the form field.
     #[error("must be at most {max}")]
     TooLarge {
-        /// Maximum value.
+        /// Maximum value that the form field allows.
         max: f64,
     },
-    /// The value is not one of the values that the field allows.
+    /// The value is not one of the choices of the form field.
     #[error("must be one of the choices, not {}", printable(found))]
     NotAChoice {
-        /// The invalid value.
+        /// The value that is not one of the choices.
         found: String,
     },
-    /// Fewer values are selected than the field requires.
+    /// The user selected fewer values than the form field requires.
     #[error("must have at least {min} choice{}", plural(*min))]
     TooFew {
-        /// Minimum number of selected values.
+        /// Minimum number of values that the user must select.
         min: u64,
     },
-    /// More values are selected than the field allows.
+    /// The user selected more values than the form field allows.
     #[error("must have at most {max} choice{}", plural(*max))]
     TooMany {
-        /// Maximum number of selected values.
+        /// Maximum number of values that the user may select.
         max: u64,
     },
-    /// The form does not define this field, and its schema forbids additional fields (`additionalProperties` is
-    /// `false`).
+    /// The form does not define a field with this name, and its schema forbids additional fields
+    /// (`additionalProperties` is `false`).
     #[error("is not a field of the form")]
     Unexpected,
 }
@@ -111,15 +113,12 @@ fn expected_format(format: &StringFormat) -> Cow<'static, str> {
     }
 }
 
-/// Returns the first words of a [`FieldError`] message: the field's name in backticks, or "the answer" if the name is
-/// empty.
 fn subject(field: &str) -> String {
     if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
 }
 
-/// Returns the message of a [`FormError`]: the messages of the first fields, then the number of the remaining fields.
 fn problems(fields: &[FieldError]) -> String {
-    /// Maximum number of fields that the message describes, so that it stays readable.
+    /// Maximum number of fields that the error message describes, so that the message stays readable.
     const SHOWN: usize = 10;
     let mut problems: Vec<String> = fields.iter().take(SHOWN).map(ToString::to_string).collect();
     if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
@@ -158,11 +157,11 @@ impl FormSchema {
         self.validate(&content).map(|()| content)
     }
 
-    /// Adds default values to the values of a filled-in form, as [`FormSchema::complete`] does, but does not validate
-    /// them.
+    /// Adds the form's default values to the values that the user filled in, but does not validate them.
     ///
-    /// `content` maps field names to values; `None` means no values. The returned object contains the fields in the
-    /// order of the form, then any other members.
+    /// `content` is a JSON object that maps field names to values; `None` means that the user filled in nothing. The
+    /// returned JSON object contains the fields in the order of the form, then the members of `content` that the form
+    /// does not define.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
         let given = members(content);
         let mut answer = Extra::default();
@@ -181,8 +180,9 @@ impl FormSchema {
 
     /// Validates the values of a filled-in form against this schema.
     ///
-    /// `content` may also contain fields that the schema does not define, unless `additionalProperties` is `false`.
-    /// Their values must be strings, numbers, booleans or arrays of strings. A field that is `null` counts as absent.
+    /// `content` is a JSON object that maps field names to values. A field that is `null` counts as absent. Fields that
+    /// the schema does not define are valid if their values are strings, numbers, booleans or arrays of strings, unless
+    /// `additionalProperties` is `false`.
     ///
     /// # Errors
     /// Returns the invalid fields, each with the reason why it is invalid.
@@ -224,8 +224,7 @@ impl FormSchema {
     }
 }
 
-/// Returns the JSON text of each form value that is not `null`, by field name. If a name occurs twice, the last such
-/// value counts.
+/// Returns the JSON text of each form value by field name, without values that are `null`.
 fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
     let bytes = content.map_or(&b"{}"[..], |content| content.get().as_bytes());
     scan::members(bytes)
@@ -241,9 +240,8 @@ fn not_an_object(content: &Json) -> FieldError {
     FieldError { field: String::new(), problem }
 }
 
-/// Returns whether the JSON text `value` is a string, a number, a boolean or an array of strings.
-///
-/// The specification allows only these types as form values (`ElicitResult`).
+/// Returns whether the specification allows this JSON value in a filled-in form: a string, a number, a boolean or an
+/// array of strings.
 fn is_allowed_type(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'{' | b'n') => false,
@@ -252,7 +250,6 @@ fn is_allowed_type(value: &str) -> bool {
     }
 }
 
-/// Parses an array of strings. Returns `None` for any other JSON value.
 fn strings(value: &str) -> Option<Vec<String>> {
     let mut reader = Reader::new(value);
     if reader.next_byte() != Some(b'[') {
@@ -270,7 +267,7 @@ fn strings(value: &str) -> Option<Vec<String>> {
 }
 
 impl FieldSchema {
-    /// Validates a field's value, given as JSON text, against this schema.
+    /// Validates `value`, the JSON text of a form field's value, against this schema.
     pub(crate) fn validate(&self, value: &str) -> Result<(), FieldProblem> {
         let wrong_type = |expected| FieldProblem::Type { expected, found: type_name(value) };
         match self {
@@ -319,7 +316,7 @@ impl NumberSchema {
     }
 }
 
-/// Returns whether a number has no fractional part, as in `1`, `1.0` and `1e3`. `text` is the JSON text of `number`.
+/// Returns whether `number` is whole, as `1`, `1.0` and `1e3` are. `text` is the JSON text of `number`.
 fn is_whole(text: &str, number: f64) -> bool {
     // Floating-point numbers of 2^53 or more have no fraction.
     const EXACT: f64 = 9_007_199_254_740_992.0;

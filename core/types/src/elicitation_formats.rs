@@ -5,7 +5,7 @@ use crate::StringFormat;
 impl StringFormat {
     /// Returns whether `text` has this format.
     ///
-    /// Returns `true` for [`StringFormat::Other`], because the library does not know such a format.
+    /// Returns `true` for [`StringFormat::Other`], because the library cannot check a format that it does not define.
     pub fn matches(&self, text: &str) -> bool {
         match self {
             StringFormat::Email => is_email(text),
@@ -17,7 +17,7 @@ impl StringFormat {
     }
 }
 
-/// Returns whether a text is an email address of the form `name@host`. Rejects quoted names and comments, although RFC
+/// Returns whether `text` is an email address of the form `name@host`. Rejects quoted names and comments, although RFC
 /// 5322 allows them.
 fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
@@ -33,7 +33,7 @@ fn is_email(text: &str) -> bool {
     name.len() <= 64 && name.split('.').all(is_atom) && host.len() <= 255 && host.split('.').all(is_label)
 }
 
-/// Returns whether a text starts with a URI scheme and a colon, and continues with characters that URIs may contain
+/// Returns whether `text` starts with a URI scheme and a colon, and continues with characters that URIs may contain
 /// (RFC 3986).
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
@@ -50,7 +50,7 @@ fn has_complete_escapes(text: &[u8]) -> bool {
     text.iter().enumerate().all(|(at, byte)| *byte != b'%' || is_hex(at + 1) && is_hex(at + 2))
 }
 
-/// Returns whether a text is a `full-date` of RFC 3339, such as `2026-07-28`.
+/// Returns whether `text` is a `full-date` of RFC 3339, such as `2026-07-28`.
 fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text.as_bytes() else { return false };
     let (Some(year), Some(month), Some(day)) = (number(&[y1, y2, y3, y4]), number(&[m1, m2]), number(&[d1, d2])) else {
@@ -82,7 +82,7 @@ fn is_date_time(text: &str) -> bool {
         && is_zone(zone)
 }
 
-/// Returns whether a text is a time of the form `hh:mm:ss`. Seconds may be 60, because of leap seconds.
+/// Returns whether `text` is a time of the form `hh:mm:ss`. Seconds may be 60, because of leap seconds.
 fn is_time(text: &str) -> bool {
     let [h1, h2, b':', m1, m2, b':', s1, s2] = *text.as_bytes() else { return false };
     number(&[h1, h2]).is_some_and(|hour| hour < 24)

@@ -16,17 +16,17 @@ use crate::object::object;
 use crate::open_enum::open_enum;
 
 object! {
-    /// The schema of a form: its fields, and which of them are required.
+    /// The schema of a form: the form's fields, and which of them the user must fill in.
     pub struct FormSchema("a schema", tag "type" = "object") {
-        /// The fields.
+        /// The fields of the form. Empty if the server sent none.
         always properties: FormFields = "properties",
-        /// Names of the required fields.
+        /// Names of the fields that the user must fill in.
         or_default required: Vec<String> = "required",
     }
 }
 
 impl FormSchema {
-    /// Iterates over the fields of the form. The `bool` of each field is `true` if the field is required.
+    /// Iterates over the fields of the form. The `bool` beside each field is `true` if the user must fill in the field.
     pub fn fields(&self) -> impl Iterator<Item = (&FormField, bool)> {
         let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
         self.properties.0.iter().map(move |field| (field, required.contains(&*field.name)))
@@ -38,7 +38,7 @@ impl FormSchema {
     }
 }
 
-/// A field of a form.
+/// A field of a form that a server asks the user to fill in.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FormField {
@@ -95,44 +95,46 @@ impl Serialize for FormFields {
     }
 }
 
-/// The schema of a form field: the type of its value, and rules for the value (`PrimitiveSchemaDefinition`).
+/// The schema of a form field: the type of the field's value, and rules for the value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldSchema {
-    /// A text.
+    /// The user enters a text.
     String(StringSchema),
-    /// A number.
+    /// The user enters a number.
     Number(NumberSchema),
-    /// A boolean.
+    /// The user answers yes or no.
     Boolean(BooleanSchema),
-    /// One value that the user chooses from a list.
+    /// The user chooses one value from a list.
     Enum(Box<EnumSchema>),
-    /// Several values that the user chooses from a list (from revision 2025-11-25).
+    /// The user chooses several values from a list (from protocol revision 2025-11-25).
     MultiSelect(Box<MultiSelectSchema>),
-    /// A schema that the library cannot interpret, as JSON. Any value of such a field counts as valid.
+    /// A schema that the library cannot interpret, as the JSON that the server sent. The library accepts any value of
+    /// such a field.
     Unknown(Json),
 }
 
 object! {
-    /// Schema of a form field for text.
+    /// Schema of a form field in which the user enters a text.
     pub struct StringSchema("a schema", tag "type" = "string") {
-        /// Display name of the field. If absent, display the field's name.
+        /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
-        /// Minimum length of the text, in characters.
+        /// Minimum length of the text that the user enters, in characters. `None` means no minimum.
         optional min_length: u64 = "minLength",
-        /// Maximum length of the text, in characters.
+        /// Maximum length of the text that the user enters, in characters. `None` means no maximum.
         optional max_length: u64 = "maxLength",
-        /// Format that the text must have. `None` allows any format.
+        /// Format that the text must have, such as an email address. `None` allows any text.
         optional format: StringFormat = "format",
-        /// Default value of the field (from revision 2025-11-25).
+        /// Default value of the form field (from protocol revision 2025-11-25). `None` if the field has no default
+        /// value.
         optional default: String = "default",
     }
 }
 
 open_enum! {
-    /// A format that a form field may require of its text.
+    /// A text format that a form field may require, such as an email address.
     ///
     /// The library validates only the formats that it defines: for [`StringFormat::Other`], any text is valid.
     pub enum StringFormat {
@@ -149,19 +151,20 @@ open_enum! {
 }
 
 object! {
-    /// Schema of a form field for a number.
+    /// Schema of a form field in which the user enters a number.
     pub struct NumberSchema("a schema", finish number_default) {
-        /// Whether the field accepts any number, or only whole numbers.
+        /// Type of number that the form field accepts: any number, or only whole numbers.
         always kind: NumberKind = "type",
-        /// Display name of the field. If absent, display the field's name.
+        /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
-        /// Minimum value of the number, inclusive.
+        /// Minimum value of the number, inclusive. `None` means no minimum.
         optional minimum: f64 = "minimum",
-        /// Maximum value of the number, inclusive.
+        /// Maximum value of the number, inclusive. `None` means no maximum.
         optional maximum: f64 = "maximum",
-        /// Default value of the field, a JSON number (from revision 2025-11-25).
+        /// Default value of the form field, a JSON number (from protocol revision 2025-11-25). `None` if the field has
+        /// no default value.
         optional default: Json = "default",
     }
 }
@@ -173,7 +176,7 @@ fn number_default(schema: NumberSchema) -> Result<NumberSchema, Mismatch> {
 }
 
 open_enum! {
-    /// The type of number that a number field accepts.
+    /// The type of number that a form field accepts.
     pub enum NumberKind {
         /// Any number, with or without a fraction.
         #[default]
@@ -184,13 +187,13 @@ open_enum! {
 }
 
 object! {
-    /// Schema of a form field for a boolean.
+    /// Schema of a form field whose value is `true` or `false`.
     pub struct BooleanSchema("a schema", tag "type" = "boolean") {
-        /// Display name of the field. If absent, display the field's name.
+        /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
-        /// Default value of the field.
+        /// Default value of the form field. `None` if the field has no default value.
         optional default: bool = "default",
     }
 }
@@ -201,25 +204,29 @@ object! {
     /// The server sends the list in the member `enum` or in the member `oneOf`. [`EnumSchema::choices`] returns the
     /// list in both cases.
     pub struct EnumSchema("a schema", tag "type" = "string") {
-        /// Display name of the field. If absent, display the field's name.
+        /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
-        /// The values that the user may choose. Empty if the server sent them in [`EnumSchema::one_of`] instead.
+        /// The values that the user may choose; [`EnumSchema::names`] may contain their display names. Empty if the
+        /// server sent [`EnumSchema::one_of`] instead.
         or_default values: Vec<String> = "enum",
-        /// Display names of [`EnumSchema::values`], in the same order. Ignored if their number differs from the number
-        /// of values. Superseded by `oneOf` in revision 2025-11-25, but servers may still send it.
+        /// Display names of the values in [`EnumSchema::values`], in the same order. Ignored if there are more or fewer
+        /// names than values.
+        ///
+        /// From protocol revision 2025-11-25 on, `oneOf` supersedes this list, but servers may still send it.
         or_default names: Vec<String> = "enumNames",
-        /// The values that the user may choose, with display names (from revision 2025-11-25). Empty if the server sent
-        /// the values in [`EnumSchema::values`] instead.
+        /// The values that the user may choose, with display names (from protocol revision 2025-11-25). Empty if the
+        /// server sent [`EnumSchema::values`] instead.
         or_default one_of: Vec<EnumOption> = "oneOf",
-        /// Default value of the field (from revision 2025-11-25).
+        /// Default value of the form field (from protocol revision 2025-11-25). `None` if the field has no default
+        /// value.
         optional default: String = "default",
     }
 }
 
 impl EnumSchema {
-    /// Returns the values that the user may choose, each as a pair of value and display name.
+    /// Returns the values that the user may choose in this form field, each as a pair of value and display name.
     ///
     /// If the server sent no display name for a value, the display name is the value itself.
     pub fn choices(&self) -> Vec<(&str, &str)> {
@@ -228,11 +235,11 @@ impl EnumSchema {
 }
 
 object! {
-    /// A value that the user may choose, with its display name.
+    /// One of the values that the user may choose in a form field, with its display name.
     pub struct EnumOption("an option") {
-        /// The value that the client sends if the user chooses this option.
+        /// The value that the client sends to the server if the user chooses this option.
         required value: String = "const",
-        /// Display name of the value. If absent, display the value itself.
+        /// Display name of the option. If `None`, display [`EnumOption::value`].
         optional title: String = "title",
     }
 }
@@ -240,36 +247,38 @@ object! {
 object! {
     /// Schema of a form field in which the user chooses several values from a list (from revision 2025-11-25).
     pub struct MultiSelectSchema("a schema", tag "type" = "array") {
-        /// Display name of the field. If absent, display the field's name.
+        /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
-        /// Description of the field for the user.
+        /// Description of the form field, for display. `None` if the server sent none.
         optional description: String = "description",
-        /// Minimum number of values that the user must select.
+        /// Minimum number of values that the user must select. `None` means no minimum.
         optional min_items: u64 = "minItems",
-        /// Maximum number of values that the user may select.
+        /// Maximum number of values that the user may select. `None` means no maximum.
         optional max_items: u64 = "maxItems",
-        /// The values that the user may choose.
+        /// The values that the user may choose in this form field.
         required items: MultiSelectItems = "items",
-        /// Default value of the field: the values that are selected at first.
+        /// Values of the form field that are selected at first. `None` if the field has no default value.
         optional default: Vec<String> = "default",
     }
 }
 
 object! {
-    /// The values that the user may choose in a [`MultiSelectSchema`].
+    /// The values that the user may choose in a form field that accepts several values.
     ///
     /// The server sends the values in the member `enum` or in the member `anyOf`. [`MultiSelectSchema::choices`]
     /// returns them in both cases.
     pub struct MultiSelectItems("a schema") {
-        /// The values, without display names. Empty if the server sent them in [`MultiSelectItems::any_of`] instead.
+        /// The values that the user may choose, without display names. Empty if the server sent
+        /// [`MultiSelectItems::any_of`] instead.
         or_default values: Vec<String> = "enum",
-        /// The values, with display names. Empty if the server sent them in [`MultiSelectItems::values`] instead.
+        /// The values that the user may choose, with display names. Empty if the server sent
+        /// [`MultiSelectItems::values`] instead.
         or_default any_of: Vec<EnumOption> = "anyOf",
     }
 }
 
 impl MultiSelectSchema {
-    /// Returns the values that the user may choose, each as a pair of value and display name.
+    /// Returns the values that the user may choose in this form field, each as a pair of value and display name.
     ///
     /// If the server sent no display name for a value, the display name is the value itself.
     pub fn choices(&self) -> Vec<(&str, &str)> {
@@ -277,7 +286,7 @@ impl MultiSelectSchema {
     }
 }
 
-/// Returns `values` and then `titled` as pairs of value and display name. `names` are the display names of `values`.
+/// Returns the values that the user may choose, with display names: `values` with their `names`, then `titled`.
 fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
     // If the lists differ in length, the names cannot be assigned to values.
     let names = if names.len() == values.len() { names } else { &[] };
@@ -287,7 +296,7 @@ fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOptio
 }
 
 impl FieldSchema {
-    /// Returns the title of the field, or `None` if the schema has no title or is [`FieldSchema::Unknown`].
+    /// Returns the title of the form field, or `None` if the schema has no title or is [`FieldSchema::Unknown`].
     pub fn title(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.title.as_deref(),
@@ -299,7 +308,8 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the description of the field, or `None` if the schema has no description or is [`FieldSchema::Unknown`].
+    /// Returns the description of the form field, or `None` if the schema has no description or is
+    /// [`FieldSchema::Unknown`].
     pub fn description(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.description.as_deref(),
@@ -311,7 +321,7 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the default value of the field, or `None` if the schema has no default value.
+    /// Returns the default value of the form field, or `None` if the schema has no default value.
     pub fn default_value(&self) -> Option<Json> {
         match self {
             FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
@@ -326,7 +336,6 @@ impl FieldSchema {
         }
     }
 
-    /// Parses the JSON text of a schema. Returns [`FieldSchema::Unknown`] if the library cannot interpret the schema.
     fn of(raw: &str) -> FieldSchema {
         FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
     }

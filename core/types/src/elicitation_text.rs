@@ -63,8 +63,8 @@ fn string(text: &str) -> Json {
     Json::from_value(text).unwrap_or_default()
 }
 
-/// Converts a decimal number to JSON, or returns `None` if the text is not a number. Also accepts notations that JSON
-/// forbids, such as `+1`, `.5` and `007`.
+/// Converts a decimal number that the user typed to JSON, even in a notation that JSON forbids, such as `+1`, `.5` or
+/// `007`. Returns `None` if `text` is not a number.
 fn number(text: &str) -> Option<Json> {
     let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
     let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
@@ -86,10 +86,11 @@ fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns the value of the choice that the user typed. `choices` are pairs of value and display name.
+/// Returns the value that the user chose by typing `text`: a value, a display name, or a position in the list, counted
+/// from 1.
 ///
-/// The text may be a value, a display name, or a position in the list (the first is 1). If it fits several choices, an
-/// exact value comes first, then a value or display name in any letter case, then a position.
+/// `choices` are pairs of value and display name. An exact value takes precedence over a value or display name in other
+/// letter case, and both take precedence over a position.
 fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
     let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));

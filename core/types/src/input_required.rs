@@ -11,11 +11,11 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 
-/// Maximum number of inputs that a server may request in one result. Limits the memory for parsed inputs, which need
-/// more bytes than their JSON text.
+/// Maximum number of inputs that a server may request in one result. Limits memory, because parsed inputs need more
+/// bytes than their JSON text.
 const MAX_INPUTS: usize = 1024;
 
-/// The result by which a server asks for more input before it completes a request (`InputRequiredResult`).
+/// The result by which a server asks for more input before it completes a request.
 ///
 /// The engine reports each requested input as an [`Event::ServerRequest`](crate::Event::ServerRequest). When the client
 /// has answered all of them, the engine sends the original request again, together with the answers.
@@ -24,33 +24,35 @@ const MAX_INPUTS: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequiredResult {
-    /// The inputs that the server requests. Empty if the server sent only `request_state`.
+    /// The inputs that the server requests, such as a form for the user to fill in. Empty if the server sent only
+    /// `request_state`.
     pub input_requests: Vec<InputRequest>,
-    /// A JSON string that the client sends back unchanged when it sends the request again. Only the server knows its
-    /// meaning. `None` if the server sent none.
+    /// State of the server as a JSON string, which the client sends back unchanged when it sends the original request
+    /// again. `None` if the server sent none.
     pub request_state: Option<Json>,
-    /// Additional metadata of the result (`_meta`).
+    /// Metadata that the server attached to this result (`_meta`). `None` if the server sent none.
     pub meta: Option<Json>,
-    /// Members of the result that this version of the library does not define.
+    /// Members of the `input_required` result that this version of the library does not define.
     pub extra: Extra,
 }
 
-/// An input that a server requests, such as a form for the user to fill in. It has a method and parameters like a
-/// JSON-RPC request, but a name instead of an `id`.
+/// An input that a server requests from the client, such as a form for the user to fill in.
+///
+/// It has a method and parameters like a JSON-RPC request, but a name instead of an `id`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequest {
-    /// Name that the server chose for the input. The client sends its answer under the same name.
+    /// Name that the server chose for the requested input. The client sends its response under the same name.
     pub name: String,
-    /// Method that specifies the kind of input: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// Method that specifies the kind of requested input: `elicitation/create`, `sampling/createMessage` or
+    /// `roots/list`.
     pub method: String,
-    /// Parameters of the method. `None` if the server sent none.
+    /// Parameters for [`InputRequest::method`], such as the form to fill in. `None` if the server sent none.
     pub params: Option<Json>,
 }
 
 impl InputRequiredResult {
-    /// Parses the inputs that a server requests: the value of `inputRequests`, an object with the names of the inputs
-    /// as keys.
+    /// Parses the member `inputRequests` of a result: a JSON object with the names of the requested inputs as keys.
     ///
     /// # Errors
     ///
@@ -146,7 +148,6 @@ impl Serialize for InputRequiredResult {
     }
 }
 
-/// Inputs that are serialized as one JSON object, with the names of the inputs as keys.
 struct Inputs<'a>(&'a [InputRequest]);
 
 impl Serialize for Inputs<'_> {
@@ -156,8 +157,7 @@ impl Serialize for Inputs<'_> {
 }
 
 impl Serialize for InputRequest {
-    /// Serializes the method and the parameters. The name is not included, because it is the key of the input in
-    /// `inputRequests`.
+    // The name is left out, because it is the key of this object in `inputRequests`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;

@@ -11,29 +11,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// Maximum number of entries that the client reads of one list, valid or invalid: 100,000, ten times as many as in the
-/// longest list known from a server.
+/// Maximum number of entries, valid or invalid, that the client reads of a server's list, such as its tools: 100,000.
 ///
-/// Limits memory: an entry can occupy fifty times as many bytes in memory as in JSON.
+/// Limits memory, because an entry can occupy fifty times as many bytes in memory as in JSON. The longest list known
+/// from a server has a tenth as many entries.
 pub const MAX_ENTRIES: usize = 100_000;
 
-/// A list from a server: its valid entries, and the reason why each invalid entry was rejected.
+/// A list that a server sent, such as its tools: the valid entries, and the reason why each invalid entry was rejected.
 ///
 /// Iterating over the list yields only the valid entries.
 #[derive(Clone, Debug)]
 pub struct ItemList<T> {
-    /// The valid entries, in the order in which the server sent them.
+    /// The valid entries of the server's list, in the order in which the server sent them.
     pub items: Vec<T>,
-    /// The invalid entries, in the order in which the server sent them, each with the reason why it was rejected.
+    /// The invalid entries of the server's list, in the order in which the server sent them, each with the reason why
+    /// it was rejected.
     pub rejected: Vec<InvalidItem>,
-    /// Whether the client stopped reading the list before its end. If so, the last element of [`ItemList::rejected`] is
-    /// not an entry of the list, but reports the truncation.
+    /// Whether the client stopped reading the server's list before the end. If so, the last element of
+    /// [`ItemList::rejected`] is not an entry of the list, but reports the truncation.
     ///
     /// The client stops after 100,000 entries, after 1,000 pages, when all pages after the first exceed 64 MiB
     /// together, or when the server sends a cursor for the second time.
     pub is_truncated: bool,
-    /// Length in bytes of the JSON array from which the list was read; for a list of several pages, the sum of their
-    /// lengths. 0 if the list was not read from JSON.
+    /// Size in bytes of the JSON array from which the list was read, added up over all pages. 0 if the list was not
+    /// read from JSON.
     ///
     /// The operator `==` ignores this field.
     pub bytes: usize,
@@ -45,15 +46,15 @@ impl<T: PartialEq> PartialEq for ItemList<T> {
     }
 }
 
-/// An entry of a server's list that the client rejected, because the entry is invalid.
+/// An entry of a server's list, such as a tool, that the client rejected because the entry is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidItem {
-    /// Position of the entry in the server's list, counted from 0 across all pages.
+    /// Position of the rejected entry in the server's list, counted from 0 across all pages.
     pub index: usize,
-    /// Name of the entry, or `None` if it has no valid name.
+    /// Name of the rejected entry, such as the tool's name. `None` if the entry has no valid name.
     pub name: Option<String>,
-    /// Why the client rejected the entry, as text for display.
+    /// The reason why the client rejected the entry, as text for display.
     pub reason: Cow<'static, str>,
 }
 
@@ -67,21 +68,20 @@ impl fmt::Display for InvalidItem {
 }
 
 impl<T> ItemList<T> {
-    /// Returns the number of entries that the client read from the server's list, valid and rejected.
+    /// Returns the number of entries that the client read from the server's list: the valid and the rejected ones.
     ///
-    /// If the list is truncated, the number is greater by one: [`ItemList::rejected`] then has an element that reports
-    /// the truncation.
+    /// If the list is truncated, also counts the element of [`ItemList::rejected`] that reports the truncation.
     pub fn sent(&self) -> usize {
         self.items.len() + self.rejected.len()
     }
 
-    /// Iterates over the valid entries.
+    /// Iterates over the valid entries of the list.
     pub fn iter(&self) -> slice::Iter<'_, T> {
         self.items.iter()
     }
 
-    /// Marks the list as truncated, and reports the truncation in [`ItemList::rejected`]. Does nothing if the list is
-    /// already truncated.
+    /// Marks the list as truncated, and adds an element to [`ItemList::rejected`] that reports the truncation. Does
+    /// nothing if the list is already truncated.
     #[doc(hidden)]
     pub fn truncate(&mut self) {
         if !self.is_truncated {
@@ -91,8 +91,9 @@ impl<T> ItemList<T> {
         }
     }
 
-    /// Appends the next page of the list. Increases [`InvalidItem::index`] of the page's rejected entries by the number
-    /// of entries on earlier pages.
+    /// Appends `page`, the next page of the same list.
+    ///
+    /// Increases [`InvalidItem::index`] of the page's rejected entries by the number of entries on earlier pages.
     pub fn append(&mut self, mut page: ItemList<T>) {
         let before = self.sent();
         self.is_truncated |= page.is_truncated;
@@ -108,8 +109,8 @@ impl<T> ItemList<T> {
         );
     }
 
-    /// Calls `reject` for each valid entry. If `reject` returns a name and a reason, moves the entry to
-    /// [`ItemList::rejected`].
+    /// Calls `reject` for each valid entry, and moves the entry to [`ItemList::rejected`] if `reject` returns a name
+    /// and a reason.
     ///
     /// The [`InvalidItem::index`] of a moved entry is its position in the server's list.
     #[doc(hidden)]
@@ -206,7 +207,6 @@ impl<'de, T: FromJson> Deserialize<'de> for ItemList<T> {
 }
 
 impl<T: Serialize> Serialize for ItemList<T> {
-    /// Serializes the valid entries as an array.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.items.serialize(serializer)
     }

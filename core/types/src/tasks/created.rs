@@ -13,20 +13,24 @@ use crate::json::read::{self, Reader};
 use crate::json::scan;
 use crate::{CallToolResult, Extra};
 
-/// Response to a call that the server runs as a task (`CreateTaskResult`). It contains the task instead of the result
-/// of the call, which is available when the task is complete.
+/// Response to a request that the server runs as a task, such as `tools/call`. It contains the task instead of the
+/// result of the request, which is available when the task is complete.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
     /// The created task, with its status at creation.
     pub task: Task,
-    /// Task protocol that the server used to create the task. It determines the JSON format of this response.
+    /// Task protocol that the server used to create the task: the experimental protocol or the tasks extension. It
+    /// determines the JSON format of this response.
     pub form: TaskProtocol,
-    /// Additional metadata of the response (`_meta`; protocol revision 2025-11-25).
+    /// Metadata that the server attached to the response (`_meta`; experimental task protocol of revision 2025-11-25).
+    /// `None` if the server sent none.
     ///
     /// Always `None` in the tasks extension, where the metadata is in [`Task::meta`].
     pub meta: Option<Json>,
-    /// Additional members of the response, which this version of the library does not define.
+    /// Members of the response that this version of the library does not define.
+    ///
+    /// Always empty in the tasks extension, where [`Task::extra`] contains these members.
     pub extra: Extra,
 }
 
@@ -67,8 +71,8 @@ impl CreateTaskResult {
     }
 }
 
-/// Returns the task protocol of the task in `result`, the JSON text of a call's result. Returns `None` if `result` does
-/// not contain a task.
+/// Returns the task protocol that the server used, if `result` contains a task, or `None` if it contains none. `result`
+/// is the JSON text of the member `result` of a JSON-RPC response.
 pub fn form_of(result: &[u8]) -> Option<TaskProtocol> {
     for member in scan::members(result) {
         if member.is("resultType") {
@@ -113,12 +117,12 @@ impl Serialize for CreateTaskResult {
     }
 }
 
-/// The outcome of a tool call that may create a task: the call's result, or the task.
+/// The outcome of a tool call that the server may run as a task: the result of the call, or the created task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallToolOutcome {
-    /// The server completed the call and returned this result.
+    /// The server completed the tool call and returned this result.
     Done(CallToolResult),
-    /// The server created a task. The result of the call is available when the task is complete.
+    /// The server created a task for the tool call. The result of the call is available when the task is complete.
     Task(Box<CreateTaskResult>),
 }
 

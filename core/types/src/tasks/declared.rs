@@ -10,22 +10,26 @@ use crate::open_enum::open_enum;
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 object! {
-    /// The capability `tasks` of a client or server (protocol revision 2025-11-25 only).
+    /// The capability `tasks` of a client or server: which requests about tasks it supports (protocol revision
+    /// 2025-11-25 only).
     ///
-    /// A field is `None` if the client or server does not support this feature. Specification of revision 2025-11-25:
-    /// basic/utilities/tasks, "Capabilities".
+    /// Specification of revision 2025-11-25: basic/utilities/tasks, "Capabilities".
     pub struct TasksCapability("an object of capabilities") {
-        /// Support for `tasks/list`: an object with options, which may be empty.
+        /// Present if the client or server supports `tasks/list`, otherwise `None`. The JSON value is an object of
+        /// options, which may be empty.
         optional list: Json = "list",
-        /// Support for `tasks/cancel`: an object with options, which may be empty.
+        /// Present if the client or server supports `tasks/cancel`, otherwise `None`. The JSON value is an object of
+        /// options, which may be empty.
         optional cancel: Json = "cancel",
-        /// Methods whose requests may create tasks, as nested objects: `{"tools":{"call":{}}}` means `tools/call`.
+        /// Methods whose requests may create tasks, as nested JSON objects: `{"tools":{"call":{}}}` means `tools/call`.
+        /// `None` means no methods.
         optional requests: Json = "requests",
     }
 }
 
 impl TasksCapability {
-    /// Returns whether `requests` contains the method `method`, such as `tools/call`: its requests may create tasks.
+    /// Returns whether requests with the method `method`, such as `tools/call`, may create tasks, according to
+    /// [`TasksCapability::requests`].
     pub fn covers(&self, method: &str) -> bool {
         let mut at = self.requests.as_ref().map(|requests| requests.get().as_bytes());
         for part in method.split('/') {
@@ -36,7 +40,7 @@ impl TasksCapability {
 }
 
 object! {
-    /// How a tool can be called (`ToolExecution`; protocol revision 2025-11-25 only).
+    /// How clients can call a tool: directly or as a task (protocol revision 2025-11-25 only).
     pub struct ToolExecution("an object") {
         /// Whether clients may, must or must not call the tool as a task. `None` means [`TaskSupport::Forbidden`].
         optional task_support: TaskSupport = "taskSupport",
@@ -49,18 +53,19 @@ open_enum! {
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Tool-Level Negotiation".
     pub enum TaskSupport {
-        /// The client must not call the tool as a task.
+        /// Clients must not call the tool as a task.
         #[default]
         Forbidden = "forbidden",
-        /// The client may call the tool as a task.
+        /// Clients may call the tool as a task.
         Optional = "optional",
-        /// The client must call the tool as a task.
+        /// Clients must call the tool as a task.
         Required = "required",
     }
 }
 
 impl TaskSupport {
-    /// Returns whether clients may call the tool as a task. Returns `true` for `Optional` and `Required`.
+    /// Returns whether clients may call the tool as a task: `true` for [`TaskSupport::Optional`] and
+    /// [`TaskSupport::Required`].
     pub fn allows(&self) -> bool {
         matches!(self, TaskSupport::Optional | TaskSupport::Required)
     }

@@ -28,24 +28,25 @@ pub struct TaskHandle {
     /// Task protocol that the server used to create the task: the experimental protocol or the tasks extension.
     #[serde(default)]
     pub form: TaskProtocol,
-    /// Status of the task when the handle was created or last updated.
+    /// Status of the task when this handle was created or last updated.
     #[serde(default)]
     pub status: TaskStatus,
     /// When the server created the task: the text that the server sent, not parsed. `None` if the server sent none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// How long the server stores the task after its creation, in milliseconds. `None` if the server sent no duration,
+    /// Time for which the server stores the task after creating it, in milliseconds. `None` if the server sent no time,
     /// or stores the task without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// How long to wait before the next `tasks/get`, in milliseconds. `None` if the server sent no interval.
+    /// Time that the client should wait before the next `tasks/get` request for the task, in milliseconds. `None` if
+    /// the server sent no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
 }
 
 impl TaskHandle {
-    /// Creates a handle to the task with the id `task_id`, which the server created with the task protocol `form`. Its
-    /// status is [`TaskStatus::Working`].
+    /// Creates a handle to the task with the id `task_id`, which the server created with the task protocol `form`. The
+    /// handle's status is [`TaskStatus::Working`].
     pub fn new(task_id: impl Into<String>, form: TaskProtocol) -> Self {
         TaskHandle {
             task_id: task_id.into(),
@@ -57,7 +58,8 @@ impl TaskHandle {
         }
     }
 
-    /// Updates the handle to the current state of `task`. If `task` has no `created_at`, the handle retains its own.
+    /// Updates this handle from `task`, a newer state of the same task. If `task` has no `created_at`, the handle
+    /// retains its own.
     pub fn update(&mut self, task: &Task) {
         self.status = task.status.clone();
         self.created_at = task.created_at.clone().or(self.created_at.take());
