@@ -4,9 +4,10 @@ use core::time::Duration;
 
 use super::ResubscribePolicy;
 
-/// The options of one subscription.
+/// The options of one subscription: how long to wait for the server's acknowledgment, and when to reopen the
+/// subscription.
 ///
-/// An open subscription has no deadline: it lasts until the client or the server ends it.
+/// An acknowledged subscription has no deadline: it lasts until the client or the server ends it.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SubscribeOptions {
@@ -15,8 +16,9 @@ pub struct SubscribeOptions {
     pub timeout: Option<Duration>,
     /// Whether the subscription is reopened after it has ended, depending on the reason of the end.
     pub resubscribe: ResubscribePolicy,
-    /// Seed for the random part of the delays before the subscription is reopened. Adapters replace `None` with a
-    /// random seed. Set it if you use the engine without an adapter: otherwise all clients have the same delays.
+    /// Seed for the random part of the delays before the subscription is reopened. It should differ between clients, so
+    /// that they do not all reconnect to a restarted server at the same time. If it is `None`, the adapters (the crates
+    /// that do the I/O) choose a random seed, but the engine alone uses the same seed in each client.
     pub seed: Option<u64>,
 }
 
