@@ -58,8 +58,8 @@ pub enum InputError {
         /// one request again with input.
         limit: u32,
     },
-    /// The session did not store the parameters and the server's `requestState` for sending the request again, because
-    /// they would exceed the limit of memory.
+    /// The client cannot send the request again with the input: the stored parameters of all such requests, including
+    /// the server's `requestState`, would exceed the memory limit.
     #[error(
         "the request cannot be kept for sending it again: all such requests would exceed the limit of {limit} bytes"
     )]

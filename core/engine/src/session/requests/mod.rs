@@ -93,7 +93,7 @@ const TOLERATED_HOLES: usize = 16;
 /// server never responds to them.
 const MAX_UNOWNED: usize = 64;
 
-/// Minimum delay before [`Requests::expire`] checks a request again whose idle timeout is paused. 1 ms: without a
+/// Minimum delay before [`Requests::expire`] looks again at a request with a paused idle timeout. 1 ms: without a
 /// delay, an idle timeout of length zero would expire during the pause.
 const MIN_RECHECK: Duration = Duration::from_millis(1);
 

@@ -29,7 +29,8 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Removes the earliest deadline if it has expired, and returns the id of its request. Otherwise returns `None`.
+    /// Removes the earliest deadline if it has expired, and returns the JSON-RPC id of its request. Returns `None` if
+    /// no deadline has expired.
     pub(super) fn fire(&mut self, now: Timestamp) -> Option<u64> {
         let Reverse((at, id)) = *self.heap.peek()?;
         (at <= now).then(|| {

@@ -367,7 +367,8 @@ impl Subscriptions {
     }
 }
 
-/// Returns the JSON-RPC id of the `subscriptions/listen` that a notification belongs to, or `None` if it names none.
+/// Returns the JSON-RPC id of the `subscriptions/listen` to which a notification belongs, or `None` if the notification
+/// does not contain this id.
 fn subscription_id(message: &[u8]) -> Option<u64> {
     WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).number()
 }

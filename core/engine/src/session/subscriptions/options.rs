@@ -14,7 +14,7 @@ pub struct SubscribeOptions {
     /// Maximum time until the server acknowledges the subscription. `None` uses
     /// [`Config::request_timeout`](crate::Config::request_timeout).
     pub timeout: Option<Duration>,
-    /// Whether the subscription is reopened after it has ended, depending on the reason of the end.
+    /// The policy that decides whether the subscription is reopened after it has ended.
     pub resubscribe: ResubscribePolicy,
     /// Seed for the random part of the delays before the subscription is reopened. It should differ between clients, so
     /// that they do not all reconnect to a restarted server at the same time. If it is `None`, the adapters (the crates
@@ -34,7 +34,7 @@ impl SubscribeOptions {
         self
     }
 
-    /// Sets whether the subscription is reopened after it has ended, depending on the reason of the end.
+    /// Sets the policy that decides whether the subscription is reopened after it has ended.
     pub fn resubscribe(mut self, resubscribe: ResubscribePolicy) -> Self {
         self.resubscribe = resubscribe;
         self

@@ -165,8 +165,8 @@ impl Tasks {
         self.update_wake();
     }
 
-    /// Handles the server's response to a request about a task. `key` is the key of the call that waits for the task,
-    /// and `id` is the JSON-RPC id of the request.
+    /// Handles the server's response to a request that polls a task, such as `tasks/get`. `key` is the key of the call
+    /// that waits for the task, and `id` is the JSON-RPC id of the request.
     #[cold]
     pub(super) fn receive(
         &mut self,
@@ -187,8 +187,8 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles a request about a task that failed without a response. `key` is the key of the call that waits for the
-    /// task, and `id` is the JSON-RPC id of the request.
+    /// Handles the failure of a request that polls a task, such as `tasks/get`. `key` is the key of the call that waits
+    /// for the task, and `id` is the JSON-RPC id of the request.
     pub(super) fn fail(
         &mut self,
         key: RequestKey,
@@ -295,7 +295,7 @@ impl Tasks {
         self.give_up(key, error, server_requests, context);
     }
 
-    /// Cancels the call with this key, which waits for a task. Returns `false` if there is no such call.
+    /// Cancels a call that waits for a task. Returns `false` if there is no such call with this key.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
