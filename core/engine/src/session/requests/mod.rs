@@ -352,7 +352,6 @@ impl Requests {
         }
     }
 
-    /// Removes all slots without an owner.
     fn compact(&mut self) {
         self.table.retain(|slot| slot.owner.is_some());
     }

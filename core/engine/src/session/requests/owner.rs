@@ -132,7 +132,6 @@ impl Deadlines {
         Deadlines { sent: now, timeout, total: now + total, last_activity: now }
     }
 
-    /// Restarts the idle timeout at `now`.
     pub(super) fn restart_idle(&mut self, now: Timestamp) {
         self.last_activity = now;
     }

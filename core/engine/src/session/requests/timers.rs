@@ -52,7 +52,6 @@ impl Timers {
         self.heap = deadlines.into();
     }
 
-    /// Removes all deadlines from the heap.
     pub(super) fn clear(&mut self) {
         self.heap.clear();
     }
