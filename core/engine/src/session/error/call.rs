@@ -36,8 +36,8 @@ pub enum CallError {
     ToolNotFound {
         /// The name of the tool.
         tool: String,
-        /// The error in the server's response. `None` if nothing was sent, because the server's list of tools does not
-        /// contain the tool.
+        /// The error in the server's response to `tools/call`. `None` if the session did not send the request, because
+        /// the server's list of tools does not contain the tool.
         error: Option<Arc<RpcError>>,
     },
     /// The server's response violates the specification.
@@ -52,7 +52,7 @@ pub enum CallError {
     /// schema of the tool.
     #[error("{error}")]
     Structured {
-        /// What is wrong with the structured content.
+        /// Why the structured content cannot be decoded, or how it violates the output schema of the tool.
         error: Arc<StructuredError>,
     },
     /// No response arrived in time. The session has cancelled the request.
@@ -62,7 +62,7 @@ pub enum CallError {
         method: MethodName,
         /// Duration of the timeout that expired.
         after: Duration,
-        /// Which of the two timeouts of the request expired.
+        /// The timeout that expired: the idle timeout or the total timeout.
         deadline: Deadline,
     },
     /// The caller cancelled the request.
@@ -79,8 +79,8 @@ pub enum CallError {
         /// Why the connection ended.
         reason: CloseReason,
     },
-    /// The server required input before it could respond (revision 2026-07-28, basic/patterns/mrtr), but the client did
-    /// not send the input.
+    /// Before it could respond, the server required input from the client, such as a user's answer (revision
+    /// 2026-07-28, basic/patterns/mrtr). The client did not send the input.
     #[error("`{method}` failed: the server did not get the input that it requested: {error}")]
     Input {
         /// The method of the request.
@@ -93,16 +93,16 @@ pub enum CallError {
     Task {
         /// The method of the request.
         method: MethodName,
-        /// Id of the task. If the server still stores the task, the program can poll it with a handle created from this
-        /// id.
+        /// The id of the task. While the server still stores the task, the program can poll the task with a
+        /// [`TaskHandle`](mcpwire_types::TaskHandle) created from this id.
         task: String,
         /// Why the task has no result.
         fault: TaskError,
     },
-    /// A reply was decoded with the ticket of a different request.
+    /// The program used the [`Ticket`](crate::Ticket) of one request to decode the reply to another request.
     #[error("wrong ticket: a ticket of `{method}` cannot decode the reply to another request")]
     WrongTicket {
-        /// Method of the request to which the ticket belongs.
+        /// The method of the request to which the ticket belongs.
         method: MethodName,
     },
     /// The HTTP request failed, or its HTTP response did not contain the JSON-RPC response.
@@ -142,8 +142,10 @@ impl CallError {
             }
     }
 
-    /// Returns whether the HTTP request could not be sent, or the connection broke before the response was complete.
-    /// Other requests of the session may still succeed.
+    /// Returns whether the network failed: the HTTP request could not be sent, or the connection broke before the HTTP
+    /// response was complete. Always `false` if the transport is not HTTP.
+    ///
+    /// Other requests of the same session may still succeed.
     pub fn is_network_error(&self) -> bool {
         #[cfg(feature = "http")]
         if let CallError::Http { error, .. } = self {
@@ -191,8 +193,8 @@ impl Deadline {
 
 /// The reason why the session did not receive the result of a task.
 ///
-/// If the task failed with a JSON-RPC error, the call fails with [`CallError::Server`] instead. The `Display` text
-/// starts with a verb, such as "was cancelled by the server". Write the id of the task before the text.
+/// If the task failed with a JSON-RPC error, the call fails with [`CallError::Server`] instead. The `Display` text is
+/// the end of a sentence whose subject is the task, such as "was cancelled by the server".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
@@ -229,13 +231,14 @@ pub enum TaskError {
     /// The session stopped polling, because its requests about the task failed. The task may still be running.
     #[error("is lost: {error}")]
     Lost {
-        /// The error of the last request that failed.
+        /// The error of the last failed request about the task, such as `tasks/get`.
         error: Arc<CallError>,
     },
     /// The session already polls the maximum number of tasks, and has cancelled this task.
     #[error("was cancelled at once: {limit} tasks are followed already")]
     TooMany {
-        /// The maximum number of tasks, [`Config::max_tasks`](crate::Config::max_tasks).
+        /// The maximum number of tasks that the session polls at the same time,
+        /// [`Config::max_tasks`](crate::Config::max_tasks).
         limit: usize,
     },
 }

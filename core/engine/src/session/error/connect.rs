@@ -21,7 +21,7 @@ pub enum CloseReason {
     /// The client closed the connection.
     #[error("the connection was closed")]
     ByClient,
-    /// The connection could not be opened, because of this error.
+    /// The connection could not be opened. Contains the error that says why.
     #[error("{0}")]
     NotOpened(Arc<ConnectError>),
     /// The client cannot continue after a local failure, which the text describes. For example, a custom stream of the
@@ -31,7 +31,8 @@ pub enum CloseReason {
 }
 
 impl CloseReason {
-    /// Converts the reason to a [`ConnectError`], for a connection that ended before it was open.
+    /// Converts the reason why a connection ended to a [`ConnectError`]. For connections that ended before they were
+    /// open.
     pub fn into_opening_error(self) -> ConnectError {
         match self {
             CloseReason::NotOpened(error) => Arc::unwrap_or_clone(error),
@@ -63,7 +64,7 @@ pub enum ConnectError {
         comma_separated(client)
     )]
     UnsupportedVersion {
-        /// Versions that the server named. It may support others too.
+        /// The protocol versions that the server named in its response. The server may support other versions too.
         server: Vec<String>,
         /// The versions that the client accepts.
         client: Vec<String>,
@@ -100,7 +101,7 @@ pub enum ConnectError {
     /// program panicked.
     #[error("this side failed: {}", printable(.0))]
     Failed(Arc<str>),
-    /// The HTTP request with `server/discover` or `initialize` failed, or its HTTP response did not contain the
+    /// The HTTP request that carried `server/discover` or `initialize` failed, or its HTTP response did not contain the
     /// JSON-RPC response.
     #[cfg(feature = "http")]
     #[error("`{method}` got no answer: {error}")]

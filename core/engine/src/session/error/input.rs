@@ -12,24 +12,25 @@ use mcpwire_types::text::excerpt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The client does not answer requests with the method of the input: [`Config::answers`](crate::Config::answers)
-    /// does not contain the method.
+    /// The server required an input whose method, such as `elicitation/create`, the client does not answer:
+    /// [`Config::answers`](crate::Config::answers) does not contain the method.
     #[error("this client does not answer {}, which the input {} needs", quoted(asked), quoted(name))]
     NotOffered {
         /// Name of the input, chosen by the server.
         name: String,
-        /// Method with which the server requested the input, such as `elicitation/create`.
+        /// The method of the required input, such as `elicitation/create`.
         asked: String,
     },
-    /// The program or its user refused the input, or the input needs a capability that the client did not declare.
+    /// The program or its user refused to provide the input, or the input needs a capability that the client did not
+    /// declare.
     #[error("{} for the input {} was refused: {error}", quoted(asked), quoted(name))]
     Refused {
         /// Name of the input, chosen by the server.
         name: String,
-        /// Method with which the server requested the input, such as `elicitation/create`.
+        /// The method of the required input, such as `elicitation/create`.
         asked: String,
-        /// The error with which the program refused, or an error that names the capability that the client did not
-        /// declare.
+        /// The error with which the program refused the input. If the client did not declare the capability that the
+        /// input needs, the error names this capability.
         error: RpcError,
     },
     /// The program's handler for the input panicked.
@@ -37,31 +38,33 @@ pub enum InputError {
     Panicked {
         /// Name of the input, chosen by the server.
         name: String,
-        /// Method with which the server requested the input, such as `elicitation/create`.
+        /// The method of the required input, such as `elicitation/create`.
         asked: String,
-        /// Message of the panic. The message is never sent to the server.
+        /// The message of the panic. The client never sends it to the server.
         message: String,
     },
-    /// The inputs that the server required would exceed the maximum number of inputs pending at the same time.
+    /// The server required more inputs than the client accepts at the same time or for one task.
     #[error("the server requested more than {limit} inputs at the same time")]
     TooManyInputs {
-        /// Maximum number of pending inputs, [`Config::max_server_requests`](crate::Config::max_server_requests).
+        /// The limit that was exceeded: [`Config::max_server_requests`](crate::Config::max_server_requests) unanswered
+        /// inputs and requests of the server, or 1,000 inputs during the life of one task.
         limit: usize,
     },
-    /// The server required input again, after the request was sent again the maximum number of times.
+    /// The server required input again, although the client had sent the same request again with input
+    /// [`Config::max_input_rounds`](crate::Config::max_input_rounds) times.
     #[error("the server requests input without end: the request was sent again {limit} times")]
     TooManyInputRounds {
-        /// Maximum number of times that one request is sent again with input,
-        /// [`Config::max_input_rounds`](crate::Config::max_input_rounds).
+        /// The value of [`Config::max_input_rounds`](crate::Config::max_input_rounds): how many times the client sends
+        /// one request again with input.
         limit: u32,
     },
-    /// The session did not store the parameters and the server's `requestState` for sending the request again, because
-    /// they would exceed the limit of memory.
+    /// The client cannot send the request again with the input: the stored parameters of all such requests, including
+    /// the server's `requestState`, would exceed the memory limit.
     #[error(
         "the request cannot be kept for sending it again: all such requests would exceed the limit of {limit} bytes"
     )]
     RetryTooLarge {
-        /// Maximum number of bytes stored for all requests together,
+        /// Maximum total size of the stored parameters of all requests, in bytes:
         /// [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
         limit: usize,
     },

@@ -8,7 +8,6 @@ use super::connect::ConnectError;
 use crate::rpc::RequestFault;
 
 impl RequestFault {
-    /// Converts the failure of a request with this method to a [`CallError`].
     #[cold]
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
@@ -19,8 +18,8 @@ impl RequestFault {
         }
     }
 
-    /// Converts the failure of `server/discover` or `initialize` to a [`ConnectError`]. `method` says which of them
-    /// failed.
+    /// Converts the failure of the request that opens a connection to a [`ConnectError`]. `method` is `server/discover`
+    /// or `initialize`.
     #[cold]
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {

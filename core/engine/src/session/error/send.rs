@@ -24,10 +24,10 @@ pub enum SendError {
     Params {
         /// The method of the request or notification.
         method: String,
-        /// Why the parameters cannot be written, as text.
+        /// Why the parameters cannot be written as JSON.
         reason: String,
     },
-    /// The parameters or their `_meta` are valid JSON, but not an object.
+    /// The parameters of the request or notification, or their member `_meta`, are not a JSON object.
     #[error("the parameters of `{method}` must be a JSON object")]
     NotAnObject {
         /// The method of the request or notification.
@@ -40,10 +40,11 @@ pub enum SendError {
         method: &'static str,
         /// The negotiated protocol version.
         version: ProtocolVersion,
-        /// What replaces the method in this version, as text. Empty if nothing replaces it.
+        /// What to use instead of the method in this protocol version, such as "`server/discover`". Empty if nothing
+        /// replaces the method.
         instead: &'static str,
     },
-    /// The server did not declare the capability that the method requires.
+    /// The method of the request or notification requires a capability that the server did not declare.
     #[error(
         "the server does not offer `{method}`: it does not declare the capability `{requires}`; a raw request can still be \
          sent"

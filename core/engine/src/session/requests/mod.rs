@@ -32,14 +32,14 @@ pub(super) struct Requests {
     /// One or more timers for each request that has deadlines. The first of them fires at the request's next deadline
     /// or earlier.
     timers: Timers,
-    /// Key and current JSON-RPC id of each caller's request that was sent again, because the server asked for input.
-    /// Sorted by key. [`Requests::id_of`] uses it, because the slot of a resent request has a new key.
+    /// Key and current JSON-RPC id of each caller's request that was sent again, because the server required input.
+    /// Sorted by key. A search in `table` does not find these requests by key.
     resent: Vec<(RequestKey, u64)>,
     /// Total size of all stored [`RetryParams`], the parameters for sending requests again, in bytes.
     retry_bytes: usize,
     idle_timeouts: IdleTimeouts,
-    /// Ids of the requests abandoned (cancelled or timed out) since the last [`Requests::take_abandoned`]. `None` if
-    /// the transport does not collect them.
+    /// JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last
+    /// [`Requests::take_abandoned`]. `None` if the transport does not need these ids.
     #[cfg(feature = "http")]
     abandoned: Option<Vec<u64>>,
     next_id: u64,
@@ -49,28 +49,27 @@ pub(super) struct Requests {
 #[derive(Debug)]
 struct Slot {
     id: u64,
-    /// The key of a caller's request that was sent only once. All other requests have an unused key here, so that the
-    /// table is sorted both by id and by key.
+    /// The key of the caller's request in this slot. If the request was resent or is not a caller's, a new key that is
+    /// never looked up, so that the table is also sorted by key.
     key: RequestKey,
-    /// The owner of the pending request. `None` if the request was removed: the slot is a hole.
+    /// `None` marks a hole: the request that was in this slot has been removed.
     owner: Option<Owner>,
 }
 
-/// Whether the idle timeouts of all requests run or are paused. They are paused while a request of the server is
-/// unanswered. The total timeouts always run.
+/// Whether the idle timeouts of all pending requests run or are paused. They are paused while the embedder has not
+/// answered a request of the server, because the server may need the answer to continue.
 #[derive(Clone, Copy, Debug)]
 enum IdleTimeouts {
     Running {
-        /// When the last pause of the idle timeouts ended. An idle timeout that started before this time counts from
-        /// this time.
+        /// When the last pause of the idle timeouts ended, or [`Timestamp::ORIGIN`] if there was none. Idle timeouts
+        /// that started before this time count from this time.
         resumed: Timestamp,
     },
     Paused,
 }
 
 impl IdleTimeouts {
-    /// Returns when the idle timeout of a request expires. During a pause, returns when it would expire without the
-    /// pause.
+    /// Returns when the idle timeout of a request expires. A pause that has not ended yet is ignored.
     fn expiry(self, deadlines: &Deadlines) -> Timestamp {
         match self {
             IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
@@ -86,15 +85,16 @@ pub(super) struct Expired {
     pub(super) missed: Deadline,
 }
 
-/// Number of holes (slots without an owner) that the table may contain in addition to one per pending request. Removing
-/// so few holes would not be worth the time.
+/// The table is compacted when its holes (slots without an owner) outnumber its pending requests by more than this
+/// number. 16: removing fewer holes is not worth the time.
 const TOLERATED_HOLES: usize = 16;
 
-/// Maximum number of [`Owner::Nobody`] requests in the table. 64 bounds the memory if a server never responds to them.
+/// Maximum number of pending requests whose response will be ignored, [`Owner::Nobody`]. 64 bounds the memory if the
+/// server never responds to them.
 const MAX_UNOWNED: usize = 64;
 
-/// Minimum delay before [`Requests::expire`] checks a paused idle timeout again. 1 ms: with no delay, an idle timeout
-/// of length zero would expire during a pause.
+/// Minimum delay before [`Requests::expire`] looks again at a request with a paused idle timeout. 1 ms: without a
+/// delay, an idle timeout of length zero would expire during the pause.
 const MIN_RECHECK: Duration = Duration::from_millis(1);
 
 impl Default for Requests {
@@ -116,7 +116,6 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Returns the number of callers' requests in this table.
     pub(super) fn callers(&self) -> usize {
         self.callers
     }
@@ -138,7 +137,8 @@ impl Requests {
         key
     }
 
-    /// Inserts a request that was written with the JSON-RPC id [`Self::next_id`]. Returns this id.
+    /// Inserts a request that the caller of this function has written with the JSON-RPC id [`Self::next_id`]. Returns
+    /// this id.
     pub(super) fn insert(&mut self, owner: Owner) -> u64 {
         let key = match &owner {
             Owner::Caller(caller) if caller.input_rounds == 0 => caller.key,
@@ -166,8 +166,8 @@ impl Requests {
         id
     }
 
-    /// Inserts a caller's request that was sent again with the input that the server had required. Restarts the idle
-    /// timeout of the request. Its response will not be cached.
+    /// Inserts a caller's request that was sent again, with the input that the server required. Restarts the idle
+    /// timeout of the request.
     pub(super) fn insert_again(&mut self, mut caller: CallerRequest, now: Timestamp) {
         caller.deadlines.restart_idle(now);
         caller.input_rounds += 1;
@@ -194,8 +194,8 @@ impl Requests {
         Some(owner)
     }
 
-    /// Removes a request whose response nobody needs any more. Returns its owner, or `None` if no such request is
-    /// pending. If the transport collects abandoned ids, [`Self::take_abandoned`] will return the id.
+    /// Removes the pending request with this JSON-RPC id, because nobody needs its response any more. Returns the owner
+    /// of the request, or `None` if no such request is pending.
     pub(super) fn abandon(&mut self, id: u64) -> Option<Owner> {
         let owner = self.remove(id)?;
         #[cfg(feature = "http")]
@@ -205,8 +205,6 @@ impl Requests {
         Some(owner)
     }
 
-    /// Sets the owner of a pending request to [`Owner::Nobody`], so that its response is ignored and not counted as
-    /// late.
     pub(super) fn disown(&mut self, id: u64) {
         if let Some(owner) = self.owner_mut(id) {
             *owner = Owner::Nobody;
@@ -222,7 +220,7 @@ impl Requests {
         }
     }
 
-    /// Removes the oldest pending request. Returns its owner, or `None` if the table is empty.
+    /// Removes the oldest pending request and returns its owner, or returns `None` if no request is pending.
     pub(super) fn pop(&mut self) -> Option<Owner> {
         let id = self.table.front()?.id;
         self.remove(id)
@@ -234,7 +232,7 @@ impl Requests {
         self.table[self.position(id)?].owner.as_ref()
     }
 
-    /// Returns the current JSON-RPC id of a caller's request, or `None` if this table does not contain the request.
+    /// Returns the JSON-RPC id with which the caller's request was last sent, or `None` if the request is not pending.
     pub(super) fn id_of(&self, key: RequestKey) -> Option<u64> {
         if let Ok(at) = self.resent.binary_search_by_key(&key, |(key, _)| *key) {
             return Some(self.resent[at].1);
@@ -244,10 +242,11 @@ impl Requests {
         matches!(slot.owner, Some(Owner::Caller(_))).then_some(slot.id)
     }
 
-    /// Restarts the idle timeout of a caller's request, because the server has reported progress.
+    /// Restarts the idle timeout of the caller's request with this JSON-RPC id, because the server has reported
+    /// progress.
     ///
-    /// Returns the key of the request. Returns `None` if the request is not in the table, or its caller did not
-    /// request progress notifications.
+    /// Returns the key of the request, or `None` if the request is not pending or its caller did not request progress
+    /// notifications.
     pub(super) fn progress(&mut self, id: u64, now: Timestamp) -> Option<RequestKey> {
         match self.owner_mut(id)? {
             Owner::Caller(caller) if caller.wants_progress => {
@@ -259,8 +258,8 @@ impl Requests {
         }
     }
 
-    /// Returns when to call [`Self::expire`]: at the next deadline of all requests, or earlier. Returns `None` if no
-    /// request has a deadline.
+    /// Returns when to call [`Self::expire`] next, which may be before the next deadline. Returns `None` if no request
+    /// has a deadline.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.timers.next()
     }
@@ -344,7 +343,6 @@ impl Requests {
         position(&self.table, id)
     }
 
-    /// Removes the oldest [`Owner::Nobody`] request, if there are more than [`MAX_UNOWNED`].
     fn limit_unowned(&mut self) {
         let unowned = |slot: &&Slot| matches!(slot.owner, Some(Owner::Nobody));
         if self.table.iter().filter(unowned).count() > MAX_UNOWNED
@@ -354,7 +352,6 @@ impl Requests {
         }
     }
 
-    /// Removes all slots without an owner.
     fn compact(&mut self) {
         self.table.retain(|slot| slot.owner.is_some());
     }

@@ -12,30 +12,32 @@ use crate::time::Timestamp;
 
 /// The receiver of the response to a pending request.
 ///
-/// A variant contains deadlines if the request table enforces them. Other requests stay in the table until the
-/// response arrives or the owner removes them.
+/// If a variant contains deadlines, the request table enforces them. Other requests stay in the table until the
+/// response arrives or the owner removes the request.
 #[derive(Debug)]
 pub(in crate::session) enum Owner {
-    /// The handshake that opens the connection. The handshake itself enforces the connect timeout.
+    /// The handshake that opens the connection. It enforces the connect timeout itself.
     Opening(OpeningRequest),
-    /// A caller, who receives the response as an [`Event::Reply`](crate::Event::Reply).
+    /// The caller that sent the request. The session passes the response to the caller as an
+    /// [`Event::Reply`](crate::Event::Reply).
     Caller(CallerRequest),
-    /// The part of the session that polls a task for a caller, with requests such as `tasks/get`.
+    /// A call that waits for a task. The request, such as `tasks/get`, is about this task.
     Task {
-        /// The key of the caller's request whose reply will be the result of the task.
+        /// The key of the call that waits for the task. The result of the task will be the reply to this call.
         call: RequestKey,
         request: TaskRequest,
         deadlines: Deadlines,
     },
-    /// A subscription to a modern server (from revision 2026-07-28): the request is its `subscriptions/listen`. The
-    /// response ends the subscription. The subscription itself enforces the time limit for the acknowledgment.
+    /// A subscription to a modern server (from revision 2026-07-28). The request is the `subscriptions/listen` that
+    /// opens the subscription, and the response ends the subscription.
     Subscription(SubscriptionKey),
-    /// The subscriptions to one resource of a legacy server (up to revision 2025-11-25): the request is their
-    /// `resources/subscribe`. The subscriptions themselves enforce the time limit for the response.
+    /// The subscriptions to one resource of a legacy server (up to revision 2025-11-25). The request is the
+    /// `resources/subscribe` for this resource.
     ResourceSubscribe,
-    /// Nobody: when the response arrives, the session ignores it, and does not count it as late.
+    /// No part of the session needs the response. When it arrives, it is ignored, and not counted as late.
     Nobody,
-    /// The transport, which handles the response before the session receives it.
+    /// The HTTP transport, which sent the request for itself. It also handles the response, so the session never sees
+    /// the response.
     #[cfg(feature = "http")]
     Transport,
 }
@@ -49,7 +51,6 @@ impl Owner {
     }
 }
 
-/// One of the two requests that can open a connection: `server/discover` or `initialize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum OpeningRequest {
     Discover,
@@ -62,7 +63,7 @@ pub(in crate::session) enum TaskRequest {
     Get,
     Result,
     Update,
-    /// `tasks/cancel`, whose response is ignored.
+    /// `tasks/cancel`. The session ignores the response.
     Cancel,
 }
 
@@ -83,9 +84,11 @@ pub(in crate::session) enum TaskUse {
     /// The server may not respond with a task.
     #[default]
     None,
-    /// The server may respond with a task. The caller receives the task and polls it.
+    /// The server may respond with a task. The caller then receives the task instead of a result, and polls the task
+    /// itself.
     Declared,
-    /// The server may respond with a task. The session polls the task until it ends.
+    /// The server may respond with a task. The session polls the task until it ends, and then passes its result to the
+    /// caller.
     Followed,
 }
 
@@ -101,8 +104,9 @@ pub(in crate::session) struct CallerRequest {
     pub(in crate::session) tasks: TaskUse,
     /// Number of times that the request was sent again with input that the server required.
     pub(in crate::session) input_rounds: u32,
-    /// The parameters for sending the request again with input. `None` if the server is not allowed to require input
-    /// for this method, or if the parameters would exceed [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
+    /// The parameters for sending the request again with input that the server requires. `None` if the server must not
+    /// require input for this method, or if the parameters would exceed
+    /// [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
     pub(in crate::session) retry: Option<RetryParams>,
     /// The cache entry that the response will fill. `None` if the response will not be cached.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,
@@ -117,7 +121,7 @@ pub(in crate::session) struct Deadlines {
     pub(in crate::session) timeout: Duration,
     /// When the request times out regardless of progress notifications.
     pub(in crate::session) total: Timestamp,
-    /// When the request was last sent, or when the server last reported progress, whichever is later.
+    /// When the idle timeout last started, because the request was sent or the server reported progress.
     last_activity: Timestamp,
 }
 
@@ -128,18 +132,16 @@ impl Deadlines {
         Deadlines { sent: now, timeout, total: now + total, last_activity: now }
     }
 
-    /// Restarts the idle timeout at `now`.
     pub(super) fn restart_idle(&mut self, now: Timestamp) {
         self.last_activity = now;
     }
 
-    /// Returns when the idle timeout expires. It counts from the last activity, or from `resumed` if that is later.
-    /// `resumed` is when the last pause of all idle timeouts ended.
+    /// Returns when the idle timeout expires, which counts from the last activity of the request or from `resumed`,
+    /// whichever is later. `resumed` is when the last pause of all idle timeouts ended.
     pub(super) fn idle(&self, resumed: Timestamp) -> Timestamp {
         self.last_activity.max(resumed) + self.timeout
     }
 
-    /// Returns the length of the timeout that `deadline` names: idle or total.
     pub(in crate::session) fn length(&self, deadline: Deadline) -> Duration {
         match deadline {
             Deadline::Idle => self.timeout,

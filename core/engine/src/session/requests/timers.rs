@@ -14,8 +14,8 @@ pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
 }
 
-/// Number of deadlines of ended requests that the heap may contain in addition to one per pending request. Removing so
-/// few deadlines would not be worth the time.
+/// All deadlines of ended requests are removed when the heap contains more than two deadlines per pending request plus
+/// this number. 16: removing fewer deadlines is not worth the time.
 const TOLERATED_ENDED: usize = 16;
 
 impl Timers {
@@ -29,7 +29,8 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Removes the earliest deadline if it has expired, and returns the id of its request. Otherwise returns `None`.
+    /// Removes the earliest deadline if it has expired, and returns the JSON-RPC id of its request. Returns `None` if
+    /// no deadline has expired.
     pub(super) fn fire(&mut self, now: Timestamp) -> Option<u64> {
         let Reverse((at, id)) = *self.heap.peek()?;
         (at <= now).then(|| {
@@ -51,15 +52,14 @@ impl Timers {
         self.heap = deadlines.into();
     }
 
-    /// Removes all deadlines from the heap.
     pub(super) fn clear(&mut self) {
         self.heap.clear();
     }
 
-    /// Removes deadlines of ended requests: all of them if there are too many (see [`TOLERATED_ENDED`]), otherwise only
-    /// those before the earliest deadline of a pending request.
+    /// Removes deadlines of ended requests, for which `is_pending` returns `false`: all of them if there are too many
+    /// (see [`TOLERATED_ENDED`]), otherwise only those that expire before any deadline of a pending request.
     ///
-    /// `pending` is the number of pending requests. `is_pending` returns whether the request with an id is pending.
+    /// `pending` is the number of pending requests.
     pub(super) fn remove_ended(&mut self, pending: usize, is_pending: impl Fn(u64) -> bool) {
         if self.heap.len() > 2 * pending + TOLERATED_ENDED {
             self.retain_pending(&is_pending);

@@ -32,8 +32,8 @@ const FIRST: Duration = Duration::from_secs(1);
 /// late, and one request per minute is no load for a server.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long a subscription must be open before its end resets the delay to [`FIRST`]. 1 min, as [`LONGEST`]: if the
-/// server ends each subscription sooner, the delays continue to grow.
+/// How long a subscription must be open before its end resets the delay to [`FIRST`]. 1 min: if the server ends each
+/// subscription sooner, the delays continue to grow.
 const STEADY: Duration = Duration::from_secs(60);
 
 /// Maximum number of consecutive attempts to reopen a subscription. 10: their delays add up to at most about five

@@ -8,14 +8,15 @@ use core::mem::discriminant;
 use crate::session::error::{CallError, CloseReason};
 use mcpwire_types::SubscriptionFilter;
 
-/// An event of a subscription.
+/// An event of a subscription, such as a change of the server's list of tools.
 ///
-/// A change that happens again before the embedder polls its event does not cause a second event. An event only means
-/// that the embedder should read the list or resource again.
+/// An event says only that a list or resource has changed: the embedder should read it again. If the same list or
+/// resource changes again before the embedder polls the event, there is no second event.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SubscriptionEvent {
-    /// The subscription is open. Contains the part of the requested filter that the server accepted.
+    /// The server has accepted the subscription, which is now open. Contains the part of the requested filter that the
+    /// server accepted.
     ///
     /// This is the first event of a subscription. It occurs again each time the subscription was interrupted and
     /// reopened. Everything in the filter may have changed during the interruption.
@@ -28,7 +29,7 @@ pub enum SubscriptionEvent {
     ResourcesChanged,
     /// A resource has changed.
     ResourceUpdated {
-        /// The URI of the changed resource: a URI in the filter, or one below it.
+        /// The URI of the changed resource: a subscribed URI, or a URI below a subscribed one.
         uri: String,
     },
     /// Too many resources have changed to list each of them. Any resource of the filter may have changed.
@@ -52,7 +53,7 @@ pub enum SubscriptionEnd {
     /// the subscription broke.
     #[error("{0}")]
     Failed(Arc<CallError>),
-    /// The connection was lost for this reason, and the subscription with it.
+    /// The whole connection was lost for this reason, and with it the subscription.
     #[error("the subscription was lost: {0}")]
     Dropped(CloseReason),
 }
@@ -65,10 +66,11 @@ const MAX_RESOURCES: usize = 1024;
 /// URIs of 256 bytes.
 const MAX_URI_BYTES: usize = 256 * 1024;
 
-/// A bounded queue of the events of one subscription.
+/// The events of one subscription that the embedder has not polled yet.
 ///
-/// The queue contains at most one event for each list, one acknowledgment, one end, and either [`MAX_RESOURCES`]
-/// changed resources or [`SubscriptionEvent::ManyResourcesUpdated`].
+/// The queue is bounded. It contains at most one event for each list (tools, prompts, resources), one
+/// [`SubscriptionEvent::Acknowledged`], one [`SubscriptionEvent::Ended`], and [`MAX_RESOURCES`] changed resources. If
+/// more resources change, one [`SubscriptionEvent::ManyResourcesUpdated`] replaces them.
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     events: VecDeque<SubscriptionEvent>,
@@ -79,8 +81,8 @@ pub(super) struct EventQueue {
 }
 
 impl EventQueue {
-    /// Adds an event, or does nothing if the queue contains an event for the same change. A new acknowledgment
-    /// replaces an old one, and becomes the first event.
+    /// Adds an event, unless the queue already contains an event for the same change. An acknowledgment becomes the
+    /// first event, and replaces an earlier acknowledgment.
     pub(super) fn push(&mut self, event: SubscriptionEvent) {
         match &event {
             SubscriptionEvent::Acknowledged(_) => {

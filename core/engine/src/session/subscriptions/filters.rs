@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use mcpwire_types::SubscriptionFilter;
 
-/// Returns a filter with the changes, resources and tasks that both filters contain, in the order of `wanted`.
+/// Returns a filter with the changes, resources and tasks that both filters contain. Its resources and tasks are in the
+/// order of `wanted`.
 pub(super) fn intersection(wanted: &SubscriptionFilter, granted: &SubscriptionFilter) -> SubscriptionFilter {
     let mut both = lists_in_both(wanted, granted);
     both.resource_subscriptions = in_both(&wanted.resource_subscriptions, &granted.resource_subscriptions);
@@ -13,8 +14,7 @@ pub(super) fn intersection(wanted: &SubscriptionFilter, granted: &SubscriptionFi
     both
 }
 
-/// Returns a filter with the list changes (tools, prompts, resources) that both filters contain. Other members are
-/// empty.
+/// Returns a filter that contains only list changes (of tools, prompts and resources): those that both filters contain.
 pub(super) fn lists_in_both(one: &SubscriptionFilter, other: &SubscriptionFilter) -> SubscriptionFilter {
     let mut both = SubscriptionFilter::default();
     both.tools_list_changed = one.tools_list_changed && other.tools_list_changed;

@@ -78,7 +78,8 @@ impl Subscriptions {
         self.table.len()
     }
 
-    /// Returns when to call [`Self::handle_timeout`], or `None` if no subscription has a time limit.
+    /// Returns when to call [`Self::handle_timeout`] next, or `None` if no subscription waits for an acknowledgment or
+    /// to be reopened.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.wake
     }
@@ -195,7 +196,7 @@ impl Subscriptions {
         self.table[at].stage = sent.unwrap_or(later);
     }
 
-    /// Handles the response to the `subscriptions/listen` of the subscription `key`, with which the server ends the
+    /// Handles the server's response to the `subscriptions/listen` of the subscription `key`: the response ends the
     /// subscription. `id` is the JSON-RPC id of the response.
     pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
@@ -206,7 +207,8 @@ impl Subscriptions {
         self.interrupt(key, end, context);
     }
 
-    /// Handles the failure of the `subscriptions/listen` of the subscription `key`. `fault` is the reason.
+    /// Handles a `subscriptions/listen` request that failed for the reason `fault`. `key` is the key of the
+    /// subscription.
     pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
         let error = fault.into_call_error(SubscriptionsListen::NAME.into());
         self.interrupt(key, SubscriptionEnd::Failed(Arc::new(error)), context);
@@ -232,19 +234,19 @@ impl Subscriptions {
         true
     }
 
-    /// Handles the response to the `resources/subscribe` with this JSON-RPC id.
+    /// Handles the server's response to a `resources/subscribe` request. `id` is the JSON-RPC id of the request.
     pub(super) fn receive_resource(&mut self, id: u64, message: &[u8], context: &mut Context<'_>) {
         self.resources.answered(id, message);
         self.settle(context);
     }
 
-    /// Handles the failure of the `resources/subscribe` with this JSON-RPC id. `fault` is the reason.
+    /// Handles a `resources/subscribe` request that failed for the reason `fault`. `id` is the JSON-RPC id of the
+    /// request.
     pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, context: &mut Context<'_>) {
         self.resources.failed(id, fault.into_call_error(Subscribe::NAME.into()));
         self.settle(context);
     }
 
-    /// Sends `resources/subscribe` again for each watched resource, after the server has begun a new session.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         self.resources.watch_again(context);
@@ -324,16 +326,16 @@ impl Subscriptions {
         Ok(SubscriptionStage::Opening { via: Via::Listen(id), by })
     }
 
-    /// Sends `resources/unsubscribe` for each resource in `wanted` that no other subscription includes.
+    /// Sends `resources/unsubscribe` for each resource in `wanted` that no opening or open subscription includes.
     fn unwatch(&mut self, wanted: &SubscriptionFilter, context: &mut Context<'_>) {
         let table = &self.table;
         let is_wanted = |uri: &str| table.iter().any(|subscription| subscription.watches(uri));
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
     }
 
-    /// Opens each legacy subscription (up to revision 2025-11-25) whose `resources/subscribe` requests all have
-    /// responses. Interrupts the subscription instead if the server has refused a resource and accepted none of the
-    /// requested changes.
+    /// Updates each subscription that waits for a legacy server (up to revision 2025-11-25). Opens the subscription
+    /// when the server has responded to all its `resources/subscribe` requests, or interrupts it if the server accepted
+    /// none of the requested changes.
     fn settle(&mut self, context: &mut Context<'_>) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {
@@ -365,7 +367,8 @@ impl Subscriptions {
     }
 }
 
-/// Returns the JSON-RPC id of the `subscriptions/listen` that a notification belongs to, or `None` if it names none.
+/// Returns the JSON-RPC id of the `subscriptions/listen` to which a notification belongs, or `None` if the notification
+/// does not contain this id.
 fn subscription_id(message: &[u8]) -> Option<u64> {
     WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).number()
 }

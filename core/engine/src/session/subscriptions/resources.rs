@@ -16,12 +16,13 @@ use mcpwire_types::method::{Method, Subscribe, Unsubscribe};
 use mcpwire_types::vec_map::VecMap;
 use mcpwire_types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
 
-/// The resources that the server watches for the client. Several subscriptions to a resource share one entry.
+/// The resources that a legacy server (up to revision 2025-11-25) watches for the client. All subscriptions to the same
+/// resource share one `resources/subscribe`.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
     by_uri: VecMap<String, ResourceWatch>,
-    /// The list changes (tools, prompts, resources) that the server declares in its capabilities. A legacy server
-    /// reports them to each client, without a subscription.
+    /// The list changes (of tools, prompts and resources) that the server declares in its capabilities. A legacy server
+    /// reports them to every client, without a subscription.
     declared: SubscriptionFilter,
     /// Whether the server supports `resources/subscribe`, according to its capabilities.
     can_watch: bool,
@@ -34,20 +35,20 @@ enum ResourceWatch {
     Requested(u64),
     /// The server watches the resource.
     Granted,
-    /// The server refused to watch the resource, or the request failed. The entry is removed when no opening
-    /// subscription includes the resource any more.
+    /// The server refused to watch the resource, or the request failed. The entry is kept while a subscription that
+    /// includes the resource is opening, because the subscription needs the error.
     Refused(Arc<CallError>),
 }
 
 /// Whether a legacy server (up to revision 2025-11-25) has accepted a subscription, according to its responses to
 /// `resources/subscribe`.
 pub(super) enum WatchOutcome {
-    /// The server has not responded to each `resources/subscribe` of the subscription yet.
+    /// The server has not yet responded to all `resources/subscribe` requests of the subscription.
     NotYet,
-    /// The server accepted the changes in this filter, which may be fewer than those requested.
+    /// The server will report the changes in this filter, which may be fewer than the subscription requested.
     Acknowledged(SubscriptionFilter),
-    /// The server refused a resource, and accepted none of the requested changes. Contains the error for the first
-    /// refused resource.
+    /// The server accepted none of the changes that the subscription requested. Contains the error for the first
+    /// resource that the server refused to watch.
     Refused(Arc<CallError>),
 }
 
@@ -65,8 +66,8 @@ impl Resources {
         Resources { by_uri: VecMap::default(), declared, can_watch: has(|all| Some(all.resources.as_ref()?.subscribe)) }
     }
 
-    /// Sends `resources/subscribe` for each URI that has no entry yet. Sends nothing if the server does not support
-    /// it.
+    /// Sends `resources/subscribe` for each of these URIs that is not in the table yet. Does nothing if the server does
+    /// not support `resources/subscribe`.
     pub(super) fn watch(&mut self, uris: &[String], context: &mut Context<'_>) -> Result<(), SendError> {
         if !self.can_watch {
             return Ok(());
@@ -81,8 +82,8 @@ impl Resources {
         Ok(())
     }
 
-    /// Removes the entry of each URI for which `is_wanted` returns `false`, and sends `resources/unsubscribe` for it.
-    /// Sends nothing if the server had refused the resource, or if the transmit buffer is full.
+    /// Removes the entry of each URI for which `is_wanted` returns `false`. Sends `resources/unsubscribe` for the URI,
+    /// unless the server refused the resource or the transmit buffer is full.
     pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, context: &mut Context<'_>) {
         for uri in uris {
             if is_wanted(uri) {
@@ -101,7 +102,6 @@ impl Resources {
         }
     }
 
-    /// Handles the response to the `resources/subscribe` with this JSON-RPC id.
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let watch = match decode::answer_skipped(message, id) {
             Ok(()) => ResourceWatch::Granted,
@@ -110,12 +110,12 @@ impl Resources {
         self.set(id, watch);
     }
 
-    /// Handles the failure of the `resources/subscribe` with this JSON-RPC id.
     pub(super) fn failed(&mut self, id: u64, error: CallError) {
         self.set(id, ResourceWatch::Refused(Arc::new(error)));
     }
 
-    /// Sends `resources/subscribe` again for each watched resource, after the server has begun a new session.
+    /// Sends `resources/subscribe` again for each resource that the server watched, because the server forgot the
+    /// resources when it replaced the HTTP session.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         for (uri, watch) in self.by_uri.iter_mut() {
@@ -127,8 +127,8 @@ impl Resources {
         }
     }
 
-    /// Returns whether the server has accepted the subscription to `wanted`, and which of the changes in `wanted` it
-    /// reports.
+    /// Returns whether the server has accepted a subscription to the changes in `wanted`, and which of these changes it
+    /// will report.
     pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
         let uris = &wanted.resource_subscriptions;
         if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(ResourceWatch::Requested(_)))) {
@@ -148,8 +148,8 @@ impl Resources {
         }
     }
 
-    /// Removes the entries of refused resources. Keeps those for which `is_awaited` returns `true`, because an opening
-    /// subscription needs the error.
+    /// Removes the entries of refused resources. Keeps an entry if `is_awaited` returns `true` for its URI: a
+    /// subscription that is still opening needs the error.
     pub(super) fn forget_refusals(&mut self, is_awaited: &dyn Fn(&str) -> bool) {
         if self.by_uri.iter().any(|(_, watch)| matches!(watch, ResourceWatch::Refused(_))) {
             self.by_uri.retain(|uri, watch| !matches!(watch, ResourceWatch::Refused(_)) || is_awaited(uri));

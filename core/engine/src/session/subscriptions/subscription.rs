@@ -24,16 +24,17 @@ pub(super) struct Subscription {
     pub(super) timeout: Duration,
     backoff: ResubscribeBackoff,
     queue: EventQueue,
-    /// Whether [`Event::Subscription`] was reported, and the embedder has not polled all events of `queue` since then.
+    /// Whether [`Event::Subscription`] was reported since the embedder last found `queue` empty.
     is_reported: bool,
 }
 
 /// The stage of a subscription: opening, open, waiting to be reopened, or ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SubscriptionStage {
-    /// The client has sent the requests `via`. The server must acknowledge the subscription before the time `by`.
+    /// The client has sent the requests that `via` names, and waits until the time `by` for the server's acknowledgment
+    /// of the subscription.
     Opening { via: Via, by: Timestamp },
-    /// The server has acknowledged the subscription, for which the client has sent the requests `via`.
+    /// The server has acknowledged the subscription. `via` says which requests of the client opened the subscription.
     Open { via: Via },
     /// The subscription was interrupted. The next attempt to reopen it is at this time.
     Waiting(Timestamp),
@@ -58,8 +59,6 @@ impl SubscriptionStage {
         }
     }
 
-    /// Returns when the acknowledgment times out, or when to reopen the subscription. Returns `None` if the
-    /// subscription is open or over.
     pub(super) fn wake(self) -> Option<Timestamp> {
         match self {
             SubscriptionStage::Opening { by: at, .. } | SubscriptionStage::Waiting(at) => Some(at),
@@ -87,7 +86,6 @@ impl Subscription {
         }
     }
 
-    /// Returns the JSON-RPC id of the pending `subscriptions/listen`, or `None` if none is pending.
     pub(super) fn listen_id(&self) -> Option<u64> {
         match self.stage.via()? {
             Via::Listen(id) => Some(id),
@@ -95,8 +93,6 @@ impl Subscription {
         }
     }
 
-    /// Returns whether the subscription waits for responses of a legacy server (up to revision 2025-11-25) to
-    /// `resources/subscribe`.
     pub(super) fn is_opening_in_legacy_era(&self) -> bool {
         matches!(self.stage, SubscriptionStage::Opening { via: Via::Resources, .. })
     }
@@ -119,8 +115,8 @@ impl Subscription {
         self.report(SubscriptionEvent::Acknowledged(filter), context);
     }
 
-    /// Schedules another attempt to open the subscription. If no attempt is allowed or left, ends the subscription
-    /// for the reason `end`.
+    /// Schedules the next attempt to open the subscription. If no further attempt is allowed, ends the subscription for
+    /// the reason `end`.
     pub(super) fn interrupt(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
         match self.backoff.ended(&end, context.now) {
             Some(again) => self.stage = SubscriptionStage::Waiting(again),
@@ -137,8 +133,8 @@ impl Subscription {
         self.report(SubscriptionEvent::Ended(end), context);
     }
 
-    /// Adds an event to the queue of the subscription. Reports [`Event::Subscription`], unless `is_reported` is set or
-    /// the event must wait for the acknowledgment.
+    /// Adds `event` to the queue of the subscription. Informs the embedder with [`Event::Subscription`], unless the
+    /// embedder knows already that events are ready, or must not see them before the acknowledgment.
     pub(super) fn report(&mut self, event: SubscriptionEvent, context: &mut Context<'_>) {
         self.queue.push(event);
         if !self.holds_back_events() && !mem::replace(&mut self.is_reported, true) {
@@ -146,7 +142,6 @@ impl Subscription {
         }
     }
 
-    /// Returns the next event of the subscription, or `None` if no event is ready.
     pub(super) fn poll(&mut self) -> Option<SubscriptionEvent> {
         if self.holds_back_events() {
             return None;
@@ -158,7 +153,8 @@ impl Subscription {
         event
     }
 
-    /// Returns whether all events must wait, because the server has never acknowledged the subscription.
+    /// Returns whether the embedder must not see any events yet, because the server has never acknowledged the
+    /// subscription.
     ///
     /// The acknowledgment must be the first event (specification, revision 2026-07-28: basic/patterns/subscriptions,
     /// "Acknowledgment").
@@ -179,11 +175,11 @@ impl Subscription {
             }
     }
 
-    /// Returns whether a change that a legacy server (up to revision 2025-11-25) has reported belongs to the
+    /// Returns whether a change that a legacy server (up to revision 2025-11-25) has reported belongs to this
     /// subscription.
     ///
-    /// Such a server does not say to which subscription a change belongs. So, unlike [`Self::wants`], compares URIs: a
-    /// changed resource must equal a subscribed resource or lie below it.
+    /// The notification of a legacy server does not name the subscription. Therefore, the URI of a changed resource
+    /// must equal a subscribed URI or lie below it.
     pub(super) fn wants_in_legacy_era(&self, change: &SubscriptionEvent) -> bool {
         self.wants(change)
             && match change {

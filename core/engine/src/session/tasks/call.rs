@@ -27,9 +27,8 @@ use mcpwire_types::{InputRequest, Task, TaskProtocol};
 pub(super) struct TaskCall {
     pub(super) poller: TaskPoller,
     method: Cow<'static, str>,
-    /// The progress token of the call: the JSON-RPC id of the caller's request. The server also reports the progress of
-    /// the task with this token. `None` if the caller did not request progress notifications, or only waits for a task
-    /// that an earlier call created.
+    /// The progress token, with which the server also reports the progress of the task: the JSON-RPC id of the caller's
+    /// request. `None` if the caller did not request progress notifications, or passed the handle of an existing task.
     progress_id: Option<u64>,
     inputs: Inputs,
     origin: Origin,
@@ -41,27 +40,26 @@ pub(super) struct TaskCall {
 /// How the caller got to know the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// The server created the task for this call, and responded with it.
+    /// The server responded to the caller's request with a new task.
     Call,
-    /// The caller passed the [`TaskHandle`](mcpwire_types::TaskHandle) of a task that was created earlier, and can use
-    /// the handle again later.
+    /// The caller passed the [`TaskHandle`](mcpwire_types::TaskHandle) of an existing task. If the call is cancelled,
+    /// the task continues, because the caller can use the handle again.
     Handle,
 }
 
 /// The content of a response to a request about a task.
 pub(super) enum Response {
-    /// The status of the task, from the response to `tasks/get`.
     Status(Task),
-    /// The complete response to `tasks/result`. It becomes the response to the call.
+    /// The raw JSON-RPC response to `tasks/result`. The caller receives it as the response to the tool call.
     OfCall(Vec<u8>),
-    /// The server accepted the answers in `tasks/update`, or sent any response to `tasks/cancel`.
+    /// The server accepted a `tasks/update`. Also stands for every response to a `tasks/cancel`, because the session
+    /// ignores it.
     Accepted,
-    /// The server responded with an error, or the response cannot be decoded.
     Failed(CallError),
 }
 
 impl TaskCall {
-    /// Creates a call that waits for a task that an earlier call created. `task` is the id of the task.
+    /// Creates the state of a call that waits for an existing task. `task` is the id of the task.
     pub(super) fn followed(task: String, form: TaskProtocol, deadlines: Deadlines, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
@@ -74,7 +72,7 @@ impl TaskCall {
         }
     }
 
-    /// Creates a call from the request `caller`, to which the server responded with a task. `id` is the JSON-RPC id of
+    /// Creates the state of a caller's request to which the server responded with a task. `id` is the JSON-RPC id of
     /// the request, and `task` is the id of the task.
     pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskCall {
@@ -103,20 +101,18 @@ impl TaskCall {
         &self.deadlines
     }
 
-    /// Returns when the next request about the task is due, or when the call times out, whichever is earlier.
     pub(super) fn wake(&self) -> Timestamp {
         let total = self.deadlines.total;
         self.poller.next().map_or(total, |at| at.min(total))
     }
 
-    /// Returns whether the task was created for this call. If so, the client may cancel the task together with the
-    /// call.
     pub(super) fn owns_task(&self) -> bool {
         self.origin == Origin::Call
     }
 
-    /// Sends a request about the task. If the connection is not open or the transmit buffer is full, the request
-    /// becomes due again after the polling interval. A `tasks/cancel` is dropped then.
+    /// Sends a request about the task, or schedules it for one polling interval later if the connection is not open or
+    /// the transmit buffer is full. A `tasks/cancel` that cannot be sent now is dropped, because the call ends in any
+    /// case.
     pub(super) fn send(&mut self, key: RequestKey, request: TaskRequest, context: &mut Context<'_>) {
         if context.check_open().is_err() {
             return self.poller.postpone(request, context.now);
@@ -141,13 +137,12 @@ impl TaskCall {
         }
     }
 
-    /// Removes the JSON-RPC id of a request about the task that has ended.
     pub(super) fn request_ended(&mut self, id: u64) {
         self.requests.retain(|sent| *sent != id);
     }
 
-    /// Decodes the response to `request`, which the client has sent about the task. `id` is the JSON-RPC id of the
-    /// request.
+    /// Decodes the server's response to a request about the task. `request` is the kind of the request, and `id` is its
+    /// JSON-RPC id.
     pub(super) fn receive(&mut self, request: TaskRequest, id: u64, message: Vec<u8>, now: Timestamp) -> Response {
         self.request_ended(id);
         let failed = |fault: RequestFault| Response::Failed(fault.into_call_error(request.method().into()));
@@ -173,8 +168,6 @@ impl TaskCall {
         }
     }
 
-    /// Reports the new inputs in `needed` to the embedder, and withdraws the earlier inputs that `needed` does not
-    /// contain.
     pub(super) fn request_inputs(
         &mut self,
         key: RequestKey,
@@ -185,7 +178,6 @@ impl TaskCall {
         self.inputs.request(key, needed, server_requests, context)
     }
 
-    /// Removes all unanswered inputs of the task, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw_inputs(
         &self,
         key: RequestKey,
@@ -207,18 +199,13 @@ impl TaskCall {
         (self.method, self.poller.into_id())
     }
 
-    /// Returns the inputs that the task requires now, according to the status `task`. Returns `None` if the status does
-    /// not list them.
-    ///
-    /// # Errors
-    /// If the inputs in the status are malformed.
     pub(super) fn needed_inputs(&self, task: &Task) -> Result<Option<Vec<InputRequest>>, CallError> {
         inputs::needed_inputs(task, self.poller.form()).map_err(|what| malformed(what, "result.inputRequests"))
     }
 }
 
-/// Creates the error for a malformed response to `tasks/get`. `what` describes the defect, and `at` is the path of the
-/// defect in the response.
+/// Creates the error for a malformed response to `tasks/get`. `at` is the path of the defect in the response, such as
+/// `result.taskId`.
 pub(super) fn malformed(what: String, at: &str) -> CallError {
     let error = PeerError::malformed(what, at);
     CallError::Invalid { method: TaskRequest::Get.method().into(), error: Arc::new(error) }

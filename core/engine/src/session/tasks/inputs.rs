@@ -13,13 +13,11 @@ use mcpwire_types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskS
 /// one task.
 const MAX_INPUTS: u32 = 1_000;
 
-/// Returns the inputs that a task requires now, according to the status `task`. The list is empty if the task requires
-/// none.
-///
-/// Returns `None` if the status does not list the inputs, as in revision 2025-11-25.
+/// Returns the inputs that a task requires now: an empty list if it requires none, or `None` if its status does not
+/// list the inputs, as in revision 2025-11-25.
 ///
 /// # Errors
-/// Returns a description of what is wrong with the inputs in the status.
+/// Returns a description of the defect if the inputs in the status are malformed.
 pub(super) fn needed_inputs(task: &Task, form: TaskProtocol) -> Result<Option<Vec<InputRequest>>, String> {
     match (&task.status, &task.input_requests) {
         // In revision 2025-11-25, servers send JSON-RPC requests instead.
@@ -30,18 +28,17 @@ pub(super) fn needed_inputs(task: &Task, form: TaskProtocol) -> Result<Option<Ve
     }
 }
 
-/// All inputs that a task has required so far.
+/// The inputs that one task has required since the session began to poll the task.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// The names of the inputs. The index of a name is the number of the input in [`InputOwner::Task`].
-    ///
-    /// An input whose name is in this list is not reported to the embedder again, even if later statuses contain it.
+    /// The names of the inputs that the session has reported to the embedder. An input is reported only once, even if
+    /// later statuses of the task contain it. The index of a name is the number of the input in [`InputOwner::Task`].
     names: Vec<String>,
 }
 
 impl Inputs {
-    /// Reports the new inputs in `needed` to the embedder, and withdraws the earlier inputs that `needed` does not
-    /// contain.
+    /// Reports to the embedder those inputs in `needed` that it has not received before. Withdraws earlier inputs that
+    /// `needed` does not contain, because they need no answer any more.
     pub(super) fn request(
         &mut self,
         key: RequestKey,
@@ -70,7 +67,6 @@ impl Inputs {
         Ok(())
     }
 
-    /// Removes all unanswered inputs of the task, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw_all(
         &self,
         key: RequestKey,

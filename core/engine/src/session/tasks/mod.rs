@@ -74,14 +74,14 @@ impl Tasks {
         self.wake
     }
 
-    /// Returns the key of the call whose progress token is `id`, or `None` if no call that waits for a task has this
-    /// token.
+    /// Returns the key of the call that waits for a task and has the progress token `id`, or `None` if there is no such
+    /// call.
     pub(super) fn progress(&self, id: u64) -> Option<RequestKey> {
         self.calls.iter().find(|(_, call)| call.progress_id() == Some(id)).map(|(key, _)| *key)
     }
 
-    /// Returns whether the server may respond to a request with a task, and whether the request contains the
-    /// parameter `task`.
+    /// Returns whether the server may respond with a task to a request of this method, and whether the client adds the
+    /// parameter `task` to the request.
     pub(super) fn task_use(
         &self,
         method: &str,
@@ -96,10 +96,12 @@ impl Tasks {
         params::is_task(message, form(context))
     }
 
-    /// Begins to poll a task that was created earlier. Returns the key of a new call, which ends with the task.
+    /// Begins to poll an existing task, whose handle the caller passed. Returns a new key, under which the session will
+    /// report the result of the task.
     ///
     /// # Errors
-    /// If [`Config::max_tasks`](super::Config::max_tasks) calls wait for a task already.
+    /// Returns [`SendError::TooManyInFlight`] if [`Config::max_tasks`](super::Config::max_tasks) calls wait for a task
+    /// already.
     pub(super) fn follow(
         &mut self,
         handle: &TaskHandle,
@@ -118,7 +120,8 @@ impl Tasks {
         Ok(key)
     }
 
-    /// Begins to poll the task with which the server responded to the call `caller`. `message` is this response.
+    /// Begins to poll a task that the server created for the request `caller`. `message` is the server's response,
+    /// which contains the task, and `id` is its JSON-RPC id.
     #[cold]
     pub(super) fn begin(
         &mut self,
@@ -162,7 +165,8 @@ impl Tasks {
         self.update_wake();
     }
 
-    /// Handles the response to `request`, which was sent about the task of the call `key`.
+    /// Handles the server's response to a request that polls a task, such as `tasks/get`. `key` is the key of the call
+    /// that waits for the task, and `id` is the JSON-RPC id of the request.
     #[cold]
     pub(super) fn receive(
         &mut self,
@@ -183,7 +187,8 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles the failure of `request`, which was sent about the task of the call `key` and got no response.
+    /// Handles the failure of a request that polls a task, such as `tasks/get`. `key` is the key of the call that waits
+    /// for the task, and `id` is the JSON-RPC id of the request.
     pub(super) fn fail(
         &mut self,
         key: RequestKey,
@@ -211,7 +216,7 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles a received status of the task of the call `key`.
+    /// Handles a task status that the server sent. `key` is the key of the call that waits for the task.
     fn status(
         &mut self,
         key: RequestKey,
@@ -259,8 +264,9 @@ impl Tasks {
         }
     }
 
-    /// Adds the embedder's answer to an input of the task of the call `key`. `answer` is a JSON object with one member:
-    /// the name of the input and the answer.
+    /// Stores the embedder's answer to an input that a task requires, and sends it with `tasks/update`. `key` is the
+    /// key of the call that waits for the task. `answer` is a JSON object with one member, whose key is the name of the
+    /// input.
     pub(super) fn input_answered(
         &mut self,
         key: RequestKey,
@@ -275,8 +281,8 @@ impl Tasks {
         }
     }
 
-    /// Fails a call because the client does not provide an input that its task requires. `error` says why. Without the
-    /// input, the task might never end.
+    /// Fails the call `key` with [`CallError::Input`], because the client does not provide an input that the call's
+    /// task requires. Without this input, the task might never end.
     pub(super) fn input_refused(
         &mut self,
         key: RequestKey,
@@ -289,7 +295,7 @@ impl Tasks {
         self.give_up(key, error, server_requests, context);
     }
 
-    /// Cancels a call and its task. Returns `false` if no call with this key waits for a task.
+    /// Cancels a call that waits for a task. Returns `false` if there is no such call with this key.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -316,8 +322,6 @@ impl Tasks {
         self.update_wake();
     }
 
-    /// Sends `tasks/cancel` ("Task Cancellation"), if the server supports this request and the task was created by
-    /// the call `key`.
     fn send_cancel(&mut self, key: RequestKey, context: &mut Context<'_>) {
         if let Some(call) = self.calls.get_mut(&key)
             && call.owns_task()
@@ -357,8 +361,6 @@ impl Tasks {
         }
     }
 
-    /// Removes a call, abandons its requests and withdraws its inputs. Returns the call, or `None` if no call with
-    /// this key waits for a task.
     fn remove(
         &mut self,
         key: RequestKey,
@@ -389,8 +391,6 @@ impl Tasks {
     }
 }
 
-/// Returns the protocol of tasks on this connection: the extension for modern servers (from revision 2026-07-28),
-/// otherwise the experimental tasks of revision 2025-11-25.
 fn form(context: &Context<'_>) -> TaskProtocol {
     if context.connection.is_era(Era::Modern) { TaskProtocol::Extension } else { TaskProtocol::Experimental }
 }
@@ -399,8 +399,8 @@ fn report_status(key: Option<RequestKey>, task: Task, context: &mut Context<'_>)
     context.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
 }
 
-/// Creates a response from the status of an ended task. `member` is `result` or `error`, and `value` is its value. The
-/// JSON-RPC id is 0, because the server has not sent this response itself.
+/// Creates a JSON-RPC response from the result or error in the status of an ended task. `member` is `result` or
+/// `error`. The id is 0, because the server did not send this response.
 fn response_with(member: &str, value: &Json) -> Vec<u8> {
     let mut message = Vec::with_capacity(value.get().len() + 40);
     message.extend_from_slice(br#"{"jsonrpc":"2.0","id":0,""#);

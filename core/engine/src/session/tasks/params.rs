@@ -21,8 +21,8 @@ pub(in crate::session) enum TaskParam {
     Absent,
 }
 
-/// Returns whether the server may respond to a request with a task, and whether the request contains the parameter
-/// `task`.
+/// Returns whether the server may respond with a task to a request of this method, and whether the client adds the
+/// parameter `task` to the request.
 ///
 /// `can_request` says whether the server accepts the parameter `task` in `tools/call`.
 pub(super) fn task_use(
@@ -51,9 +51,9 @@ pub(super) fn task_use(
     }
 }
 
-/// Adds the parameter `task` to the parameters of a call.
+/// Adds the member `task` to a request's parameters, to ask the server to run the request as a task.
 ///
-/// `out` must end with these parameters, which are an object with at least one member.
+/// `out` must end with the parameters as a JSON object that has at least one member.
 pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOptions) {
     if out.pop() != Some(b'}') {
         return;

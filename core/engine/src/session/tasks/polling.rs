@@ -37,14 +37,15 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 /// longer interval.
 const MAX_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Number of consecutive failed requests about a task after which the session still sends the request again. 5: at the
-/// default interval, the delays add up to about a minute, in which a server can restart.
+/// Number of consecutive failed requests about a task that the session tolerates. After the next failure, the session
+/// stops polling the task. 5: at the default interval, the delays add up to about a minute, in which a server can
+/// restart.
 const MAX_FAILURES: u32 = 5;
 
-/// The kind of message in which a status of a task arrived.
+/// The kind of message that contained a task status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The response to the call that created the task.
+    /// The response to the `tools/call` that created the task.
     Call,
     /// The response to `tasks/get`.
     Get,
@@ -52,9 +53,8 @@ pub(super) enum Source {
     Notification,
 }
 
-/// What a received status says about a task.
 pub(super) struct StatusUpdate {
-    /// Whether the status or the status message differs from the previous ones.
+    /// Whether the task has a new status or a new status message. Always `true` for the response that created the task.
     pub(super) has_changed: bool,
     /// How the task ended, or `None` if the task continues.
     pub(super) end: Option<TaskEnd>,
@@ -74,12 +74,12 @@ enum Schedule {
 /// How a task ended.
 #[derive(Debug, PartialEq)]
 pub(super) enum TaskEnd {
-    /// The task completed. Its status contains the result of the call.
+    /// The task completed with this result, which its status contains.
     Result(Json),
-    /// The task failed. Its status contains the JSON-RPC error of the call.
+    /// The task failed with this JSON-RPC error, which its status contains.
     Error(Json),
-    /// The task ended without a result or JSON-RPC error, or the session cannot poll it any more. The call fails with
-    /// this error.
+    /// The task ended without a result or JSON-RPC error, or the session stopped polling the task. The call fails for
+    /// this reason.
     Fault(TaskError),
 }
 
@@ -96,14 +96,15 @@ pub(super) struct TaskPoller {
     failures: u32,
     /// When to send `tasks/get`, which requests the status of the task.
     get: Schedule,
-    /// When to send `tasks/result`, which requests the result of the task (revision 2025-11-25).
+    /// When to send `tasks/result`, which requests the result of the task. Only used with revision 2025-11-25.
     result: Schedule,
-    /// When to send `tasks/update`, which contains `answers`. [`Schedule::Never`] if there are no answers.
+    /// When to send `tasks/update` with the embedder's answers. [`Schedule::Never`] if `answers` is empty.
     update: Schedule,
-    /// The embedder's answers to inputs of the task, each as the JSON text of one object member. An answer is removed
-    /// when the server accepts or refuses it.
+    /// The embedder's answers to inputs of the task that the server has neither accepted nor refused yet. Each is the
+    /// JSON text of one object member, whose key is the name of the input.
     answers: Vec<Vec<u8>>,
-    /// Number of answers in the pending `tasks/update`, counted from the front of `answers`. 0 if none is pending.
+    /// Number of `answers`, counted from the first, that the last `tasks/update` contains. 0 after the server has
+    /// responded to it.
     sent: usize,
     /// The error with which the server refused the last `tasks/update`. If the next response to `tasks/get` says that
     /// the task still requires input, the task ends with this error.
@@ -147,9 +148,8 @@ impl TaskPoller {
         [at(self.get), at(self.result), at(self.update)].into_iter().flatten().min()
     }
 
-    /// Returns a request that is due, and marks the request as sent. Returns `None` if no request is due.
-    ///
-    /// The same request is not due again before the session has handled its response or its failure.
+    /// Returns the kind of a request about the task that must be sent now, and records the request as sent. Returns
+    /// `None` if no request is due.
     pub(super) fn poll(&mut self, now: Timestamp) -> Option<TaskRequest> {
         let schedules = [
             (&mut self.update, TaskRequest::Update),
@@ -168,13 +168,14 @@ impl TaskPoller {
         None
     }
 
-    /// Returns the answers to send in the `tasks/update` that [`Self::poll`] has returned.
+    /// Returns the answers for the `tasks/update` that [`Self::poll`] has just returned. Each is the JSON text of one
+    /// object member, whose key is the name of the input.
     pub(super) fn answers(&self) -> &[Vec<u8>] {
         &self.answers[..self.sent]
     }
 
-    /// Adds the answer to an input of the task, and schedules `tasks/update`. `answer` is the JSON text of one object
-    /// member.
+    /// Stores the embedder's answer to an input of the task, and schedules a `tasks/update` that contains it. `answer`
+    /// is the JSON text of one object member, whose key is the name of the input.
     pub(super) fn answer(&mut self, answer: Vec<u8>, now: Timestamp) {
         self.answers.push(answer);
         if self.update == Schedule::Never {
@@ -182,8 +183,8 @@ impl TaskPoller {
         }
     }
 
-    /// Updates the polling state from `task`, a received status. Returns what the status says, or `None` if it belongs
-    /// to another task.
+    /// Updates the polling state from `task`, a status that the server sent. Returns `None` if it is the status of
+    /// another task.
     pub(super) fn status(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<StatusUpdate> {
         if task.task_id != self.id {
             return None;
@@ -212,9 +213,10 @@ impl TaskPoller {
         Some(StatusUpdate { has_changed, end })
     }
 
-    /// Returns how a task of the extension (from revision 2026-07-28) ended, or `None` if the task continues.
+    /// Returns how a task of the tasks extension (from revision 2026-07-28) ended, or `None` if that is not known yet.
     ///
-    /// The status of an ended task contains the result. If a notification omits the result, schedules `tasks/get`.
+    /// The status of an ended task contains the result. If a notification omits the result, schedules a `tasks/get` to
+    /// receive it.
     fn end_of_extension(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<TaskEnd> {
         match (&self.status, &task.result, &task.error) {
             (TaskStatus::Completed, Some(result), _) => Some(TaskEnd::Result(result.clone())),
@@ -237,10 +239,9 @@ impl TaskPoller {
         }
     }
 
-    /// Returns how a task of revision 2025-11-25 ended, or `None` if that is not known yet.
+    /// Returns how an experimental task (revision 2025-11-25) ended, or `None` if that is not known yet.
     ///
-    /// Schedules `tasks/result` if the task has completed or failed: the response ends the task. Schedules it also if
-    /// the task requires input, because the server sends its requests for input while `tasks/result` is pending.
+    /// If the task has completed or failed, schedules `tasks/result`, whose response contains the result or error.
     fn end_of_experimental(&mut self, now: Timestamp) -> Option<TaskEnd> {
         match self.status {
             TaskStatus::Cancelled => return Some(self.fault(|message| TaskError::Cancelled { message })),
@@ -313,7 +314,6 @@ impl TaskPoller {
         None
     }
 
-    /// Schedules `request`, which could not be sent now, for one polling interval later. Drops a `tasks/cancel`.
     pub(super) fn postpone(&mut self, request: TaskRequest, now: Timestamp) {
         self.reschedule(request, now + self.interval);
     }
@@ -328,8 +328,6 @@ impl TaskPoller {
         *schedule = Schedule::At(at);
     }
 
-    /// Returns whether the task has ended according to the last status. If so, the response to `tasks/result` is the
-    /// response to the call, even if it is an error.
     pub(super) fn is_final(&self) -> bool {
         self.status.is_final()
     }
