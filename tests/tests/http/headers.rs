@@ -38,6 +38,27 @@ fn with_tools(tools: &'static str) -> Web {
 }
 
 #[test]
+fn an_answer_to_a_modern_server_names_no_method() {
+    let mut web = Web::ready(
+        Config::default(),
+        web::modern(|asked, says| {
+            if asked.message.get("method").is_some() {
+                says.stream().event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+                says.event(asked.result(r#"{"resultType":"complete"}"#)).end();
+            } else {
+                says.empty(202);
+            }
+        }),
+    );
+    web.raw("x/y", None).map(drop).expect("it is open");
+    web.drive();
+    let answer = web.asked.last().expect("it was sent");
+    assert_eq!((&answer.message["id"], answer.message.get("method")), (&json!(1), None));
+    assert_eq!(answer.header("mcp-method"), None);
+    assert!(answer.header(VERSION).is_some());
+}
+
+#[test]
 fn a_modern_request_names_version_method_and_name() {
     let mut settings = Settings::new(URI).expect("an address");
     settings.header("X-Api-Key", "secret").expect("a header");

@@ -108,7 +108,9 @@ impl Endpoint {
         let mut session = None;
         if let Some(version) = probed.or(modern) {
             headers.push((VERSION.into(), version.as_str().into()));
-            headers.push(("Mcp-Method".into(), encode_value(method).into_owned()));
+            if !method.is_empty() {
+                headers.push(("Mcp-Method".into(), encode_value(method).into_owned()));
+            }
             if let Some(name) = name_of(method, message) {
                 headers.push(("Mcp-Name".into(), encode_value(&name).into_owned()));
             }
