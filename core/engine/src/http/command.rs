@@ -31,7 +31,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Returns the name of the method in upper case, as in HTTP requests.
+    /// Returns the HTTP method in upper case, for example `POST`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Verb::Post => "POST",
@@ -51,8 +51,8 @@ pub struct Exchange {
     pub verb: Verb,
     /// The absolute URL of the request.
     pub uri: String,
-    /// The names and values of the request headers. The HTTP client adds those of the connection, such as `Host` and
-    /// `Content-Length`.
+    /// The names and values of the request headers. The HTTP client adds the headers that describe the connection and
+    /// the body length, such as `Host` and `Content-Length`.
     pub headers: Vec<(Cow<'static, str>, String)>,
     /// The request body. Empty for `GET` and `DELETE`.
     pub body: Vec<u8>,
