@@ -85,13 +85,13 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// An instruction of the engine to the embedder.
+/// An instruction from the engine to the embedder: to start or to abort an HTTP exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Make this HTTP request, immediately or as soon as a connection is free.
+    /// The embedder must make this HTTP request, immediately or as soon as a connection is free.
     Start(Exchange),
-    /// Abort this exchange: close its response, or do not make the request at all. The engine ignores input for this
-    /// exchange from now on.
+    /// The embedder must abort this HTTP exchange: close its response, or not make the request at all. The engine
+    /// ignores all further input for this exchange.
     Abort(ExchangeId),
 }

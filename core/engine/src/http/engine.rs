@@ -58,7 +58,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// Methods that adapters call.
+/// Methods that the embedder calls.
 impl Engine {
     /// Creates an engine for a new connection. The engine sends nothing until [`Calls::initialize`] is called.
     pub fn new(mut config: Config, settings: Settings) -> Self {
@@ -115,8 +115,8 @@ impl Engine {
 
     /// Handles the next bytes of a response body, which may be split anywhere.
     ///
-    /// Adapters should pass in each piece as soon as it is read from the socket. The engine buffers the messages in
-    /// each piece until [`Engine::poll_event`].
+    /// Pass in each piece as soon as it is read from the socket. The engine keeps the messages of the piece until
+    /// [`Engine::poll_event`] handles them.
     pub fn body(&mut self, id: ExchangeId, bytes: &[u8], now: Timestamp) {
         self.context.advance(now);
         let limits = self.context.body_limits();

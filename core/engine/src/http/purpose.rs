@@ -7,7 +7,7 @@ use super::response::ExpectedBody;
 use super::send_queue::MessageKind;
 use super::tool_refresh::ToolRefresh;
 
-/// Why the engine started an HTTP exchange, with what the engine needs to handle its end.
+/// Why the engine started an HTTP exchange, and the data that the engine needs when the exchange ends.
 #[derive(Debug)]
 pub(super) enum Purpose {
     /// The exchange sends a JSON-RPC request, or resumes the event stream of such a request. The HTTP response contains

@@ -14,7 +14,7 @@ use crate::transport_error::{FailureKind, HttpError};
 /// its sessions anyway.
 const MAX_UNREACHABLE: u32 = 2;
 
-/// What to do with a request whose exchange ended without the JSON-RPC response.
+/// What the engine does with a request whose HTTP exchange ended without the JSON-RPC response.
 #[derive(Debug)]
 pub(super) enum Recovery {
     Fail(RequestFault),
@@ -44,7 +44,7 @@ pub(super) struct ExchangeContext {
     pub(super) max_attempts: u32,
 }
 
-/// Decides what to do with a request whose exchange ended without the JSON-RPC response.
+/// Decides what the engine does with a request whose HTTP exchange ended without the JSON-RPC response.
 pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     if end.response.is_event_stream() {
         recover_broken_stream(request, end, given)

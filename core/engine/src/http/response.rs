@@ -25,7 +25,7 @@ const OVERLONG_HEAD: usize = 1024;
 /// What the body of a successful HTTP response must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedBody {
-    /// One JSON-RPC message or batch as JSON, or an event stream.
+    /// A JSON-RPC message or batch as JSON, or an event stream with such messages.
     Messages,
     /// An event stream.
     Events,

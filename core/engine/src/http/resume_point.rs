@@ -11,8 +11,8 @@ use crate::backoff::exponential;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// Delay before the first attempt to resume a stream, if the server requested no delay: 1 s, enough for a quick
-/// restart.
+/// Delay before the first attempt to resume an event stream, if the server requested no delay: 1 s, enough for a server
+/// that restarts quickly.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
 /// Longest delay that the client itself chooses before it resumes a stream: 1 min. A server may request a longer one.

@@ -161,10 +161,10 @@ pub enum SettingsError {
         /// The rejected header name, without control characters.
         name: String,
     },
-    /// The value contains characters that are invalid in a header, or white space at its start or end.
+    /// The header value contains characters that are invalid in a header, or white space at its start or end.
     #[error("the value of the header `{name}` has characters that headers cannot have")]
     HeaderValue {
-        /// The name of the header.
+        /// The name of the header whose value is invalid.
         name: String,
     },
 }

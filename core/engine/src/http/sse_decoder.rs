@@ -91,7 +91,7 @@ enum DataState {
     None,
     /// All data that has arrived is stored.
     Some,
-    /// The data of the event exceeds the limit. Only the first [`CUT_LENGTH`] bytes are stored.
+    /// The data of the event exceeds the limit. At most the first [`CUT_LENGTH`] bytes are stored.
     Cut,
 }
 

@@ -83,7 +83,8 @@ impl ToolHeaders {
     }
 }
 
-/// Returns whether a page of the tool list may contain a tool to store. Avoids parsing other pages.
+/// Returns whether a page of the tool list may contain a tool to store. This check is faster than
+/// parsing the page.
 fn may_matter(message: &[u8]) -> bool {
     header_params::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
 }
