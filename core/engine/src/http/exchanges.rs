@@ -264,7 +264,8 @@ impl Exchanges {
         self.commands.iter().position(|command| matches!(command, Command::Start(exchange) if exchange.id == id))
     }
 
-    /// Schedules the abort of an event stream that has delivered its JSON-RPC response. See [`CLOSE_DELAY`].
+    /// Schedules the abort of an event stream that has delivered the JSON-RPC response. The engine aborts the stream
+    /// [`CLOSE_DELAY`] after `now`.
     pub(super) fn close_later(&mut self, id: ExchangeId, now: Timestamp) {
         if let Some(exchange) = self.table.get_mut(&id).filter(|exchange| exchange.stage == Stage::Running) {
             exchange.stage = Stage::Closing;

@@ -26,7 +26,7 @@ const MAX_HOLD: Duration = Duration::from_secs(1);
 pub(super) struct GetStream {
     state: State,
     resume: ResumePoint,
-    /// Time until which requests wait for the stream to open. `None` if requests do not wait.
+    /// Time until which the client's requests wait for the event stream to open. `None` if they do not wait.
     held_until: Option<Timestamp>,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct GetStream {
 enum State {
     #[default]
     Unused,
-    /// The client has requested the stream. The head of the response has not arrived.
+    /// The client has requested the event stream, but the head of the response has not arrived yet.
     Requested(ExchangeId),
     Open(ExchangeId),
     /// The event stream broke. The client requests it again at this time.
     Waiting(Timestamp),
-    /// The server does not offer the stream, or too many attempts to reopen the stream failed.
+    /// The server does not offer the event stream, or too many attempts to reopen the stream failed.
     Unavailable,
 }
 
@@ -66,7 +66,7 @@ impl GetStream {
         self.state = State::Requested(context.get(Purpose::GetStream, self.resume.last_event_id()));
     }
 
-    /// Returns whether requests wait for the stream to open.
+    /// Returns whether the client's requests wait for the event stream to open.
     pub(super) fn is_holding(&self) -> bool {
         self.held_until.is_some()
     }

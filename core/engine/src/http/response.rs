@@ -35,7 +35,7 @@ pub(super) enum ExpectedBody {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BodyLimits {
-    /// Maximum length of one message.
+    /// Maximum length of one JSON-RPC message or batch, in bytes.
     pub(super) message: usize,
     /// Maximum number of bytes to keep of the body of an HTTP error response. The engine discards further bytes.
     pub(super) error: usize,

@@ -15,7 +15,8 @@ use crate::time::Timestamp;
 /// that restarts quickly.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// Longest delay that the client itself chooses before it resumes a stream: 1 min. A server may request a longer one.
+/// Longest delay, without its random part, that the client chooses before it resumes an event stream: 1 min. A server
+/// may request a longer delay.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
 /// Minimum delay before the second reopening of an event stream: 125 ms. It doubles for each further reopening, up to
