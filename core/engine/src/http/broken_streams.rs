@@ -19,13 +19,10 @@ impl BrokenStreams {
         self.0.push((at, request));
     }
 
-    /// Removes the request with this JSON-RPC id, because no caller waits for its response. Does nothing if the id is
-    /// unknown.
     pub(super) fn remove(&mut self, id: u64) {
         self.0.retain(|(_, request)| request.id != id);
     }
 
-    /// Removes and returns a request whose event stream the engine must resume now. Returns `None` if there is none.
     pub(super) fn next_due(&mut self, now: Timestamp) -> Option<Request> {
         let at = self.0.iter().position(|(at, _)| *at <= now)?;
         Some(self.0.swap_remove(at).1)

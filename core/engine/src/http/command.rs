@@ -31,7 +31,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Returns the name of the method in upper case, as in HTTP requests.
+    /// Returns the HTTP method in upper case, for example `POST`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Verb::Post => "POST",
@@ -51,8 +51,8 @@ pub struct Exchange {
     pub verb: Verb,
     /// The absolute URL of the request.
     pub uri: String,
-    /// The names and values of the request headers. The HTTP client adds those of the connection, such as `Host` and
-    /// `Content-Length`.
+    /// The names and values of the request headers. The HTTP client adds the headers that describe the connection and
+    /// the body length, such as `Host` and `Content-Length`.
     pub headers: Vec<(Cow<'static, str>, String)>,
     /// The request body. Empty for `GET` and `DELETE`.
     pub body: Vec<u8>,
@@ -85,13 +85,13 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// An instruction of the engine to the embedder.
+/// An instruction from the engine to the embedder: to start or to abort an HTTP exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Make this HTTP request, immediately or as soon as a connection is free.
+    /// The embedder must make this HTTP request, immediately or as soon as a connection is free.
     Start(Exchange),
-    /// Abort this exchange: close its response, or do not make the request at all. The engine ignores input for this
-    /// exchange from now on.
+    /// The embedder must abort this HTTP exchange: close its response, or not make the request at all. The engine
+    /// ignores all further input for this exchange.
     Abort(ExchangeId),
 }

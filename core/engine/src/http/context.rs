@@ -16,7 +16,6 @@ use crate::rpc::write::ParamsWriter;
 use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
 
-/// The state that all parts of the HTTP engine share.
 pub(super) struct Context {
     /// The latest time that the embedder has passed to the engine.
     pub(super) now: Timestamp,
@@ -52,7 +51,6 @@ impl Context {
         self.now = self.now.max(now);
     }
 
-    /// Returns whether the MCP connection is open.
     pub(super) fn is_ready(&self) -> bool {
         self.session.phase() == Phase::Ready
     }
@@ -69,7 +67,8 @@ impl Context {
         self.session.in_flight() == 0 && nothing_to_send && nothing_received
     }
 
-    /// Frees the buffers of the session, the queues and the exchanges. Call this method only if [`Self::is_idle`].
+    /// Frees the buffers of the session, the queues and the exchanges. Call this method only if [`Self::is_idle`]
+    /// returns `true`, because it empties the inbox.
     pub(super) fn release_buffers(&mut self) {
         self.session.release_buffers();
         self.queue.release_buffers();
@@ -95,7 +94,7 @@ impl Context {
         self.start(purpose, head, Vec::new())
     }
 
-    /// Starts the `DELETE` exchange that ends the legacy session, if there is a session and no exchange is open.
+    /// Sends the `DELETE` request that ends the legacy session, if there is a session and no HTTP exchange is open.
     ///
     /// The session must outlive all other exchanges, because the server refuses requests of an ended session.
     pub(super) fn delete_session(&mut self) {
@@ -106,20 +105,16 @@ impl Context {
         }
     }
 
-    /// Starts an exchange with this request head and body, and returns its id.
     pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
         self.exchanges.start(purpose, head, body)
     }
 
-    /// Removes an exchange that has ended, and returns it. Returns `None` if the id is unknown.
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.exchanges.remove(id)?;
         self.forget_transport_request(&exchange);
         Some(exchange)
     }
 
-    /// Removes an exchange, and returns it. If the exchange has not ended, tells the embedder to abort it or not to
-    /// start it. Returns `None` if the id is unknown.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.exchanges.abort(id)?;
         self.forget_transport_request(&exchange);
@@ -132,9 +127,9 @@ impl Context {
         }
     }
 
-    /// Abandons the request with this JSON-RPC id, because no caller waits for its response.
+    /// Abandons the request with the JSON-RPC id `request`, because no caller waits for its response.
     ///
-    /// Returns `true` if the server needs no `notifications/cancelled`: the request was not sent in the current
+    /// Returns `true` if the server needs no `notifications/cancelled`, because the request was not sent in the current
     /// session.
     pub(super) fn give_up(&mut self, request: u64) -> bool {
         self.broken_streams.remove(request);
@@ -148,7 +143,6 @@ impl Context {
         is_unsent || session.is_some_and(|session| session != self.endpoint.generation())
     }
 
-    /// Abandons all requests whose callers no longer wait for the response.
     pub(super) fn give_up_unneeded(&mut self) {
         for request in self.exchanges.requests() {
             if !self.session.waits_for(request) {
@@ -157,7 +151,8 @@ impl Context {
         }
     }
 
-    /// Drops all queued messages, and aborts the exchanges that [`Exchanges::dispensable`] returns.
+    /// Drops all queued and received messages, and aborts all HTTP exchanges except those that still deliver a
+    /// notification or an answer to a server request.
     pub(super) fn abort_all(&mut self) {
         self.queue.clear();
         self.inbox.clear();
@@ -166,7 +161,7 @@ impl Context {
         }
     }
 
-    /// Fails the request with this JSON-RPC id, because its response will not arrive. `fault` is the reason.
+    /// Fails the request with the JSON-RPC id `request`, because its response will not arrive. `fault` is the reason.
     pub(super) fn fail(&mut self, request: u64, fault: RequestFault) {
         self.session.fail(request, fault, self.now, self.queue.buffer());
     }

@@ -27,13 +27,12 @@ pub(super) struct RequestHead {
     pub(super) verb: Verb,
     pub(super) uri: String,
     pub(super) headers: Headers,
-    /// The session with a legacy server (up to revision 2025-11-25) whose id is in the headers. `None` if the headers
-    /// contain no session id.
+    /// The session that the `Mcp-Session-Id` header names. `None` if there is no such header.
     pub(super) session: Option<SessionGeneration>,
 }
 
-/// Number of a session with a legacy server (up to revision 2025-11-25). The number grows when the server ends a
-/// session.
+/// Identifies a session with a legacy server (up to revision 2025-11-25). The session that replaces an ended one has a
+/// higher number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SessionGeneration(u32);
 
@@ -88,7 +87,7 @@ impl Endpoint {
         self.generation.0 += 1;
     }
 
-    /// Returns whether the connection uses HTTP+SSE: the server has sent a separate URL for messages.
+    /// Returns whether the connection uses HTTP+SSE. Only servers with this transport send a separate URL for messages.
     pub(super) fn is_http_sse(&self) -> bool {
         self.message_uri.is_some()
     }
@@ -140,10 +139,10 @@ impl Endpoint {
         RequestHead { verb, uri: settings.uri.clone(), headers, session }
     }
 
-    /// Appends the `MCP-Protocol-Version` and `Mcp-Session-Id` headers of a legacy session.
+    /// Appends the `MCP-Protocol-Version` and `Mcp-Session-Id` headers of a legacy session. Returns the number of that
+    /// session, or `None` if the server assigned no session id.
     ///
-    /// Returns the number of the session, or `None` if the server assigned no session id. Omits the version header
-    /// before revision 2025-06-18, which introduced it.
+    /// Revision 2025-06-18 introduced the version header, so it is omitted for earlier revisions.
     fn push_session(&self, headers: &mut Headers) -> Option<SessionGeneration> {
         let version = self.version.map(ProtocolVersion::as_str);
         if let Some(version) = version.filter(|version| *version >= ProtocolVersion::V2025_06_18.as_str()) {

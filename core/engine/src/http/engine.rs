@@ -30,18 +30,19 @@ use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Reply, Reques
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
 
-/// The client side of a connection to an MCP server over HTTP.
+/// The client side of a connection to an MCP server over HTTP. The engine does no I/O.
 ///
-/// Adapters pass in the parts of HTTP responses and the time. They poll commands, events and the next timeout. The
-/// [module documentation](super) shows the loop. No call blocks.
+/// The embedder polls commands and makes the HTTP requests. It passes the parts of the HTTP responses and the time to
+/// the engine, and polls events and the next timeout. The [module documentation](super) shows the loop. No method
+/// blocks.
 pub struct Engine {
     context: Context,
     legacy_session: LegacySession,
     get_stream: GetStream,
     http_sse: HttpSse,
     tool_calls: ToolCalls,
-    /// Whether the connection is closed. If so, the engine starts no exchange except the `DELETE` that ends the
-    /// session.
+    /// Whether the connection is closed. If so, the engine starts no HTTP exchange except the `DELETE` request that
+    /// ends the legacy session.
     is_shut: bool,
 }
 
@@ -57,7 +58,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// Methods that adapters call.
+/// Methods that the embedder calls.
 impl Engine {
     /// Creates an engine for a new connection. The engine sends nothing until [`Calls::initialize`] is called.
     pub fn new(mut config: Config, settings: Settings) -> Self {
@@ -77,7 +78,8 @@ impl Engine {
         }
     }
 
-    /// Returns the next command: start or abort an HTTP exchange. Returns `None` if there is no command at present.
+    /// Returns the next command to the embedder: start or abort an HTTP exchange. Returns `None` if there is no command
+    /// at present.
     ///
     /// After each call of another method, call this method until it returns `None`.
     pub fn poll_exchange(&mut self, now: Timestamp) -> Option<Command> {
@@ -113,8 +115,8 @@ impl Engine {
 
     /// Handles the next bytes of a response body, which may be split anywhere.
     ///
-    /// Adapters should pass in each piece as soon as it is read from the socket. The engine buffers the messages in
-    /// each piece until [`Engine::poll_event`].
+    /// Pass in each piece as soon as it is read from the socket. The engine keeps the messages of the piece until
+    /// [`Engine::poll_event`] handles them.
     pub fn body(&mut self, id: ExchangeId, bytes: &[u8], now: Timestamp) {
         self.context.advance(now);
         let limits = self.context.body_limits();
@@ -134,7 +136,7 @@ impl Engine {
         self.end_exchange(id, None);
     }
 
-    /// Handles the failure of an HTTP exchange, before or during its response. `failure` says why.
+    /// Handles an HTTP exchange that failed before its response was complete. `failure` says why.
     pub fn failed(&mut self, id: ExchangeId, failure: Failure, now: Timestamp) {
         self.context.advance(now);
         self.end_exchange(id, Some(failure));
@@ -142,8 +144,8 @@ impl Engine {
 
     /// Returns the next event, or `None` if there is none at present.
     ///
-    /// After each part of a response, and after each timeout, call this method until it returns `None`. Received
-    /// messages are handled only here.
+    /// Whenever you have passed a part of an HTTP response or a timeout to the engine, call this method until it
+    /// returns `None`. The engine handles received messages only during these calls.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.context.session.poll_event() {
@@ -165,7 +167,8 @@ impl Engine {
         }
     }
 
-    /// Returns a handle for sending requests, notifications and answers, and for managing subscriptions.
+    /// Returns a handle for sending requests and notifications, for answering server requests, and for managing
+    /// subscriptions.
     pub fn calls(&mut self) -> Calls<'_> {
         let Context { session, queue, exchanges, now, .. } = &mut self.context;
         let queued = exchanges.unsent() + queue.bytes();
@@ -186,7 +189,8 @@ impl Engine {
         parts.into_iter().chain([self.context.poll_timeout()]).flatten().min()
     }
 
-    /// Handles all timeouts that have expired by `now`.
+    /// Handles every timeout whose time is `now` or earlier. Call this method when the time that
+    /// [`Engine::poll_timeout`] returned has come.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.context.advance(now);
         if self.is_shut {
@@ -207,18 +211,18 @@ impl Engine {
         }
     }
 
-    /// Closes the connection: pending requests fail, and their HTTP exchanges are aborted.
+    /// Closes the connection: pending requests fail, and the engine aborts their HTTP exchanges.
     ///
-    /// Exchanges of notifications and of answers to server requests continue until the server has responded. Then
-    /// [`Engine::poll_exchange`] returns the `DELETE` request that ends a legacy session. When [`Engine::exchanges`]
-    /// returns 0, the engine has nothing left to send. Adapters may also stop earlier.
+    /// The exchanges of notifications and of answers to server requests continue until the server has responded. Then
+    /// [`Engine::poll_exchange`] returns the command for the `DELETE` request that ends a legacy session. When
+    /// [`Engine::exchanges`] returns 0, the engine has nothing left to send. The embedder may also stop earlier.
     pub fn close(&mut self) {
         self.context.session.close(CloseReason::ByClient);
         self.shut();
     }
 
-    /// Closes the connection as [`Engine::close`] does, because the client failed. Pending requests fail with the error
-    /// message `why`.
+    /// Closes the connection as [`Engine::close`] does, but because of a failure in the client. Pending requests fail
+    /// with the error message `why`.
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.context.session.close(CloseReason::Failed(why));
         self.shut();
@@ -251,8 +255,7 @@ impl Engine {
         }
     }
 
-    /// Drops `reply`. Exists because all engines have this method: those for byte streams reuse the memory of the
-    /// reply.
+    /// Drops `reply`. The engines for byte streams also have this method, and reuse the memory of the reply.
     pub fn recycle(&mut self, reply: Reply) {
         drop(reply);
     }
@@ -265,7 +268,6 @@ impl Engine {
 
 /// Methods that send messages.
 impl Engine {
-    /// Returns which kinds of messages may be sent now.
     fn allowed(&self) -> Allowed {
         if self.is_shut || self.http_sse.is_connecting() {
             Allowed::Nothing
@@ -278,7 +280,6 @@ impl Engine {
         }
     }
 
-    /// Starts the HTTP exchange that carries `message`.
     fn send(&mut self, message: Outgoing) {
         match message {
             Outgoing::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.context),
@@ -287,8 +288,8 @@ impl Engine {
         }
     }
 
-    /// Sends a request if its caller still waits for the response. If the legacy session is lost, opens a new one
-    /// first.
+    /// Sends a request, unless its caller no longer waits for the response. If the server has ended the legacy session,
+    /// puts the request back into the queue and opens a new session first.
     fn send_request(&mut self, mut request: Request) {
         let context = &mut self.context;
         if !context.session.waits_for(request.id) {
@@ -326,8 +327,8 @@ impl Engine {
         }
     }
 
-    /// Queues the end of an exchange behind the messages that arrived before it. [`Self::exchange_ended`] handles the
-    /// end.
+    /// Queues the end of an HTTP exchange behind its messages that are still in the inbox. [`Self::exchange_ended`]
+    /// handles the end later.
     fn end_exchange(&mut self, id: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.exchanges.end(id) else { return };
         if self.is_shut {
@@ -357,7 +358,8 @@ impl Engine {
         }
     }
 
-    /// Handles the end of an exchange after all of its messages. `failure` is `None` if the response is complete.
+    /// Handles the end of an HTTP exchange whose messages have all been handled. `failure` is `None` if the response is
+    /// complete.
     fn exchange_ended(&mut self, from: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.remove(from) else { return };
         let context = &mut self.context;
@@ -377,7 +379,7 @@ impl Engine {
         }
     }
 
-    /// Handles a request whose exchange ended without the JSON-RPC response, as [`recover`] decides.
+    /// Handles a request whose HTTP exchange ended without the JSON-RPC response. The function [`recover`] decides how.
     fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
         let context = &mut self.context;
         let session = end.session;
@@ -418,7 +420,8 @@ impl Engine {
         self.context.session.add_event(Event::DeliveryFailed { method: kind.into_method(), error });
     }
 
-    /// Aborts the exchange of a notification or an answer, because the server has not responded in time.
+    /// Aborts the HTTP exchange of a notification or an answer to a server request, because the server has not
+    /// responded in time.
     fn abort_message(&mut self, id: ExchangeId) {
         let Some(exchange) = self.context.abort(id) else { return };
         let after = self.context.session.config().request_timeout;
@@ -429,10 +432,10 @@ impl Engine {
         }
     }
 
-    /// Updates the engine for an event of the session, before [`Self::poll_event`] returns the event.
+    /// Updates the engine's state for an event of the session, before [`Self::poll_event`] returns the event.
     ///
-    /// Marks modern tool lists, so that [`Ticket`](crate::Ticket) removes tools with invalid `x-mcp-header`
-    /// annotations.
+    /// If the event is a tool list from a modern server, marks it, so that [`Ticket`](crate::Ticket) removes tools with
+    /// invalid `x-mcp-header` annotations.
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {
@@ -451,18 +454,17 @@ impl Engine {
     }
 }
 
-/// Methods that change several parts of the engine.
 impl Engine {
-    /// Lets the waiting requests be sent, and opens the `GET` event stream. Called when the server has responded to
-    /// `notifications/initialized`, or too late.
+    /// If requests wait for the server's response to `notifications/initialized`, ends that wait and opens the `GET`
+    /// event stream.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
             self.get_stream.open(&mut self.context);
         }
     }
 
-    /// Replaces the legacy session `ended`, which the server has ended, by a new one. Does nothing if a newer session
-    /// exists or is being opened.
+    /// Opens a new legacy session in place of `ended`, which the server has ended. Does nothing if the client has
+    /// already replaced that session or is replacing it.
     fn renew_session(&mut self, ended: Option<SessionGeneration>) {
         if self.legacy_session.end(ended, &mut self.context) {
             self.get_stream.session_ended(&mut self.context);
@@ -470,7 +472,6 @@ impl Engine {
         }
     }
 
-    /// Aborts exchanges as [`Context::abort_all`] does, and ends the legacy session once no exchange is open.
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
             self.context.abort_all();

@@ -16,19 +16,20 @@ use crate::transport_error::{Failure, HttpError};
 
 /// How long the engine waits for a server to end an event stream that has delivered the JSON-RPC response: 1 s.
 ///
-/// If the client ended the stream first, an HTTP/1.1 connection could not be reused. Most servers end it immediately.
+/// Most servers end the stream immediately. If the client aborted it instead, the HTTP/1.1 connection could not be
+/// reused.
 const CLOSE_DELAY: Duration = Duration::from_secs(1);
 
-/// An HTTP exchange that has not ended, or whose end has not been handled.
+/// An HTTP exchange that has not ended, or whose end the engine has not handled yet.
 #[derive(Debug)]
 pub(super) struct OpenExchange {
     pub(super) purpose: Purpose,
     pub(super) response: Response,
-    /// The legacy session whose id is in the request headers. `None` if they contain no session id.
+    /// The session that the `Mcp-Session-Id` header of the HTTP request names. `None` if the request has no such
+    /// header.
     pub(super) session: Option<SessionGeneration>,
-    /// Number of request body bytes that the server may not have read yet.
-    ///
-    /// The length of the whole body until the response begins or the exchange ends, then 0.
+    /// Number of bytes in the request body that the server may not have read yet: the length of the whole body until
+    /// the response begins or the exchange ends, then 0.
     unsent: usize,
     stage: Stage,
 }
@@ -36,9 +37,10 @@ pub(super) struct OpenExchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// The event stream has delivered the JSON-RPC response. The engine aborts the exchange [`CLOSE_DELAY`] later.
+    /// The event stream has delivered the JSON-RPC response. If the server does not end the stream, the engine aborts
+    /// the HTTP exchange after [`CLOSE_DELAY`].
     Closing,
-    /// The embedder has reported the end of the exchange. The engine may still have to handle messages from it.
+    /// The embedder has reported the end of the HTTP exchange. Messages from this exchange may still be in the inbox.
     Ended,
 }
 
@@ -46,9 +48,10 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct ExchangeEnd {
     pub(super) response: Response,
-    /// The legacy session whose id was in the request headers. `None` if they contained no session id.
+    /// The session that the `Mcp-Session-Id` header of the HTTP request names. `None` if the request has no such
+    /// header.
     pub(super) session: Option<SessionGeneration>,
-    /// Why the exchange failed. `None` if the response is complete.
+    /// Why the HTTP exchange failed. `None` if the response is complete.
     pub(super) failure: Option<Failure>,
 }
 
@@ -63,7 +66,7 @@ impl ExchangeEnd {
         self.response.status()
     }
 
-    /// Converts the end of this exchange to the error of the request that got no JSON-RPC response.
+    /// Converts the end of an HTTP exchange without the JSON-RPC response to an error for the request.
     pub(super) fn into_error(self) -> HttpError {
         match self.failure {
             Some(failure) => HttpError::Failed(failure),
@@ -71,9 +74,10 @@ impl ExchangeEnd {
         }
     }
 
-    /// Converts the end of this exchange to the error of a notification or answer that the server did not accept.
+    /// Converts the end of an HTTP exchange to an error, because the server did not accept the notification or the
+    /// answer that the exchange carried.
     ///
-    /// If the response body is a JSON-RPC error, its text becomes the text of the error.
+    /// If the response body is a JSON-RPC error, the returned error contains the text of that error.
     pub(super) fn into_message_error(self) -> HttpError {
         match self.response.rpc_error(None) {
             Some((error, _)) if self.failure.is_none() => {
@@ -86,8 +90,6 @@ impl ExchangeEnd {
 }
 
 impl OpenExchange {
-    /// Splits an exchange that has ended into its purpose and how it ended. `failure` is `None` if the response is
-    /// complete.
     pub(super) fn into_end(self, failure: Option<Failure>) -> (Purpose, ExchangeEnd) {
         (self.purpose, ExchangeEnd { response: self.response, session: self.session, failure })
     }
@@ -96,7 +98,8 @@ impl OpenExchange {
         self.stage == Stage::Ended
     }
 
-    /// Returns whether the exchange carries a notification or an answer that may not have reached the server yet.
+    /// Returns whether the exchange carries a notification or an answer to a server request that the server may not
+    /// have received yet.
     fn is_delivering(&self) -> bool {
         matches!(self.purpose, Purpose::Message(_)) && !self.response.has_begun() && !self.has_ended()
     }
@@ -106,16 +109,16 @@ impl OpenExchange {
 #[derive(Debug)]
 pub(super) struct Exchanges {
     table: BTreeMap<ExchangeId, OpenExchange>,
-    /// The exchange of each request, by the JSON-RPC id of the request.
+    /// Maps the JSON-RPC id of each request to the HTTP exchange that serves the request.
     by_request: BTreeMap<u64, ExchangeId>,
     commands: VecDeque<Command>,
     next_id: u64,
     /// The sum of [`OpenExchange::unsent`] over all exchanges, in bytes.
     unsent: usize,
-    /// The exchanges in [`Stage::Closing`], each with the time at which the engine aborts it, earliest first.
+    /// The exchanges in [`Stage::Closing`] with the times at which the engine aborts them, sorted by time.
     closing: VecDeque<(Timestamp, ExchangeId)>,
-    /// The exchanges of notifications and answers that have not ended, each with the time at which the engine aborts
-    /// it, earliest first.
+    /// The exchanges of notifications and of answers to server requests that have not ended, with the times at which
+    /// the engine aborts them. Sorted by time.
     messages: VecDeque<(Timestamp, ExchangeId)>,
 }
 
@@ -162,7 +165,6 @@ impl Exchanges {
         self.table.len()
     }
 
-    /// Returns the number of bytes in request bodies that the server may not have read yet.
     pub(super) fn unsent(&self) -> usize {
         self.unsent
     }
@@ -171,32 +173,29 @@ impl Exchanges {
         self.table.get(&id)
     }
 
-    /// Returns the exchange with this id, or `None` if the embedder has reported its end or the id is unknown.
     pub(super) fn get_running(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
         self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())
     }
 
-    /// Returns the exchange of the request with this JSON-RPC id, or `None` if there is none.
     pub(super) fn of_request(&self, request: u64) -> Option<ExchangeId> {
         self.by_request.get(&request).copied()
     }
 
-    /// Returns the JSON-RPC ids of all requests that have an exchange.
     pub(super) fn requests(&self) -> Vec<u64> {
         self.by_request.keys().copied().collect()
     }
 
-    /// Returns the exchanges to abort when the connection closes.
+    /// Returns the HTTP exchanges to abort when the connection closes.
     ///
-    /// These are all except notifications and answers to which the server has not responded: they may not have arrived
-    /// yet.
+    /// The result contains no exchange whose notification or answer to a server request may not have arrived yet.
     pub(super) fn dispensable(&self) -> Vec<ExchangeId> {
         self.table.iter().filter(|(_, exchange)| !exchange.is_delivering()).map(|(id, _)| *id).collect()
     }
 
-    /// Handles the head of a response, and returns its exchange.
+    /// Handles the head of an HTTP response, and returns the exchange to which it belongs.
     ///
-    /// Ignores interim responses (1xx), a second head, and heads after the end of the exchange; then returns `None`.
+    /// Returns `None` if the head is to be ignored: an interim response (1xx), a second head, or a head for an exchange
+    /// that has ended or is unknown.
     pub(super) fn begin_response(&mut self, id: ExchangeId, head: &Head, limits: BodyLimits) -> Option<&OpenExchange> {
         let exchange =
             self.table.get_mut(&id).filter(|exchange| !exchange.has_ended() && !exchange.response.has_begun())?;
@@ -208,8 +207,8 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Marks an exchange as ended, and returns it. Returns `None` if the id is unknown or the exchange was already
-    /// marked.
+    /// Marks an HTTP exchange as ended, and returns it. Returns `None` if the id is unknown or the exchange has already
+    /// ended.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
         let exchange = self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())?;
         if exchange.stage == Stage::Closing {
@@ -221,7 +220,6 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Removes an exchange, and returns it. Returns `None` if the id is unknown.
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.table.remove(&id)?;
         self.unsent -= exchange.unsent;
@@ -237,9 +235,10 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Removes an exchange, and returns it. Returns `None` if the id is unknown.
+    /// Removes an HTTP exchange, and returns it. Returns `None` if the id is unknown.
     ///
-    /// Also cancels the queued start command. If the embedder has polled that command already, queues an abort command.
+    /// If the embedder has not polled the command to start the exchange, that command is removed too. Otherwise, a
+    /// command to abort the exchange is queued, unless the exchange has ended.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.remove(id)?;
         if !exchange.has_ended() {
@@ -251,20 +250,22 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Returns whether the exchange carries a request that the embedder has not been told to send yet.
+    /// Returns whether the exchange sends a JSON-RPC request and the embedder has not polled the command to start the
+    /// exchange yet.
     pub(super) fn is_unsent_request(&self, id: ExchangeId) -> bool {
         let is_candidate =
             self.get(id).is_some_and(|exchange| exchange.purpose.is_first_attempt() && !exchange.has_ended());
         is_candidate && self.position_of_start(id).is_some()
     }
 
-    /// Returns the position of the queued command to start an exchange, or `None` if the embedder has polled the
+    /// Returns the index in `commands` of the command to start this exchange, or `None` if the embedder has polled that
     /// command.
     fn position_of_start(&self, id: ExchangeId) -> Option<usize> {
         self.commands.iter().position(|command| matches!(command, Command::Start(exchange) if exchange.id == id))
     }
 
-    /// Schedules the abort of an event stream that has delivered its JSON-RPC response. See [`CLOSE_DELAY`].
+    /// Schedules the abort of an event stream that has delivered the JSON-RPC response. The engine aborts the stream
+    /// [`CLOSE_DELAY`] after `now`.
     pub(super) fn close_later(&mut self, id: ExchangeId, now: Timestamp) {
         if let Some(exchange) = self.table.get_mut(&id).filter(|exchange| exchange.stage == Stage::Running) {
             exchange.stage = Stage::Closing;
@@ -272,14 +273,14 @@ impl Exchanges {
         }
     }
 
-    /// Sets when the engine aborts the exchange of a notification or an answer.
+    /// Sets the time at which the engine aborts an HTTP exchange that carries a notification or an answer to a server
+    /// request.
     ///
-    /// Each call must pass the same deadline as the call before or a later one, because the queue is sorted by time.
+    /// No call may pass an earlier deadline than the call before it, because the queue is sorted by time.
     pub(super) fn set_message_deadline(&mut self, id: ExchangeId, deadline: Timestamp) {
         self.messages.push_back((deadline, id));
     }
 
-    /// Returns the number of exchanges that carry a notification or an answer and have not ended.
     pub(super) fn messages(&self) -> usize {
         self.messages.len()
     }
@@ -288,13 +289,10 @@ impl Exchanges {
         [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
     }
 
-    /// Returns an event stream to abort, because [`CLOSE_DELAY`] has passed since its JSON-RPC response. Returns `None`
-    /// if there is none.
     pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.closing, now)
     }
 
-    /// Returns the exchange of a notification or an answer whose deadline has passed, or `None` if there is none.
     pub(super) fn overdue_message(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.messages, now)
     }
@@ -304,7 +302,7 @@ impl Exchanges {
     }
 }
 
-/// Returns the first exchange in `queue` if its time has passed, else `None`. `queue` must be sorted by time.
+/// Returns the exchange at the front of `queue` if its time is `now` or earlier. The queue must be sorted by time.
 fn overdue(queue: &VecDeque<(Timestamp, ExchangeId)>, now: Timestamp) -> Option<ExchangeId> {
     queue.front().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }

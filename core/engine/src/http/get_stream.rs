@@ -13,11 +13,11 @@ use super::resume_point::ResumePoint;
 use super::sse_decoder::SseDecoder;
 use crate::time::Timestamp;
 
-/// How long requests wait for the `GET` event stream to open: 1 s, enough for a TLS connection and a round trip on a
-/// slow network.
+/// How long the client holds its requests back while the `GET` event stream opens: 1 s, enough for a TLS connection and
+/// a round trip on a slow network.
 ///
-/// During a tool call, a server may send requests on this stream. If the stream is not open yet, such a request is
-/// lost, and the tool call never completes.
+/// During a tool call, a server may send requests to the client on this stream. If the stream is not open yet, such a
+/// server request is lost, and the tool call never completes.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client
@@ -26,26 +26,26 @@ const MAX_HOLD: Duration = Duration::from_secs(1);
 pub(super) struct GetStream {
     state: State,
     resume: ResumePoint,
-    /// Time until which requests wait for the stream to open. `None` if requests do not wait.
+    /// Time until which the client's requests wait for the event stream to open. `None` if they do not wait.
     held_until: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// The client has not requested the stream in the current session.
     #[default]
     Unused,
-    /// The client has requested the stream. The head of the response has not arrived.
+    /// The client has requested the event stream, but the head of the response has not arrived yet.
     Requested(ExchangeId),
     Open(ExchangeId),
-    /// The stream broke. The client requests it again at this time.
+    /// The event stream broke. The client requests it again at this time.
     Waiting(Timestamp),
-    /// The server does not offer the stream, or too many attempts to reopen the stream failed.
+    /// The server does not offer the event stream, or too many attempts to reopen the stream failed.
     Unavailable,
 }
 
 impl GetStream {
-    /// Requests the stream once per session, unless the settings disable it.
+    /// Requests the `GET` event stream, unless the settings disable it or the client has already requested it in this
+    /// session.
     ///
     /// Does nothing with HTTP+SSE and with modern servers (from revision 2026-07-28), which do not have this stream.
     pub(super) fn open(&mut self, context: &mut Context) {
@@ -66,15 +66,15 @@ impl GetStream {
         self.state = State::Requested(context.get(Purpose::GetStream, self.resume.last_event_id()));
     }
 
-    /// Returns whether requests wait for the stream to open.
+    /// Returns whether the client's requests wait for the event stream to open.
     pub(super) fn is_holding(&self) -> bool {
         self.held_until.is_some()
     }
 
-    /// Handles the head of the response to the `GET` request.
+    /// Handles the head of the response to the request for the `GET` event stream.
     ///
-    /// A status below 500 without an event stream means that the server does not offer the stream: some servers respond
-    /// with the status of unknown requests instead of 405. After a status of 500 or more, the client tries again.
+    /// If the status is below 500 and the body is not an event stream, the server does not offer the stream: some
+    /// servers respond with another status than 405. After a status of 500 or more, the client tries again.
     pub(super) fn responded(&mut self, is_event_stream: bool, status: u16) {
         self.held_until = None;
         match self.state {
@@ -84,15 +84,12 @@ impl GetStream {
         }
     }
 
-    /// Records the last event id and the requested delay, after `decoder` has read bytes of the stream.
-    ///
-    /// `has_message` says whether the bytes completed a message.
     pub(super) fn progressed(&mut self, decoder: &SseDecoder, has_message: bool) {
         self.resume.progressed(decoder, has_message);
     }
 
-    /// Schedules another request for the stream, if `id` is the exchange of this stream. Gives up after too many
-    /// attempts.
+    /// Handles the end of the HTTP exchange `id`. If it carried this event stream, schedules another request for the
+    /// stream, or gives up after too many attempts.
     pub(super) fn ended(&mut self, id: ExchangeId, context: &mut Context) {
         if !matches!(self.state, State::Requested(own) | State::Open(own) if own == id) {
             return;
@@ -105,7 +102,8 @@ impl GetStream {
         };
     }
 
-    /// Aborts the stream, because its session has ended. [`Self::open`] may request it in the next session.
+    /// Aborts the `GET` event stream, because the server has ended the session. [`Self::open`] can then request the
+    /// stream in the next session.
     pub(super) fn session_ended(&mut self, context: &mut Context) {
         let GetStream { state, .. } = mem::take(self);
         if let State::Requested(id) | State::Open(id) = state {
@@ -113,7 +111,6 @@ impl GetStream {
         }
     }
 
-    /// Stops the wait of requests when it has expired, and requests a broken stream when its delay is over.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) {
         self.held_until = self.held_until.filter(|until| *until > context.now);
         if matches!(self.state, State::Waiting(at) if at <= context.now) {

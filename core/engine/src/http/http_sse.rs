@@ -20,51 +20,56 @@ use mcpwire_types::url;
 /// The progress of opening a connection over HTTP+SSE.
 #[derive(Debug, Default)]
 pub(super) enum HttpSse {
-    /// The client has not requested the event stream of HTTP+SSE.
     #[default]
     Unused,
-    /// The client has requested the event stream. `initialize` waits for the URL to which the client posts messages.
+    /// The client has requested the event stream of HTTP+SSE. It posts `initialize` once the server has sent the URL
+    /// for messages.
     Connecting {
         initialize: Box<Request>,
         /// The error with which `initialize` failed over Streamable HTTP, before the client tried HTTP+SSE. `None` if
         /// the client did not try Streamable HTTP.
         refusal: Option<RequestFault>,
     },
-    /// The server has sent the URL to which the client posts messages. [`Context::endpoint`] stores the URL.
+    /// The server has sent the URL to which the client posts messages. The URL is stored in [`Context::endpoint`].
     Open {
-        /// The JSON-RPC id of the `initialize` request.
+        /// The JSON-RPC id of the `initialize` request that opens the connection.
         initialize: u64,
     },
 }
 
 impl HttpSse {
-    /// Returns whether the connection may try HTTP+SSE after Streamable HTTP failed.
+    /// Returns whether the engine may try HTTP+SSE when `initialize` has failed over Streamable HTTP.
     pub(super) fn may_fall_back(&self, settings: &Settings) -> bool {
         settings.flavour != Some(Flavour::Streamable) && matches!(self, HttpSse::Unused)
     }
 
-    /// Returns whether to open the event stream before sending `initialize`, because the settings require HTTP+SSE.
+    /// Returns whether the engine must open the event stream of HTTP+SSE before it sends `initialize`, because the
+    /// settings select this transport.
     pub(super) fn must_connect(&self, settings: &Settings) -> bool {
         settings.flavour == Some(Flavour::Sse) && matches!(self, HttpSse::Unused)
     }
 
-    /// Returns whether all messages must wait, because the server has not sent the URL to which the client posts them.
+    /// Returns whether the client still waits for the URL to which it posts messages. Until the server sends it, the
+    /// client can send no message.
     pub(super) fn is_connecting(&self) -> bool {
         matches!(self, HttpSse::Connecting { .. })
     }
 
-    /// Requests the event stream. `initialize` waits until the server sends a URL for it on that stream.
+    /// Requests the event stream of HTTP+SSE. The client posts `initialize` once the server has sent a URL for messages
+    /// on that stream.
     ///
-    /// `refusal` is the error of `initialize` over Streamable HTTP, if that transport was tried first.
+    /// `refusal` is the error with which `initialize` failed over Streamable HTTP, or `None` if that transport was not
+    /// tried.
     pub(super) fn connect(&mut self, initialize: Request, refusal: Option<RequestFault>, context: &mut Context) {
         *self = HttpSse::Connecting { initialize: Box::new(initialize), refusal };
         context.get(Purpose::SseStream, None);
     }
 
-    /// Handles the event with the URL to which the client posts messages, and sends `initialize` to that URL.
+    /// Handles the `endpoint` event of HTTP+SSE: stores the URL to which the client posts messages, and sends
+    /// `initialize`.
     ///
-    /// `named` is the URL, which may be relative. It must have the same origin as the event stream; otherwise
-    /// `initialize` fails. A server could else redirect the client's credentials to another server.
+    /// The URL `named` may be relative. If its origin differs from that of the event stream, `initialize` fails.
+    /// Otherwise, a server could redirect the client's credentials to another server.
     pub(super) fn receive_endpoint(&mut self, from: ExchangeId, named: &[u8], context: &mut Context) {
         let is_stream =
             context.exchanges.get(from).is_some_and(|exchange| matches!(exchange.purpose, Purpose::SseStream));
@@ -82,8 +87,8 @@ impl HttpSse {
         }
     }
 
-    /// Handles the end of the event stream. If `initialize` has no response yet, it fails. Otherwise, closes the
-    /// connection.
+    /// Handles the end of the event stream of HTTP+SSE. If `initialize` has no response yet, it fails. Otherwise, the
+    /// connection closes.
     pub(super) fn stream_ended(&mut self, error: HttpError, context: &mut Context) {
         match mem::take(self) {
             HttpSse::Unused => {}

@@ -18,10 +18,10 @@ pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context)
     context.inbox.push_front(StreamItem::MessageHandled { from });
 }
 
-/// Limits the answers to server requests that the session may write now, in bytes.
+/// Tells the session how many bytes of answers to server requests it may write now.
 ///
-/// The limit is [`Settings::max_queued_answers`](super::Settings::max_queued_answers) minus the answers that wait to be
-/// sent.
+/// This is [`Settings::max_queued_answers`](super::Settings::max_queued_answers) minus the size of the answers that
+/// wait to be sent.
 pub(super) fn limit_answers(context: &mut Context) {
     sort_messages(context);
     let room = context.settings.max_queued_answers.saturating_sub(context.queue.answer_bytes());
@@ -30,8 +30,8 @@ pub(super) fn limit_answers(context: &mut Context) {
 
 /// Handles a message that exceeds the size limit. `head` is the beginning of the message.
 ///
-/// If the message is the JSON-RPC response to a request, the request fails. An event stream continues after the
-/// message.
+/// The JSON-RPC request to which the message responds fails. If `head` does not show which request that is, the request
+/// of the HTTP exchange fails, if there is one.
 pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let (is_body, request) = (exchange.response.is_ignored(), exchange.purpose.request());
@@ -48,7 +48,8 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Cont
     }
 }
 
-/// Schedules the abort of the event stream `from`, if no caller waits for a response on it any more.
+/// If no caller waits for a response on the event stream of the exchange `from` any more, schedules the abort of that
+/// exchange.
 pub(super) fn close_if_answered(from: ExchangeId, context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let Purpose::Request(request) = &exchange.purpose else { return };

@@ -39,10 +39,10 @@ use crate::transport_error::{Failure, FailureKind, HttpError};
 use mcpwire_types::json::scan::member;
 use mcpwire_types::{InitializeResult, ProtocolVersion};
 
-/// Minimum time between two session renewals that refused notifications or answers cause: 1 min.
+/// Minimum time between two session renewals that follow a refused notification or answer: 1 min.
 ///
-/// Without this limit, a server that always refuses answers with 404 would cause endless renewals. Refused requests
-/// need no limit, because each request causes at most one renewal.
+/// Without this limit, a server that refuses every answer with 404 would cause endless renewals. Requests need no
+/// limit, because a refused request causes at most one renewal.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The session with a legacy server (up to revision 2025-11-25). With modern servers, which have no sessions, the state
@@ -62,7 +62,8 @@ enum State {
     #[default]
     Open,
     Initializing {
-        /// When requests are sent even without the server's response to `notifications/initialized`.
+        /// When the client stops waiting for the server's response to `notifications/initialized`, and sends its
+        /// requests.
         until: Timestamp,
     },
     Renewing {
@@ -73,17 +74,18 @@ enum State {
     Lost,
 }
 
-/// What [`LegacySession::handle_timeout`] asks the engine to do.
+/// What the engine must do after [`LegacySession::handle_timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expired {
     Nothing,
-    /// End the wait for `notifications/initialized`, to which the server has not responded in time.
+    /// The engine must send the waiting requests, because the server has not responded to `notifications/initialized`
+    /// in time.
     Initialized,
 }
 
 impl LegacySession {
-    /// Stores the parameters of the `initialize` request `message`, which are sent again if the server ends the
-    /// session.
+    /// Stores the parameters of the `initialize` request in `message`. If the server ends the session, the client sends
+    /// them again to open a new session.
     pub(super) fn initialize_sent(&mut self, message: &[u8]) {
         self.initialize_params = member(message, "params").unwrap_or(b"{}").to_vec();
     }
@@ -96,9 +98,8 @@ impl LegacySession {
         post_message(MessageKind::Notification(INITIALIZED.to_string()), message, context);
     }
 
-    /// Ends the wait for the server's response to `notifications/initialized`, so that the waiting requests are sent.
-    ///
-    /// Returns `false` if requests were not waiting for that response.
+    /// Ends the state in which requests wait for the server's response to `notifications/initialized`. Returns whether
+    /// the session was in that state.
     pub(super) fn initialized(&mut self) -> bool {
         let was_holding = matches!(self.state, State::Initializing { .. });
         if was_holding {
@@ -112,16 +113,17 @@ impl LegacySession {
         matches!(self.state, State::Initializing { .. } | State::Renewing { .. })
     }
 
-    /// Returns whether the server has ended the session and no new one was opened. The next request opens one.
+    /// Returns whether the server has ended the session and the client has not replaced it. The next request opens a
+    /// new session.
     pub(super) fn is_lost(&self) -> bool {
         self.state == State::Lost
     }
 
     /// Handles a 404 response to a notification or an answer that was sent in `session`. Returns whether the engine
-    /// must open a new session now.
+    /// must replace this session now.
     ///
-    /// Returns `false` if another session has replaced `session`, or is about to. If the last renewal began less than
-    /// [`MIN_RENEWAL_INTERVAL`] ago, marks the session as lost instead.
+    /// Returns `false` if the session has already been replaced or is known to have ended. Also returns `false`, and
+    /// marks the session as lost, if the last renewal began less than [`MIN_RENEWAL_INTERVAL`] ago.
     pub(super) fn message_refused(
         &mut self,
         session: Option<SessionGeneration>,
@@ -141,9 +143,10 @@ impl LegacySession {
         false
     }
 
-    /// Forgets the id of a session that the server has ended. Returns whether to call [`Self::renew`].
+    /// Forgets the id of `session`, which the server has ended. Returns whether the engine must open a new session with
+    /// [`Self::renew`].
     ///
-    /// Returns `false` if another session has replaced `session`, or is about to, or if the connection is not open.
+    /// Returns `false` if `session` has been replaced or is being replaced, or if the connection is not open.
     pub(super) fn end(&mut self, session: Option<SessionGeneration>, context: &mut Context) -> bool {
         let is_known = session != Some(context.endpoint.generation()) || matches!(self.state, State::Renewing { .. });
         if is_known || !context.is_ready() {
@@ -166,8 +169,8 @@ impl LegacySession {
         self.state = State::Renewing { exchange, deadline };
     }
 
-    /// Handles `message` if it is the JSON-RPC response to the `initialize` that [`Self::renew`] sent. Returns whether
-    /// it is.
+    /// Handles the JSON-RPC response to the `initialize` that [`Self::renew`] sent. Returns `false` if `message` is not
+    /// that response.
     pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
         let id = match context.exchanges.get(from).map(|exchange| &exchange.purpose) {
             Some(Purpose::RenewSession { id }) => *id,
@@ -180,7 +183,8 @@ impl LegacySession {
         is_response
     }
 
-    /// Opens the new session if `message` is a valid result of `initialize`. Otherwise, marks the session as lost.
+    /// Handles the response to the `initialize` that replaces an ended session. Opens the new session if the response
+    /// is a valid result; otherwise, marks the session as lost.
     fn renewed(&mut self, from: ExchangeId, id: u64, message: &[u8], context: &mut Context) {
         match check_response(message, id, context.endpoint.version()) {
             Ok(()) => {
@@ -197,7 +201,8 @@ impl LegacySession {
         }
     }
 
-    /// Marks the session as lost if the exchange of its `initialize` ended without a JSON-RPC response.
+    /// Handles the end of the HTTP exchange that was to open a new session. If `initialize` has no response yet, marks
+    /// the session as lost.
     pub(super) fn renewal_ended(&mut self, from: ExchangeId, end: ExchangeEnd, context: &mut Context) {
         if self.is_renewed_by(from) {
             self.fail_renewal(&end.into_error(), context);
@@ -217,8 +222,8 @@ impl LegacySession {
         matches!(self.state, State::Renewing { exchange, .. } if exchange == id)
     }
 
-    /// Handles an expired deadline: marks an unanswered renewal as failed, or asks the engine to stop waiting for the
-    /// response to `notifications/initialized`.
+    /// Fails a session renewal to which the server has not responded in time. Returns [`Expired::Initialized`] if the
+    /// server has not responded to `notifications/initialized` in time.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) -> Expired {
         match self.state {
             State::Initializing { until } if until <= context.now => return Expired::Initialized,

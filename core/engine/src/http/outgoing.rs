@@ -18,10 +18,11 @@ use mcpwire_types::json::scan::member;
 /// Tool arguments are rarely longer than a few KiB, and requests are rarely sent again.
 const MAX_STORED_MESSAGE: usize = 1 << 20;
 
-/// Distributes the messages that the session wrote to the queues, and abandons requests whose callers no longer wait.
+/// Moves the messages that the session has written to the send queues, and abandons requests whose callers no longer
+/// wait.
 ///
-/// Drops the cancellation of a request that was never sent. Drops every cancellation for modern servers (from revision
-/// 2026-07-28), because the end of the HTTP exchange cancels the request.
+/// Drops a `notifications/cancelled` message if its request was never sent. Drops all of these messages for modern
+/// servers (from revision 2026-07-28), because the end of the HTTP exchange cancels the request.
 pub(super) fn sort_messages(context: &mut Context) {
     let mut never_sent = BTreeSet::new();
     for id in context.session.take_abandoned() {
@@ -82,7 +83,7 @@ pub(super) fn post_message(kind: MessageKind, message: Vec<u8>, context: &mut Co
     context.exchanges.set_message_deadline(id, deadline);
 }
 
-/// Requests each broken event stream whose delay is over, so that the server resumes it.
+/// Sends a `GET` request for each broken event stream whose delay is over, so that the server resumes the stream.
 pub(super) fn resume_streams(context: &mut Context) {
     while let Some(request) = context.broken_streams.next_due(context.now) {
         if context.session.waits_for(request.id) {

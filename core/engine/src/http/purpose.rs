@@ -7,12 +7,14 @@ use super::response::ExpectedBody;
 use super::send_queue::MessageKind;
 use super::tool_refresh::ToolRefresh;
 
-/// Why the engine started an HTTP exchange, with what the engine needs to handle its end.
+/// Why the engine started an HTTP exchange, and the data that the engine needs when the exchange ends.
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// The exchange sends a request, or resumes its event stream. The HTTP response contains the JSON-RPC response.
+    /// The exchange sends a JSON-RPC request, or resumes the event stream of such a request. The HTTP response contains
+    /// the JSON-RPC response.
     Request(Request),
-    /// The exchange sends a request to an HTTP+SSE server. The JSON-RPC response arrives on the server's event stream.
+    /// The exchange posts a JSON-RPC request to an HTTP+SSE server. The JSON-RPC response arrives in another exchange,
+    /// on the server's event stream.
     RequestOverSse(Request),
     /// The exchange carries a notification, or an answer to a server request.
     Message(MessageKind),
@@ -21,7 +23,8 @@ pub(super) enum Purpose {
     GetStream,
     /// The exchange is the event stream on which an HTTP+SSE server sends all of its messages.
     SseStream,
-    /// The exchange opens a new session in place of an ended one. `id` is the JSON-RPC id of its `initialize` request.
+    /// The exchange sends an `initialize` request, to open a new session in place of one that has ended. `id` is the
+    /// JSON-RPC id of that request.
     RenewSession { id: u64 },
     /// The exchange fetches the tool list again, after the server rejected the headers of a tool call.
     RefreshTools(Box<ToolRefresh>),
@@ -30,7 +33,6 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// Returns what the body of a successful response must contain.
     pub(super) fn expected(&self) -> ExpectedBody {
         match self {
             Purpose::Request(_) | Purpose::RenewSession { .. } | Purpose::RefreshTools(_) => ExpectedBody::Messages,
@@ -39,7 +41,6 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the response stays open until the server ends it.
     pub(super) fn is_long(&self) -> bool {
         match self {
             Purpose::GetStream | Purpose::SseStream => true,
@@ -48,12 +49,13 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the client needs the content of the response, and not only its status.
+    /// Returns whether the client needs the body of the HTTP response. For notifications, answers to server requests
+    /// and `DELETE`, it needs only the status.
     pub(super) fn needs_response(&self) -> bool {
         !matches!(self, Purpose::Message(_) | Purpose::DeleteSession)
     }
 
-    /// Returns whether the exchange carries an `initialize` request, whose response may assign a session id.
+    /// Returns whether this HTTP exchange sends `initialize`. The response to that request may assign a session id.
     pub(super) fn opens_session(&self) -> bool {
         match self {
             Purpose::Request(request) => request.is_initialize(),
@@ -62,9 +64,10 @@ impl Purpose {
         }
     }
 
-    /// Returns the JSON-RPC id of the caller's request that this exchange serves, or `None` if it serves none.
+    /// Returns the JSON-RPC id of the application's request that this HTTP exchange serves, or `None` if it serves
+    /// none.
     ///
-    /// An exchange for [`Purpose::RefreshTools`] serves the waiting tool call.
+    /// An exchange that fetches the tool list again serves the tool call that waits for the list.
     pub(super) fn request(&self) -> Option<u64> {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request.id),
@@ -73,8 +76,8 @@ impl Purpose {
         }
     }
 
-    /// Returns the JSON-RPC id of a request that the HTTP engine itself sends in this exchange: `initialize` or
-    /// `tools/list`.
+    /// Returns the JSON-RPC id of the request that this exchange sends for the HTTP engine and not for the application:
+    /// `initialize` for a new session, or `tools/list` after rejected headers.
     ///
     /// Returns `None` for all other exchanges.
     pub(super) fn transport_request(&self) -> Option<u64> {
@@ -85,8 +88,6 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the exchange sends a request, instead of resuming its event stream. See
-    /// [`Request::is_first_attempt`].
     pub(super) fn is_first_attempt(&self) -> bool {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => request.is_first_attempt(),

@@ -14,24 +14,23 @@ use crate::transport_error::{FailureKind, HttpError};
 /// its sessions anyway.
 const MAX_UNREACHABLE: u32 = 2;
 
-/// What to do with a request whose exchange ended without the JSON-RPC response.
+/// What the engine does with a request whose HTTP exchange ended without the JSON-RPC response.
 #[derive(Debug)]
 pub(super) enum Recovery {
     Fail(RequestFault),
-    /// Resume the event stream of the request after a delay.
     ResumeStream,
-    /// Open a new legacy session, and then send the request again.
+    /// The engine opens a new legacy session, and sends the request again in that session.
     RenewAndResend,
-    /// Open a new legacy session, and fail the request with this error.
+    /// The engine opens a new legacy session, but the request fails with this error.
     ///
-    /// The request is not sent again, because the server may have carried it out or has refused it twice, or because
-    /// the message is no longer stored.
+    /// The request is not sent again: the server may have carried it out, it was already sent twice, or its message is
+    /// no longer stored.
     RenewAndFail(RequestFault),
-    /// Fetch the tool list again, and then send the tool call with new headers. The error is the server's reason for
-    /// rejecting the old headers.
+    /// The engine fetches the tool list again and repeats the tool call with new headers, because the server rejected
+    /// the old headers with this error.
     RefreshTools(RpcError),
-    /// Send `initialize` over HTTP+SSE. If the server does not offer that transport, `initialize` fails with this
-    /// error.
+    /// The engine sends `initialize` over HTTP+SSE, because it failed over Streamable HTTP with this error. If the
+    /// server does not offer HTTP+SSE either, `initialize` fails with this error.
     TrySse(RequestFault),
 }
 
@@ -42,11 +41,10 @@ pub(super) struct ExchangeContext {
     pub(super) is_modern: bool,
     /// Whether the connection may try the HTTP+SSE transport.
     pub(super) may_use_sse: bool,
-    /// Maximum number of consecutive attempts to resume an event stream. A new message or event id resets the count.
     pub(super) max_attempts: u32,
 }
 
-/// Decides what to do with a request whose exchange ended without the JSON-RPC response.
+/// Decides what the engine does with a request whose HTTP exchange ended without the JSON-RPC response.
 pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     if end.response.is_event_stream() {
         recover_broken_stream(request, end, given)
@@ -57,7 +55,7 @@ pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeCo
     }
 }
 
-/// Decides what to do if the server answered the request with neither a JSON-RPC response nor an event stream.
+/// Decides what to do if the server sent neither a JSON-RPC response nor an event stream, or could not be reached.
 fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     let is_session_unknown = status == Some(404) && end.session.is_some();
@@ -84,7 +82,6 @@ fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) 
     Recovery::Fail(fault)
 }
 
-/// Decides what to do after the event stream of the request ended without the JSON-RPC response.
 fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     request.resume.count_unreachable(false);
     let has_event_id = request.resume.last_event_id().is_some();
@@ -99,7 +96,6 @@ fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: Exchang
     Recovery::Fail(RequestFault::Http(error))
 }
 
-/// Decides what to do if a request to resume the event stream failed.
 fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     if status == Some(404) && end.session.is_some() {
@@ -114,16 +110,18 @@ fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: Exchang
     Recovery::Fail(RequestFault::Http(end.into_error()))
 }
 
-/// How the client learned that the legacy session of a request has ended.
+/// The response from which the client learned that the server has ended the legacy session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionLoss {
-    /// The server refused the request, and therefore did not carry it out.
+    /// The server refused the request with the status 404, and therefore did not carry it out.
     RequestRefused,
-    /// The server refused to resume the event stream of the request. The server may have carried out the request.
+    /// The server responded with the status 404 when the client tried to resume the event stream of the request. The
+    /// server may have carried out the request.
     StreamUnknown,
 }
 
-/// Decides what to do if the server has ended the session of the request. `loss` says how the client learned of it.
+/// Decides whether to send a request again in a new session, because the server has ended the session of the request.
+/// `loss` says how the client learned of that.
 fn renew(request: &Request, loss: SessionLoss) -> Recovery {
     let is_safe = loss == SessionLoss::RequestRefused || request.is_repeatable;
     if is_safe && !request.was_resent && request.message.is_some() {

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use super::resume_point::ResumePoint;
 
-/// A request whose JSON-RPC response has not arrived. If its event stream breaks, another HTTP exchange continues it.
+/// A JSON-RPC request whose response has not arrived. If the event stream of the request breaks, the engine resumes the
+/// stream in another HTTP exchange.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     /// The JSON-RPC id of the request.
@@ -16,11 +17,10 @@ pub(super) struct Request {
     pub(super) message: Option<Vec<u8>>,
     /// Names and values of the `Mcp-Param-*` headers with which the request was last sent.
     pub(super) header_params: Vec<(String, String)>,
-    /// Whether the server may carry out the request twice without harm.
+    /// Whether no harm is done if the server carries out the request twice.
     pub(super) is_repeatable: bool,
     /// Whether the request was sent a second time. The engine does not send it a third time.
     pub(super) was_resent: bool,
-    /// After which event, and when, to resume the event stream of the request if it breaks.
     pub(super) resume: ResumePoint,
 }
 
@@ -45,9 +45,11 @@ impl Request {
         &*self.method == "tools/call"
     }
 
-    /// Returns whether the next exchange sends the request itself, instead of resuming its event stream.
+    /// Returns whether the next HTTP exchange sends the request itself, instead of resuming the event stream of the
+    /// request.
     ///
-    /// Call this method only before that exchange starts: a message on a resumed stream makes it return `true` again.
+    /// The result is valid only until that exchange starts: a message on a resumed stream resets the number of
+    /// attempts.
     pub(super) fn is_first_attempt(&self) -> bool {
         self.resume.attempts() == 0
     }

@@ -25,7 +25,7 @@ const OVERLONG_HEAD: usize = 1024;
 /// What the body of a successful HTTP response must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedBody {
-    /// One JSON-RPC message or batch as JSON, or an event stream.
+    /// A JSON-RPC message or batch as JSON, or an event stream with such messages.
     Messages,
     /// An event stream.
     Events,
@@ -33,23 +33,23 @@ pub(super) enum ExpectedBody {
     Nothing,
 }
 
-/// Maximum number of bytes to keep of a response body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BodyLimits {
-    /// Maximum length of one message.
+    /// Maximum length of one JSON-RPC message or batch, in bytes.
     pub(super) message: usize,
-    /// Maximum number of bytes kept of an error response. The engine discards further bytes.
+    /// Maximum number of bytes to keep of the body of an HTTP error response. The engine discards further bytes.
     pub(super) error: usize,
 }
 
-/// A received part of an HTTP response that the engine has not handled yet. `from` is its exchange.
+/// An entry of the engine's inbox: something that happened in the HTTP exchange `from`, and that the engine has not
+/// handled yet.
 #[derive(Debug)]
 pub(super) enum StreamItem {
     Message {
         from: ExchangeId,
         bytes: Vec<u8>,
     },
-    /// The beginning of a message that exceeds the size limit.
+    /// A message that exceeds the size limit. `head` contains only its beginning.
     Overlong {
         from: ExchangeId,
         head: Vec<u8>,
@@ -59,11 +59,12 @@ pub(super) enum StreamItem {
         from: ExchangeId,
         uri: Vec<u8>,
     },
-    /// The message before this item in the inbox, and all events that it caused, have been handled.
+    /// The engine has handled a message of this exchange, and the embedder has polled all events that the message
+    /// caused.
     MessageHandled {
         from: ExchangeId,
     },
-    /// The exchange ended. `failure` is `None` if the response is complete.
+    /// The HTTP exchange has ended. `failure` is `None` if the response is complete.
     Ended {
         from: ExchangeId,
         failure: Option<Failure>,
@@ -73,26 +74,27 @@ pub(super) enum StreamItem {
 /// The received part of an HTTP response.
 #[derive(Debug, Default)]
 pub(super) struct Response {
-    /// The HTTP status code. `None` until the head has arrived.
+    /// The HTTP status code, or `None` until the head of the response has arrived.
     status: Option<u16>,
     body: Body,
 }
 
 #[derive(Debug, Default)]
 enum Body {
-    /// The engine discards the body, or the head of the response has not arrived.
+    /// The engine discards the body. This is also the initial value, before the head of the response has arrived.
     #[default]
     Ignored,
-    /// The received part of a body that is a single JSON message.
+    /// The part that has arrived of a JSON body. The body is one JSON-RPC message or batch.
     Json(Vec<u8>),
     Events(Box<SseDecoder>),
-    /// The body of an error response, or of a response with an unexpected content type or encoding.
+    /// The body of an HTTP error response, or of a response with an unexpected content type or a content encoding.
     Unexpected(Box<UnexpectedBody>),
 }
 
 #[derive(Debug)]
 struct UnexpectedBody {
-    /// The `Content-Type` for the error message, followed by a note if the body has a `Content-Encoding`.
+    /// The value of the `Content-Type` header, for the error message. If the body has a `Content-Encoding`, a note
+    /// about it follows.
     content_type: String,
     challenges: Vec<String>,
     /// The beginning of the response body, at most [`BodyLimits::error`] bytes.
@@ -102,14 +104,12 @@ struct UnexpectedBody {
 }
 
 impl UnexpectedBody {
-    /// Returns `bytes` without a byte order mark.
     fn text(&self) -> &[u8] {
         self.bytes.strip_prefix(BOM).unwrap_or(&self.bytes)
     }
 }
 
 impl Response {
-    /// Returns the HTTP status code, or `None` if the head has not arrived.
     pub(super) fn status(&self) -> Option<u16> {
         self.status
     }
@@ -127,12 +127,10 @@ impl Response {
         matches!(self.body, Body::Events(_))
     }
 
-    /// Returns whether the head has arrived and the engine discards the rest of the body.
     pub(super) fn is_ignored(&self) -> bool {
         matches!(self.body, Body::Ignored) && self.has_begun()
     }
 
-    /// Returns the decoder of the event stream, or `None` if the body is not an event stream.
     pub(super) fn decoder(&self) -> Option<&SseDecoder> {
         match &self.body {
             Body::Events(decoder) => Some(decoder),
@@ -140,7 +138,6 @@ impl Response {
         }
     }
 
-    /// Handles the head of the response, and decides how to read the body.
     pub(super) fn begin(&mut self, head: &Head, expected: ExpectedBody, limits: BodyLimits) {
         self.status = Some(head.status);
         let media = media_type(&head.content_type).to_ascii_lowercase();
@@ -160,9 +157,9 @@ impl Response {
         };
     }
 
-    /// Reads the next bytes of the body, and appends the messages that they complete to `inbox`.
+    /// Reads the next bytes of the response body, and appends the messages that they complete to `inbox`.
     ///
-    /// Returns whether they completed a message on an event stream.
+    /// Returns `true` if the body is an event stream and the bytes completed a message.
     pub(super) fn read(
         &mut self,
         from: ExchangeId,
@@ -198,7 +195,8 @@ impl Response {
         has_message
     }
 
-    /// Appends the last message of a complete body to `inbox`, if it was not appended before.
+    /// Handles the end of a complete body. If the body contains a last message that is not in `inbox` yet, appends the
+    /// message to `inbox`.
     pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<StreamItem>) {
         match &mut self.body {
             Body::Json(message) => {
@@ -220,7 +218,7 @@ impl Response {
         }
     }
 
-    /// Converts a response without the expected JSON-RPC response to an error.
+    /// Converts an HTTP response that does not contain the expected JSON-RPC response to an error.
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
@@ -232,9 +230,10 @@ impl Response {
         }
     }
 
-    /// Parses the body of an error response as a JSON-RPC error. Returns `None` if the body is none.
+    /// Parses the body of an HTTP error response as a JSON-RPC error. Returns `None` if the body is not a JSON-RPC
+    /// error.
     ///
-    /// The `bool` says whether the JSON-RPC id of the error is `request`.
+    /// The `bool` says whether the `id` of the JSON-RPC error is `request`.
     pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
         let Body::Unexpected(body) = &self.body else { return None };
         if body.is_truncated || self.is_success() || member(body.text(), "jsonrpc").is_none() {
@@ -263,7 +262,8 @@ fn remove_bom(message: &mut Vec<u8>) {
     }
 }
 
-/// Converts a server-sent event to an item of the inbox. Returns `None` for blank events and unknown event names.
+/// Converts a server-sent event to an entry of the engine's inbox. Returns `None` for events with an unknown name and
+/// for messages without data.
 fn received(from: ExchangeId, event: SseEvent) -> Option<StreamItem> {
     match event.name.as_str() {
         "endpoint" => Some(StreamItem::Endpoint { from, uri: event.data }),

@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Maximum length of a header value in bytes: 8 KiB. Longer values are ignored. Authentication challenges of known
-/// servers are shorter than 1 KiB, and session ids are shorter than 200 bytes.
+/// Maximum length in bytes of the value of a response header: 8 KiB. The engine ignores headers with longer values.
+///
+/// Authentication challenges of known servers are shorter than 1 KiB, and session ids are shorter than 200 bytes.
 const MAX_VALUE: usize = 8 * 1024;
 
 /// Maximum number of `WWW-Authenticate` headers that are stored: 8. Servers send one for each authentication scheme

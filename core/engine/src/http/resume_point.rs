@@ -11,28 +11,31 @@ use crate::backoff::exponential;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// Delay before the first attempt to resume a stream, if the server requested no delay: 1 s, enough for a quick
-/// restart.
+/// Delay before the first attempt to resume an event stream, if the server requested no delay: 1 s, enough for a server
+/// that restarts quickly.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// Longest delay that the client itself chooses before it resumes a stream: 1 min. A server may request a longer one.
+/// Longest delay, without its random part, that the client chooses before it resumes an event stream: 1 min. A server
+/// may request a longer delay.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Minimum delay before a stream is reopened the second time: 125 ms. It doubles each time, up to [`MAX_MINIMUM`].
+/// Minimum delay before the second reopening of an event stream: 125 ms. It doubles for each further reopening, up to
+/// [`MAX_MINIMUM`]. The first reopening has no minimum delay.
 ///
 /// The minimum limits the load from a server that ends each stream at once and requests no delay.
 const FIRST_MINIMUM: Duration = Duration::from_millis(125);
 
-/// Largest minimum delay before a stream is reopened: 1 s.
+/// Upper bound of the minimum delay before an event stream is reopened: 1 s.
 ///
-/// Servers that want to be polled usually request a delay of 1 s or more, so the minimum does not slow down their
+/// Servers that want to be polled usually request a delay of 1 s or more, so the minimum does not slow down the
 /// polling.
 const MAX_MINIMUM: Duration = Duration::from_secs(1);
 
-/// How long a stream must have been open before its next reopening has no minimum delay: 10 s.
+/// Time after which a reopened event stream counts as stable: 10 s. When a stable stream breaks, the engine reopens it
+/// without a minimum delay.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// After which event, and when, a broken event stream resumes.
+/// How to resume a broken event stream: the id of the last event, and the state from which the delay is computed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResumePoint {
     /// The id of the last event that had an id. `None` if no event had one.
@@ -44,12 +47,13 @@ pub(super) struct ResumePoint {
     attempts: u32,
     /// Number of consecutive attempts to reopen the stream that failed because the server was unreachable.
     unreachable: u32,
-    /// Number of reopenings since the stream last stayed open for [`STABLE_AFTER`].
+    /// Number of times that the event stream was reopened since it last stayed open for [`STABLE_AFTER`].
     ///
     /// Events do not reset this number. Otherwise, a server that ends each stream after one event would be polled
     /// without a pause.
     reopenings: u32,
-    /// The time of the last attempt to reopen the stream. `None` if there was no attempt.
+    /// Time of the latest attempt to reopen the event stream. It may lie in the future. `None` if the stream never
+    /// broke.
     reopened_at: Option<Timestamp>,
 }
 
@@ -59,14 +63,14 @@ impl ResumePoint {
         self.last_event_id.as_deref()
     }
 
-    /// Returns the number of attempts to reopen the stream since the last message or new event id arrived on it.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// Stores the last event id and the requested delay, after `decoder` has read bytes of the stream.
+    /// Stores the last event id and the requested delay, after `decoder` has read bytes of the event stream.
     ///
-    /// A new event id or message resets [`Self::attempts`]. `has_message` says whether the bytes completed a message.
+    /// `has_message` says whether those bytes completed a message. If so, or if the event id is new, the number of
+    /// attempts to reopen the stream is reset to 0.
     pub(super) fn progressed(&mut self, decoder: &SseDecoder, has_message: bool) {
         self.retry = decoder.retry().or(self.retry);
         // The client cannot send back an id that a header cannot carry.
@@ -80,15 +84,16 @@ impl ResumePoint {
         }
     }
 
-    /// Records whether an attempt to reopen the stream failed because the server was unreachable.
+    /// Updates and returns the number of consecutive attempts to reopen the event stream in which the server was
+    /// unreachable.
     ///
-    /// Returns the number of consecutive attempts that failed for this reason.
+    /// `is_unreachable` says whether the latest attempt was one of these. If not, the number is reset to 0.
     pub(super) fn count_unreachable(&mut self, is_unreachable: bool) -> u32 {
         self.unreachable = if is_unreachable { self.unreachable + 1 } else { 0 };
         self.unreachable
     }
 
-    /// Counts an attempt to reopen the stream, and returns when to make it.
+    /// Schedules the next attempt to reopen the event stream: counts the attempt, and returns its time.
     pub(super) fn next_attempt(&mut self, now: Timestamp, random: &mut XorShift64) -> Timestamp {
         if self.reopened_at.is_some_and(|at| now.duration_since(at) >= STABLE_AFTER) {
             self.reopenings = 0;
@@ -119,9 +124,10 @@ fn delay(requested: Option<Duration>, attempt: u32, random: &mut XorShift64) -> 
     }
 }
 
-/// Returns the minimum delay before a stream is reopened: zero the first time, then more each time.
+/// Returns the minimum delay before an event stream is reopened: zero for the first reopening, [`FIRST_MINIMUM`] for
+/// the second, then twice as much each time, up to [`MAX_MINIMUM`].
 ///
-/// `reopenings` is the number of reopenings since the stream last stayed open for [`STABLE_AFTER`].
+/// `reopenings` is the number of earlier reopenings since the stream last stayed open for [`STABLE_AFTER`].
 fn minimum_delay(reopenings: u32) -> Duration {
     match reopenings {
         0 => Duration::ZERO,

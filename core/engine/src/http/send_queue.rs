@@ -23,7 +23,6 @@ pub(super) enum MessageKind {
 }
 
 impl MessageKind {
-    /// Returns the method of a notification, or `None` for an answer.
     pub(super) fn into_method(self) -> Option<String> {
         match self {
             MessageKind::Notification(method) => Some(method),
@@ -31,7 +30,6 @@ impl MessageKind {
         }
     }
 
-    /// Returns the method of a notification, or an empty string for an answer.
     pub(super) fn method(&self) -> &str {
         match self {
             MessageKind::Notification(method) => method,
@@ -48,13 +46,12 @@ impl MessageKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Allowed {
     Nothing,
-    /// Only `notifications/initialized`, which must be sent before all other messages.
+    /// Only `notifications/initialized`, while all other messages wait.
     Initialized,
     Requests,
     Everything,
 }
 
-/// A message that was taken from the queue to be sent.
 #[derive(Debug)]
 pub(super) enum Outgoing {
     /// The `notifications/initialized` message.
@@ -68,10 +65,12 @@ pub(super) enum Outgoing {
 /// Requests are sent first, because callers wait for them; then notifications; then answers to server requests.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
-    /// Messages of all kinds, as the session wrote them. Each message ends with a newline.
+    /// JSON-RPC messages that the session has written and that are in none of the other queues yet. Each message ends
+    /// with a newline.
     unsorted: TransmitBuffer,
     initialized: Option<Vec<u8>>,
-    /// Requests to send a second time, before all new requests.
+    /// Requests that were taken from the queue and put back, for example to be sent again in a new session. They are
+    /// sent before all new requests.
     resend: VecDeque<Request>,
     /// New requests, sorted by JSON-RPC id.
     requests: VecDeque<Request>,
@@ -84,12 +83,10 @@ pub(super) struct SendQueue {
 }
 
 impl SendQueue {
-    /// Returns the buffer to which the session writes messages.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         self.unsorted.buffer()
     }
 
-    /// Removes and returns the next message that the session wrote. Returns `None` if there is none.
     pub(super) fn next_unsorted(&mut self) -> Option<Vec<u8>> {
         next_line(&mut self.unsorted)
     }
@@ -118,7 +115,7 @@ impl SendQueue {
         self.resend.push_back(request);
     }
 
-    /// Puts back a request that [`Self::next`] returned, so that it is the next request again.
+    /// Puts a request that [`Self::next`] returned back to the front of the queue.
     pub(super) fn put_back(&mut self, request: Request) {
         self.resend.push_front(request);
     }
@@ -139,7 +136,6 @@ impl SendQueue {
         mem::take(&mut self.resend)
     }
 
-    /// Removes and returns the next message of an allowed kind. Returns `None` if there is none.
     pub(super) fn next(&mut self, allowed: Allowed) -> Option<Outgoing> {
         if allowed >= Allowed::Initialized
             && let Some(message) = self.initialized.take()
@@ -170,9 +166,8 @@ impl SendQueue {
         Some(request)
     }
 
-    /// Returns the total length of the queued messages, in bytes.
-    ///
-    /// Does not count messages that [`Self::next_unsorted`] has not returned yet, nor requests to send a second time.
+    /// Returns the total length of the queued requests, notifications and answers, in bytes. The messages in `unsorted`
+    /// and `resend` do not count.
     pub(super) fn bytes(&self) -> usize {
         self.request_bytes + self.notification_bytes + self.answer_bytes()
     }
@@ -191,7 +186,6 @@ impl SendQueue {
         *self = SendQueue::default();
     }
 
-    /// Frees the buffers if the queue is empty. Does nothing otherwise.
     pub(super) fn release_buffers(&mut self) {
         if self.is_empty() {
             self.clear();

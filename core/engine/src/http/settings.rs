@@ -43,23 +43,26 @@ pub struct Settings {
     ///
     /// Set a different seed in each client, so that clients do not reconnect at the same time.
     pub seed: u64,
-    /// Maximum number of consecutive attempts to resume a broken event stream. Then its request fails. Default: 5.
+    /// Maximum number of consecutive attempts to resume a broken event stream. After these attempts, the request whose
+    /// response was expected on the stream fails. Default: 5.
     ///
-    /// A new message or event id on the stream resets the count. Five attempts take about half a minute, because the
-    /// delays double. If the server is unreachable, the request fails after about 3 s.
+    /// A message or a new event id on the stream resets the number of attempts to 0. Five attempts take about half a
+    /// minute, because the delays double. If the server is unreachable, the request fails after about 3 s.
     pub max_attempts: u32,
-    /// Maximum number of bytes to keep of an error response. Default: 64 KiB, more than JSON-RPC errors usually need.
+    /// Maximum number of bytes to keep of the body of an HTTP error response. Default: 64 KiB.
+    ///
+    /// The engine discards further bytes. JSON-RPC errors are usually shorter.
     pub max_refusal: usize,
-    /// Maximum number of concurrent HTTP exchanges for notifications and answers to server requests. Default: 4; 0
-    /// counts as 1.
+    /// Maximum number of HTTP exchanges that send notifications and answers to server requests at the same time.
+    /// Default: 4. The engine treats 0 as 1.
     ///
-    /// Further notifications and answers wait in order. These exchanges do not count against the limit of a connection
-    /// pool.
+    /// Further notifications and answers wait in the engine until one of these exchanges ends. A connection pool should
+    /// not count these exchanges against its limit.
     pub max_posted_messages: usize,
-    /// Maximum number of bytes of answers to server requests that wait to be sent. Default: 4 MiB.
+    /// Maximum number of bytes of answers to server requests that wait to be sent. Default: 4 MiB, enough for about a
+    /// hundred thousand answers to pings.
     ///
-    /// Above this limit, the client does not answer further server requests. 4 MiB hold about a hundred thousand
-    /// answers to pings.
+    /// Server requests that arrive when this limit is reached get no answer.
     pub max_queued_answers: usize,
 }
 
@@ -147,21 +150,21 @@ impl fmt::Debug for Settings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// The URL is invalid or not absolute, has a scheme other than `http` or `https`, or contains a user or a password.
+    /// The server's URL is not an absolute `http` or `https` URL, or contains a user name or a password.
     #[error(
         "invalid server address: it must begin with http:// or https://, name a host, and contain no user or password"
     )]
     Address,
-    /// The name is not valid for a header, or the engine or the HTTP client sets the header.
+    /// The header name is invalid, or the engine or the HTTP client sets this header itself.
     #[error("the header `{name}` cannot be added: its name is invalid, or the protocol sets it")]
     HeaderName {
-        /// The name of the header, without control characters.
+        /// The rejected header name, without control characters.
         name: String,
     },
-    /// The value contains characters that are invalid in a header, or white space at its start or end.
+    /// The header value contains characters that are invalid in a header, or white space at its start or end.
     #[error("the value of the header `{name}` has characters that headers cannot have")]
     HeaderValue {
-        /// The name of the header.
+        /// The name of the header whose value is invalid.
         name: String,
     },
 }

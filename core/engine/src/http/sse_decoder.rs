@@ -13,11 +13,12 @@ use mcpwire_types::text::BOM;
 /// known servers are shorter than 100 bytes.
 const MAX_FIELD: usize = 4 * 1024;
 
-/// Number of bytes kept of event data that exceeds the limit: 1 KiB, enough to find the JSON-RPC id of a message.
+/// Number of bytes that the decoder keeps of event data that exceeds the limit: 1 KiB, enough to find the JSON-RPC id
+/// of a message.
 const CUT_LENGTH: usize = 1024;
 
-/// Maximum length in bytes of event data that the decoder copies from its buffer: 8 KiB. For longer data, the event
-/// takes over the buffer, so that an idle decoder never keeps a large one.
+/// Maximum length in bytes of event data that the decoder copies from its buffer: 8 KiB. If the data is longer, the
+/// event takes over the whole buffer, so that an idle decoder never keeps a large buffer.
 const MAX_COPIED: usize = 8 * 1024;
 
 const DATA: &[u8] = b"data:";
@@ -25,11 +26,11 @@ const DATA: &[u8] = b"data:";
 /// A server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The value of the `event` field. Empty if the field is missing; the event type is then `message`.
+    /// The type of the event, from the `event` field. Empty if the event has no such field: its type is then `message`.
     pub name: String,
     /// The values of the `data` fields, joined with newlines. The decoder does not check that they are UTF-8.
     pub data: Vec<u8>,
-    /// Whether the event data exceeds the decoder's limit. If so, `data` contains only the beginning.
+    /// Whether the data of this event exceeded the decoder's limit. If so, `data` contains only the beginning.
     pub is_truncated: bool,
 }
 
@@ -54,9 +55,10 @@ impl SseEvent {
 /// ```
 #[derive(Clone, Debug)]
 pub struct SseDecoder {
-    /// Maximum length of the data of one event, in bytes.
+    /// Maximum length in bytes of the data of one server-sent event.
     limit: usize,
-    /// The received part of the current line, unless the line is a `data` field.
+    /// The part of the current line that has arrived. Empty if the line is a `data` field, whose value is stored in
+    /// `data`.
     line: Vec<u8>,
     state: LineState,
     /// Whether the last byte was a carriage return. If a line feed follows, both are one line end.
@@ -73,30 +75,29 @@ pub struct SseDecoder {
     retry: Option<Duration>,
 }
 
-/// How to handle the rest of the current line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineState {
-    /// Store the bytes in `line`: the field is unknown yet, or is not `data`.
+    /// The field of this line is not known yet, or is not `data`. The bytes are stored in `line`.
     Line,
-    /// Append the bytes to the event data: the line is a `data` field.
+    /// The line is a `data` field. Its bytes are appended to the event data.
     Data,
-    /// Ignore the bytes: the line is a comment, or longer than [`MAX_FIELD`].
+    /// The line is a comment, or longer than [`MAX_FIELD`]. Its bytes are ignored.
     Skip,
 }
 
-/// How much of the current event's data is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DataState {
     /// The event has no `data` field so far.
     None,
     /// All data that has arrived is stored.
     Some,
-    /// Only the beginning of the data is stored, because the data exceeds the limit.
+    /// The data of the event exceeds the limit. At most the first [`CUT_LENGTH`] bytes are stored.
     Cut,
 }
 
 impl SseDecoder {
-    /// Creates a decoder for a new stream. Event data longer than `limit` bytes is truncated.
+    /// Creates a decoder for one stream of server-sent events. If the data of an event is longer than `limit` bytes,
+    /// the decoder keeps only the beginning of the data.
     pub fn new(limit: usize) -> Self {
         SseDecoder {
             limit,
@@ -113,10 +114,11 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the next complete event, or `None` if `bytes` does not complete one. Removes the bytes it has read from
-    /// `bytes`.
+    /// Reads `bytes` up to the end of the next event, and returns that event. Returns `None` if the event is still
+    /// incomplete after all bytes.
     ///
-    /// Call this method until it returns `None`.
+    /// Removes the bytes that it has read from `bytes`. Call this method until it returns `None`, then pass in the next
+    /// bytes of the stream.
     pub fn next(&mut self, bytes: &mut &[u8]) -> Option<SseEvent> {
         if self.is_after_cr && !bytes.is_empty() {
             self.is_after_cr = false;
@@ -144,10 +146,10 @@ impl SseDecoder {
         None
     }
 
-    /// Returns the last event of an ended stream if its final blank line is missing. Returns `None` if there is no such
-    /// event.
+    /// Returns the last event of an ended stream if only the blank line after the event is missing. Returns `None` if
+    /// there is no such event.
     ///
-    /// The HTML standard requires clients to discard this event. However, some servers omit only the blank line.
+    /// The HTML standard requires clients to discard this event. However, some servers omit the last blank line.
     pub fn rest(&mut self) -> Option<SseEvent> {
         if self.state == LineState::Data || !self.line.is_empty() {
             let _ = self.line_end();
@@ -168,7 +170,6 @@ impl SseDecoder {
         self.retry
     }
 
-    /// Reads bytes of one line, without the line end.
     fn read_part(&mut self, part: &[u8]) {
         match self.state {
             LineState::Data => self.push_data(part),
@@ -187,7 +188,7 @@ impl SseDecoder {
         }
     }
 
-    /// Detects comments and `data` fields before the line is complete, so that long data is copied only once.
+    /// Detects comments and `data` fields before the whole line has arrived, so that long data is copied only once.
     fn classify(&mut self) {
         if self.is_first_line && self.line.starts_with(BOM) {
             self.line.drain(..BOM.len());
@@ -206,7 +207,7 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the start of a `data` field. Several `data` fields of an event are joined with newlines.
+    /// Starts a `data` field. The HTML standard joins several `data` fields of one event with newlines.
     fn begin_data(&mut self) {
         match self.fill {
             DataState::None => self.fill = DataState::Some,
@@ -270,7 +271,7 @@ impl SseDecoder {
         self.take_event()
     }
 
-    /// Returns the current event if it has data, and starts the next event.
+    /// Returns the current event if it has a `data` field, and starts the next event.
     fn take_event(&mut self) -> Option<SseEvent> {
         let name = core::mem::take(&mut self.name);
         let fill = core::mem::replace(&mut self.fill, DataState::None);

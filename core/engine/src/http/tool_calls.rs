@@ -20,8 +20,8 @@ use crate::session::RequestFault;
 use mcpwire_types::json::Json;
 use mcpwire_types::json::scan::member;
 
-/// Sets the `Mcp-Param-*` headers of tool calls, and fetches the tool list again when a server rejects the headers of a
-/// call.
+/// Sets the `Mcp-Param-*` headers of tool calls. When a server rejects the headers of a tool call, fetches the tool
+/// list again, because the parameters of the tool may have changed.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
     headers: ToolHeaders,
@@ -39,9 +39,10 @@ impl ToolCalls {
         request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(&request.method, message);
     }
 
-    /// Reads received tool lists. If `message` rejects the headers of a tool call, fetches the tool list again.
+    /// Stores the tools if `message` is a tool list. If `message` rejects the headers of a tool call, fetches the tool
+    /// list again.
     ///
-    /// Returns `false` if the caller must pass the message to the session.
+    /// Returns `false` if the caller must still pass the message to the session.
     pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
         let Some(exchange) = context.exchanges.get(from) else { return false };
         match &exchange.purpose {
@@ -68,7 +69,8 @@ impl ToolCalls {
         }
     }
 
-    /// Requests the next page of the tool list, or sends the tool call again, or fails it.
+    /// Continues with a tool call that waits for the tool list: requests the next page, sends the call again, or fails
+    /// the call.
     pub(super) fn continue_refresh(&self, refresh: ToolRefresh, context: &mut Context) {
         let is_awaited = context.session.waits_for(refresh.call().id);
         match refresh.after_page(&self.headers, is_awaited) {
@@ -79,9 +81,9 @@ impl ToolCalls {
     }
 }
 
-/// Fetches the tool list again, because the server rejected the headers of `call` with `error`.
+/// Fetches the tool list again, because the server rejected the headers of the tool call `call` with `error`.
 ///
-/// If the engine has not kept the message of the call, the call fails instead.
+/// If the engine has no copy of the message to send again, the call fails with `error` instead.
 pub(super) fn refresh_tools(call: Request, error: RpcError, context: &mut Context) {
     if call.message.is_none() {
         return context.fail(call.id, RequestFault::Server(error));
@@ -95,8 +97,8 @@ fn request_page(mut refresh: ToolRefresh, context: &mut Context) {
     context.post(Purpose::RefreshTools(Box::new(refresh)), "tools/list", message);
 }
 
-/// Returns the error in `message` if it rejects the headers of the request with this JSON-RPC id. Otherwise returns
-/// `None`.
+/// Returns the JSON-RPC error in `message` if it rejects the headers of the request with the JSON-RPC id `id`.
+/// Otherwise returns `None`.
 fn header_mismatch(message: &[u8], id: u64) -> Option<RpcError> {
     // Fast path: most responses are results, which their beginning or end shows.
     if usual_start(message).is_some() || usual_end(message).is_some() {

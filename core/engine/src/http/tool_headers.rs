@@ -28,14 +28,14 @@ struct KnownTool {
 }
 
 impl ToolHeaders {
-    /// Updates the stored tools from a page of the tool list.
     pub(super) fn read_page(&mut self, message: &[u8]) {
         if !self.tools.is_empty() || may_matter(message) {
             for_each_tool(message, |name, tool| self.read_tool(name, tool));
         }
     }
 
-    /// Updates the stored tools from a page of the tool list. Returns whether the page contains the tool `wanted`.
+    /// Updates the stored tools from `message`, a page of the tool list. Returns whether that page contains a tool with
+    /// the name `wanted`.
     pub(super) fn read_page_with(&mut self, message: &[u8], wanted: Option<&str>) -> bool {
         let mut is_found = false;
         for_each_tool(message, |name, tool| {
@@ -54,7 +54,8 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns the names and values of the `Mcp-Param-*` headers for the arguments in the `tools/call` message `call`.
+    /// Returns the names and values of the `Mcp-Param-*` headers for `call`, a `tools/call` message. Empty if no stored
+    /// tool has the name in the message.
     pub(super) fn headers_of(&self, call: &[u8]) -> Vec<(String, String)> {
         if self.tools.is_empty() {
             return Vec::new();
@@ -67,8 +68,8 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns whether the server may carry out a request twice without harm: the request only reads, or calls an
-    /// idempotent tool.
+    /// Returns whether no harm is done if the server carries out the request twice: the request only reads, or calls a
+    /// tool that the server has declared idempotent.
     pub(super) fn is_repeatable(&self, method: &str, message: &[u8]) -> bool {
         match method {
             "tools/call" if self.tools.is_empty() => false,
@@ -82,7 +83,8 @@ impl ToolHeaders {
     }
 }
 
-/// Returns whether a page of the tool list may contain a tool to store. Avoids parsing other pages.
+/// Returns whether a page of the tool list may contain a tool to store. This check is faster than
+/// parsing the page.
 fn may_matter(message: &[u8]) -> bool {
     header_params::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
 }
@@ -109,7 +111,8 @@ fn read_tool(tool: &[u8]) -> KnownTool {
     }
 }
 
-/// Returns the headers for the parameters whose value in `arguments` is a string, a number or a boolean.
+/// Returns the `Mcp-Param-*` headers for the arguments of a tool call. An argument that is missing, `null`, an array or
+/// an object has no header.
 fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
     let header = |param: &HeaderParam| {
         let value = param.path.iter().try_fold(arguments, |object, name| last_member(object, name))?;
@@ -131,9 +134,9 @@ fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Converts a JSON number that is whole, such as `1e3` or `42.0`, to decimal digits.
+/// Converts a whole JSON number, such as `1e3` or `42.0`, to decimal digits.
 ///
-/// Returns other numbers unchanged, and whole numbers that JavaScript cannot represent exactly.
+/// Returns the text unchanged if the number is not whole, or if it is too large for JavaScript to represent it exactly.
 fn decimal(text: &str) -> Cow<'_, str> {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     if !text.contains(['.', 'e', 'E']) {

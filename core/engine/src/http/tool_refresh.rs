@@ -22,7 +22,7 @@ pub(super) struct ToolRefresh {
     /// The error with which the server rejected the headers of the call.
     error: RpcError,
     next: NextPage,
-    /// The JSON-RPC id of the latest `tools/list` request. 0 before the first request.
+    /// JSON-RPC id of the latest `tools/list` request for this tool call. 0 if no such request was sent yet.
     list_request: u64,
     /// Number of pages of the tool list that the client has requested for this call.
     pages: u32,
@@ -31,20 +31,20 @@ pub(super) struct ToolRefresh {
 #[derive(Debug)]
 enum NextPage {
     First,
-    /// The page with this cursor, which the server sent with the page before.
     After(String),
-    /// No page: the tool was found, the list has ended, or a requested page has not arrived yet.
+    /// No page to request now: the called tool was found, the list has ended, or the requested page has not arrived.
     None,
 }
 
 /// What to do with a tool call when a `tools/list` request for it has ended.
 #[derive(Debug)]
 pub(super) enum AfterPage {
-    /// Request the next page of the tool list.
+    /// The engine requests the next page of the tool list.
     RequestPage(ToolRefresh),
-    /// Send the tool call again with new headers.
+    /// The engine sends the tool call again, because the new tool list leads to other headers than the rejected ones.
     Resend(Request),
-    /// Fail the call with this JSON-RPC id and error, because the new headers would be the same as the rejected ones.
+    /// The tool call with this JSON-RPC id fails with this error, because the new headers would be the same as the
+    /// rejected ones.
     Fail(u64, RpcError),
 }
 
@@ -58,12 +58,10 @@ impl ToolRefresh {
         &self.call
     }
 
-    /// Returns the JSON-RPC id of the latest `tools/list` request.
     pub(super) fn list_request(&self) -> u64 {
         self.list_request
     }
 
-    /// Appends the parameters of the next `tools/list` request to `out`.
     pub(super) fn push_params(&self, out: &mut Vec<u8>) -> Result<(), ParamsError> {
         let cursor = match &self.next {
             NextPage::After(cursor) => Some(cursor.as_str()),
@@ -72,7 +70,6 @@ impl ToolRefresh {
         write::push_object(out, &ListParams { cursor })
     }
 
-    /// Records that the next page was requested, with this JSON-RPC id.
     pub(super) fn page_requested(&mut self, id: u64) {
         self.list_request = id;
         self.pages += 1;
@@ -84,8 +81,8 @@ impl ToolRefresh {
         member(message, "id").and_then(|id| WireId(id).number()) == Some(self.list_request)
     }
 
-    /// Updates `tools` from a page of the tool list. If the page does not contain the called tool, selects the next
-    /// page.
+    /// Updates `tools` from the page of the tool list in `message`. If that page does not contain the called tool,
+    /// selects the next page to request.
     pub(super) fn read_page(&mut self, message: &[u8], tools: &mut ToolHeaders) {
         let call = self.call.message.as_deref();
         let tool = call.and_then(|call| member(member(call, "params")?, "name").and_then(text));
@@ -97,7 +94,8 @@ impl ToolRefresh {
         };
     }
 
-    /// Returns what to do next with the tool call. `is_awaited` says whether a caller still waits for it.
+    /// Decides what to do next with the tool call. `is_awaited` is `false` if no caller waits for the call any more:
+    /// then no further page is requested.
     pub(super) fn after_page(self, tools: &ToolHeaders, is_awaited: bool) -> AfterPage {
         if is_awaited && matches!(self.next, NextPage::After(_)) {
             return AfterPage::RequestPage(self);
