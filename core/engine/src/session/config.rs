@@ -76,7 +76,8 @@ pub struct Config {
     /// A modern server that is running responds much sooner. If the server is still starting, it receives both requests
     /// once it runs, and the first usable response opens the connection.
     pub probe_timeout: Duration,
-    /// Maximum time for opening the connection. Default: 60 s, because package runners may first download the server.
+    /// Maximum time for opening the connection. Default: 60 s, because a command such as `npx` may first download the
+    /// server.
     pub connect_timeout: Duration,
 
     /// Limits of the response cache. [`CacheLimits::NONE`] disables the cache.
