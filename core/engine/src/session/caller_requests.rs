@@ -74,13 +74,10 @@ impl CallerRequests {
         requests.id_of(key).is_some() || self.input_required.is_paused(key) || self.tasks.is_followed(key)
     }
 
-    /// Returns whether the response cache contains an entry.
     pub(super) fn has_cached_responses(&self) -> bool {
         !self.cache.is_empty()
     }
 
-    /// Returns the earliest deadline of the requests that wait for input and of the polled tasks, or `None` if there
-    /// are none.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
     }

@@ -14,16 +14,17 @@ use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVe
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiate {
-    /// Accept every version. Send `server/discover` first, and use `initialize` if the server does not support it.
+    /// The client accepts every version. It sends `server/discover` first, and `initialize` if the server does not
+    /// support `server/discover`.
     #[default]
     Auto,
-    /// Accept modern versions only (from revision 2026-07-28).
+    /// The client accepts only modern versions (from revision 2026-07-28).
     Modern,
-    /// Accept legacy versions only (up to revision 2025-11-25). Send `initialize` without trying `server/discover`
-    /// first.
+    /// The client accepts only legacy versions (up to revision 2025-11-25). It sends `initialize` without trying
+    /// `server/discover` first.
     Legacy,
-    /// Accept only this version. Send `server/discover` first for a modern version, and `initialize` for a legacy
-    /// version.
+    /// The client accepts only this version. It first sends `server/discover` for a modern version, or `initialize` for
+    /// a legacy version.
     Version(ProtocolVersion),
 }
 
@@ -222,9 +223,9 @@ pub struct RequestOptions {
     ///
     /// If the session itself sets a member with the same name, the server receives the value of the session.
     pub meta: Option<Json>,
-    /// Whether to send the request even if the cache contains a valid response.
+    /// Whether the session sends the request to the server even if the cache contains a valid response.
     pub fresh: bool,
-    /// Whether to return an outdated response from the cache if the request fails.
+    /// Whether the session may use an outdated response from the cache if the request fails.
     pub stale_if_error: bool,
     pub(crate) task: TaskMode,
     /// How long the server should keep the task after its creation, if a tool call runs as a task (revision
@@ -286,20 +287,20 @@ impl RequestOptions {
         self.progress
     }
 
-    /// Asks the server for progress notifications. Each notification restarts [`RequestOptions::timeout`], but not
+    /// Requests progress notifications from the server. Each notification restarts [`RequestOptions::timeout`], but not
     /// [`RequestOptions::total_timeout`].
     pub fn progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Sends the request to the server even if the cache contains a valid response.
+    /// Makes the session send the request to the server even if the cache contains a valid response.
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
         self
     }
 
-    /// Returns an outdated response from the cache if the request fails.
+    /// Lets the session use an outdated response from the cache if the request fails.
     pub fn stale_if_error(mut self) -> Self {
         self.stale_if_error = true;
         self

@@ -123,7 +123,7 @@ impl Connection {
 
     /// Returns an error if the negotiated protocol version or the server does not support `method`.
     ///
-    /// `bit` stands for `method` in [`UnavailableMethods`]. It is 0 for methods that the session does not check.
+    /// `bit` is the bit of `method` in [`UnavailableMethods`], from [`revisions::bit`].
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
         match self.negotiated() {
             Some(negotiated) if negotiated.capability_check.all & bit != 0 => Err(negotiated.refusal(method, bit)),
@@ -131,8 +131,8 @@ impl Connection {
         }
     }
 
-    /// Returns whether the server did not declare the capability that a method requires. `bit` stands for the method in
-    /// [`UnavailableMethods`]. Returns `false` while the connection is not open.
+    /// Returns whether the connection is open and the server did not declare the capability that a method requires.
+    /// `bit` is the bit of the method in [`UnavailableMethods`].
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
         self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
     }

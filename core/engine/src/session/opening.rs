@@ -102,8 +102,8 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Returns whether `server/discover` is the only pending request. An error response without an id then belongs to
-    /// it.
+    /// Returns whether the session has sent only `server/discover`, and may still send `initialize`. An error response
+    /// without an id then belongs to `server/discover`.
     pub(super) fn is_probing(&self) -> bool {
         self.handshake.is_probing()
     }

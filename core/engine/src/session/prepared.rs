@@ -29,8 +29,7 @@ pub struct Prepared<M> {
 pub struct PreparedRequest {
     text: Vec<u8>,
     pub(super) method: &'static str,
-    /// Bit that stands for the method in [`UnavailableMethods`](revisions::UnavailableMethods). 0 for methods that the
-    /// session sends without a check.
+    /// The bit of the method in [`UnavailableMethods`](revisions::UnavailableMethods), from [`revisions::bit`].
     pub(super) bit: u32,
     pub(super) caching: CacheUse,
 }

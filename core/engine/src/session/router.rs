@@ -417,8 +417,9 @@ impl Session {
         self.fail(id, RequestFault::Invalid(error), now, out)
     }
 
-    /// Handles an error response without an id. If only `server/discover` is pending, handles it as the response to
-    /// that request. Otherwise reports an [`Event::UnmatchedError`].
+    /// Handles an error response without an id. If the session is still waiting for `server/discover` and has sent no
+    /// other request, handles the error as the response to that request. Otherwise reports an
+    /// [`Event::UnmatchedError`].
     fn orphan_error(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let Some(error) = decode::orphan_error(message) else { return self.parts(now, out).invalid_message(message) };
         if matches!(&self.connection, Connection::Opening(opening) if opening.is_probing()) {
@@ -465,8 +466,8 @@ impl Session {
         self.requests.take_abandoned()
     }
 
-    /// Writes a request of the HTTP transport itself, which no caller waits for, to `out`. Returns the JSON-RPC id of
-    /// the request. When the request has ended, the transport passes this id to [`Self::remove_own`].
+    /// Writes a request that the HTTP transport sends for itself, without a caller. Returns the JSON-RPC id of the
+    /// request, which the transport passes to [`Self::remove_own`] when the request has ended.
     pub(crate) fn write_own(&mut self, method: &str, params: ParamsWriter<'_>, out: &mut Vec<u8>) -> u64 {
         let id = self.requests.next_id();
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };

@@ -129,10 +129,11 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Reports each input that the request or task `owner` requires as an [`Event::ServerRequest`]. Returns an error
-    /// and reports none if the client does not support one of the inputs, or if there are too many.
+    /// Reports the inputs that the server requires to continue the request or task `owner`, each in an
+    /// [`Event::ServerRequest`]. If the client does not support one of the inputs, or if there are too many, reports
+    /// none and returns an error.
     ///
-    /// `inputs` must not be empty. The events contain the key `during` of the client's request that needs the inputs.
+    /// `inputs` must not be empty. `during` is the key of the client's request that needs the inputs.
     pub(super) fn request_inputs(
         &mut self,
         owner: InputOwner,
@@ -194,8 +195,8 @@ impl ServerRequests {
         })
     }
 
-    /// Refuses the server request with this key. Writes an error response to a JSON-RPC request. For an input, only
-    /// returns [`AnswerOutcome::Refused`], because the server then receives no response.
+    /// Refuses the server request with this key. A JSON-RPC request gets an error response. For an input that a modern
+    /// server requires, returns [`AnswerOutcome::Refused`], and the caller must fail the client's request or task.
     #[cold]
     pub(super) fn refuse(
         &mut self,
