@@ -40,7 +40,7 @@ use mcpwire_types::{Era, LoggingLevel};
 pub struct Session {
     config: Config,
     connection: Connection,
-    /// `None` until the connection is open. Remains `Some` after the connection has ended.
+    /// Description of the server. `None` until the connection is open; remains `Some` after the connection has ended.
     server: Option<Arc<ServerInfo>>,
     requests: Requests,
     callers: CallerRequests,
@@ -147,8 +147,8 @@ impl Session {
         }
     }
 
-    /// Creates a session with this session's configuration, for connecting to the server that is restarted after
-    /// [`Event::Restart`].
+    /// Creates the session for the server that is restarted after [`Event::Restart`], and moves this session's
+    /// configuration to it.
     ///
     /// The new session accepts only legacy versions (up to revision 2025-11-25). Its connect timeout is shorter by
     /// `spent`, the time since the first attempt to connect began.
@@ -406,8 +406,8 @@ impl Session {
     /// Handles the end of a message that exceeds [`Config::max_message`]. If `tail` contains the id of a pending
     /// request, that request fails.
     ///
-    /// A server may send the id of a response after the result, so that the beginning of the message does not contain
-    /// it.
+    /// A server may send the id of a response after the result, so the beginning of the message need not contain the
+    /// id.
     pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
     }
@@ -417,9 +417,8 @@ impl Session {
         self.fail(id, RequestFault::Invalid(error), now, out)
     }
 
-    /// Handles an error response without an id. If the session is still waiting for `server/discover` and has sent no
-    /// other request, handles the error as the response to that request. Otherwise reports an
-    /// [`Event::UnmatchedError`].
+    /// Handles an error response without an id: as the response to `server/discover` while [`Opening::is_probing`]
+    /// returns `true`, otherwise as an [`Event::UnmatchedError`].
     fn orphan_error(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let Some(error) = decode::orphan_error(message) else { return self.parts(now, out).invalid_message(message) };
         if matches!(&self.connection, Connection::Opening(opening) if opening.is_probing()) {
