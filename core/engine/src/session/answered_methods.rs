@@ -16,11 +16,11 @@ impl Config {
         &self.answers
     }
 
-    /// Adds a method to [`Config::answers`], and declares the client capability that the method requires, if the
-    /// protocol defines one.
+    /// Adds a method, such as `roots/list`, to the server requests that the embedder answers ([`Config::answers`]).
     ///
-    /// A capability that is already declared does not change. A new declaration is minimal: elicitation in form mode
-    /// only, sampling without tools, or roots without change notifications.
+    /// Also declares the client capability that the method requires, if the protocol defines one and it is not declared
+    /// yet. The declaration is minimal: elicitation in form mode only, sampling without tools, or roots without change
+    /// notifications.
     pub fn answer(&mut self, method: &str) {
         let capabilities = core::mem::take(&mut self.capabilities);
         self.capabilities = match method {
@@ -38,21 +38,25 @@ impl Config {
         }
     }
 
-    /// Adds `elicitation/create` to [`Config::answers`], and declares elicitation in form mode (`form`), URL mode
-    /// (`url`), or both. Modes that were declared before remain declared.
+    /// Adds `elicitation/create` to the server requests that the embedder answers ([`Config::answers`]).
+    ///
+    /// Also declares that the client supports elicitation in form mode if `form` is `true`, and in URL mode if `url` is
+    /// `true`. `false` does not revoke a mode that was declared before.
     pub fn answer_elicitation(&mut self, form: bool, url: bool) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_elicitation(form, url);
         self.offer(ELICIT);
     }
 
-    /// Adds `sampling/createMessage` to [`Config::answers`]. Declares sampling without tools, if sampling is not
-    /// declared yet.
+    /// Adds `sampling/createMessage` to the server requests that the embedder answers ([`Config::answers`]).
+    ///
+    /// Also declares the client capability `sampling`, without support for tools, if it is not declared yet.
     pub fn answer_sampling(&mut self) {
         self.answer(SAMPLE);
     }
 
-    /// Adds `roots/list` to [`Config::answers`]. Declares the capability `roots`, and that the client notifies the
-    /// server when the roots change.
+    /// Adds `roots/list` to the server requests that the embedder answers ([`Config::answers`]).
+    ///
+    /// Also declares the client capability `roots`, and that the client notifies the server when the roots change.
     pub fn answer_roots(&mut self) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_roots(true);
         self.offer(LIST_ROOTS);

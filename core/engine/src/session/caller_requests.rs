@@ -34,10 +34,10 @@ use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_types::{Task, TaskHandle};
 
-/// The pending requests of callers, and the response cache.
+/// The requests of callers that have no reply yet, and the response cache.
 ///
-/// A request is in the table of sent requests ([`Context::requests`]) while the session waits for the response, in
-/// `input_required` while the embedder must supply input, and in `tasks` while the session polls its task.
+/// Such a request waits for its response in [`Context::requests`], for input from the embedder in `input_required`, or
+/// for the end of its task in `tasks`.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
     cache: ResponseCache,
@@ -62,39 +62,30 @@ impl CallerRequests {
         }
     }
 
-    /// Stores which task features the server declared. The session calls this method when the connection opens.
     pub(super) fn open(&mut self, server: &ServerInfo) {
         self.tasks.open(server);
     }
 
-    /// Returns the number of pending requests of callers. `requests` is the table of sent requests.
     pub(super) fn len(&self, requests: &Requests) -> usize {
         requests.callers() + self.tasks.len() + self.input_required.len()
     }
 
-    /// Returns whether the caller's request with this key is pending. `requests` is the table of sent requests.
     pub(super) fn is_pending(&self, key: RequestKey, requests: &Requests) -> bool {
         requests.id_of(key).is_some() || self.input_required.is_paused(key) || self.tasks.is_followed(key)
     }
 
-    /// Returns whether the response cache contains an entry.
     pub(super) fn has_cached_responses(&self) -> bool {
         !self.cache.is_empty()
     }
 
-    /// Returns the earliest deadline of the requests that wait for input and of the polled tasks, or `None` if there
-    /// are none.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Frees memory that no pending request uses.
     pub(super) fn release_buffers(&mut self) {
         self.input_required.release_buffers();
     }
 
-    /// Returns whether the server may respond to the request with a task, and whether the request contains the
-    /// parameter `task`.
     pub(super) fn task_use(
         &self,
         method: &str,
@@ -104,12 +95,7 @@ impl CallerRequests {
         self.tasks.task_use(method, options, context)
     }
 
-    /// Sends a request, or reports the cached response at once if the cache contains a valid one. Returns the key of
-    /// the request.
-    ///
-    /// # Errors
-    /// Returns an error and sends nothing if [`Config::max_in_flight`] requests are pending, or if the parameters or
-    /// the caller's `_meta` cannot be written as a JSON object.
+    /// Sends a request, unless the cache contains a fresh response: then reports that response as the reply.
     pub(super) fn send(
         &mut self,
         request: NewRequest<'_>,
@@ -156,11 +142,6 @@ impl CallerRequests {
         Ok(key)
     }
 
-    /// Polls a task that already exists, until the task ends. Returns a new key; the [`Reply`] with this key contains
-    /// the task's result.
-    ///
-    /// # Errors
-    /// Returns an error if the session already polls [`Config::max_tasks`] tasks.
     pub(super) fn follow_task(
         &mut self,
         handle: &TaskHandle,
@@ -189,7 +170,6 @@ impl CallerRequests {
         true
     }
 
-    /// Handles the response to a caller's request, after the request was removed from the table of sent requests.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -210,7 +190,6 @@ impl CallerRequests {
         self.end(caller.cache_entry, reply, context);
     }
 
-    /// Ends a caller's request with an error, after the request was removed from the table of sent requests.
     #[cold]
     pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, context: &mut Context<'_>) {
         self.end(caller.cache_entry, Reply::failed(caller.key, error), context);
@@ -225,8 +204,6 @@ impl CallerRequests {
         context.report(Event::Reply(reply));
     }
 
-    /// Handles the response to `request`, such as `tasks/get`, that the session sent to poll a task. `call` is the key
-    /// of the caller's request that became the task.
     pub(super) fn receive_about_task(
         &mut self,
         call: RequestKey,
@@ -239,8 +216,6 @@ impl CallerRequests {
         self.tasks.receive(call, request, id, message.to_vec(), server_requests, context);
     }
 
-    /// Handles the failure of `request`, such as `tasks/get`, that the session sent to poll a task. `call` is the key
-    /// of the caller's request that became the task.
     #[cold]
     pub(super) fn fail_about_task(
         &mut self,
@@ -254,27 +229,20 @@ impl CallerRequests {
         self.tasks.fail(call, request, id, error, server_requests, context);
     }
 
-    /// Handles a progress notification with the progress token `id`. Returns the key of the caller's request that has
-    /// this token, or `None` if no pending request has it.
+    /// Handles a progress notification for the request whose progress token is `id`. Returns the key of that request,
+    /// or `None` if it is not pending.
     pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
         context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
     }
 
-    /// Handles a task status from a server notification. Passes the status to the call that waits for the task, or only
-    /// to the embedder if no call does.
     pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         self.tasks.notified(task, server_requests, context);
     }
 
-    /// Marks the cached responses as stale whose content has changed according to the notification. Responses to
-    /// requests that are already pending are then not cached.
     pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
         self.cache.notified(notification, context.requests);
     }
 
-    /// Handles the embedder's answer to a server request. If the server needs the answer as input for a caller's
-    /// request or a task, continues or fails that request or task. Returns `false` if the server request was not
-    /// pending.
     pub(super) fn input_answered(
         &mut self,
         answered: AnswerOutcome,
@@ -301,8 +269,6 @@ impl CallerRequests {
         true
     }
 
-    /// Fails the requests and tasks whose deadline has passed, and sends the requests about tasks, such as `tasks/get`,
-    /// that are due.
     pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
             let deadlines = match &owner {
@@ -350,7 +316,6 @@ impl CallerRequests {
     }
 }
 
-/// Returns the idle and total deadlines of a request or task that starts now.
 fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     let timeout = options.timeout.unwrap_or(context.config.request_timeout);
     // An idle timeout that exceeds the configured total timeout extends the total timeout.
@@ -358,8 +323,8 @@ fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     Deadlines::new(context.now, timeout, total)
 }
 
-/// Writes a request into the transmit buffer. Returns the position of its parameters in the buffer, without `_meta` and
-/// the closing brace.
+/// Writes a request into the transmit buffer. Returns the range of the buffer that contains the parameters, without the
+/// `_meta` member and the closing brace.
 fn write_request(
     request: &NewRequest<'_>,
     options: &RequestOptions,

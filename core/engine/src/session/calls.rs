@@ -28,10 +28,10 @@ use mcpwire_types::method::{CallTool, ClientNotification, GetTask, Method, Param
 use mcpwire_types::revisions::{self, Requirement};
 use mcpwire_types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
-/// Sends requests, notifications and answers over a connection.
+/// Sends requests, notifications and answers over the connection of a session.
 ///
-/// [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` create this value. The methods only
-/// write to the buffers of the engine. Afterwards, the adapter must transmit the data that the engine has queued.
+/// [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` create this value. Its methods only
+/// write to buffers of the engine. The program that drives the engine must then transmit the data.
 #[derive(Debug)]
 pub struct Calls<'e> {
     session: &'e mut Session,
@@ -39,7 +39,7 @@ pub struct Calls<'e> {
     out: &'e mut Vec<u8>,
     /// Latest time that was passed to the engine. Never decreases.
     now: &'e mut Timestamp,
-    /// Number of unsent bytes, such as bodies of HTTP requests, that are stored in the transport instead of `out`.
+    /// Number of unsent bytes that the transport stores outside of `out`, such as the bodies of HTTP requests.
     queued: usize,
 }
 
@@ -89,10 +89,11 @@ impl<'e> Calls<'e> {
         self.send(Cow::Borrowed(M::NAME), caching, params, options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are already serialized.
+    /// Sends a request whose parameters are already serialized. The session reports the result or error as
+    /// [`Event::Reply`](crate::Event::Reply), which the returned ticket decodes.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::request`].
+    /// Returns an error in the cases that [`Self::request`] lists, for example if the connection is not open.
     pub fn request_prepared<M: Method>(
         &mut self,
         params: &Prepared<M>,
@@ -102,13 +103,13 @@ impl<'e> Calls<'e> {
         self.send_prepared(params.request(), options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are already serialized. Use it instead of [`Self::request_prepared`] to reduce
-    /// the size of the program: it has no type parameter, so it is compiled only once.
+    /// Sends a request whose parameters are already serialized, and returns the key of the request.
     ///
-    /// [`Prepared::ticket`] converts the returned key to a ticket, which decodes the result.
+    /// Unlike [`Self::request_prepared`], this method has no type parameter. It is therefore compiled only once, which
+    /// makes the program smaller. [`Prepared::ticket`] converts the key to a ticket, which decodes the result.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::request`].
+    /// Returns an error in the cases that [`Self::request`] lists, for example if the connection is not open.
     pub fn send_prepared(
         &mut self,
         request: &PreparedRequest,
@@ -163,10 +164,12 @@ impl<'e> Calls<'e> {
         self.send(method, caching, push, &options, now).map(Ticket::new)
     }
 
-    /// Sends a notification.
+    /// Sends a notification to the server.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::request`].
+    /// Returns an error and sends nothing if the connection is not open,
+    /// [`Config::max_transmit`](super::Config::max_transmit) is exceeded, the parameters are not a JSON object, or the
+    /// negotiated protocol version or the server does not support the notification.
     pub fn notify<N: ClientNotification>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
         self.context().connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
@@ -291,20 +294,20 @@ impl<'e> Calls<'e> {
         subscriptions.unsubscribe(key, &mut context)
     }
 
-    /// Removes and returns the next event of a subscription, or `None` if its queue is empty. The last event is
-    /// [`SubscriptionEvent::Ended`].
+    /// Removes and returns the next event of a subscription, or returns `None` if no event is queued.
+    ///
+    /// The last event of a subscription is [`SubscriptionEvent::Ended`].
     pub fn poll_subscription(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
         self.session.parts(*self.now, self.out).subscriptions.poll(key)
     }
 
-    /// Answers a request of the server. `result` must serialize as a JSON object.
+    /// Answers a request of the server, such as `elicitation/create`. `result` must serialize as a JSON object.
     ///
-    /// Returns `false` if the request of the server is no longer pending: the server has cancelled it, the connection
-    /// has ended, or the client's request for which the server needed the answer has ended.
+    /// Returns `false` and sends nothing if the server request is not pending: it was answered or refused before, or
+    /// the session has reported [`Event::ServerRequestCancelled`](crate::Event::ServerRequestCancelled).
     ///
     /// # Errors
-    /// Returns an error if `result` does not serialize as a JSON object. The request of the server is then still
-    /// pending.
+    /// Returns an error if `result` does not serialize as a JSON object. The server request then still needs an answer.
     pub fn answer(
         &mut self,
         key: ServerRequestId,
@@ -317,16 +320,21 @@ impl<'e> Calls<'e> {
         Ok(self.input_answered(answered))
     }
 
-    /// Refuses a request of the server with an error. Returns `false` in the same cases as [`Self::answer`].
+    /// Refuses a request of the server, such as `elicitation/create`. Returns `false` if the server request is not
+    /// pending.
+    ///
+    /// A legacy server (up to revision 2025-11-25) receives `error` as a JSON-RPC error response. With a modern server,
+    /// the client's request for which the server needed the answer fails with
+    /// [`InputError::Refused`](crate::InputError::Refused).
     pub fn refuse(&mut self, key: ServerRequestId, error: &RpcError, now: Timestamp) -> bool {
         self.refuse_with(key, &RefusalReason::Error(error), now)
     }
 
-    /// Refuses a request of the server because the program's handler panicked. Returns `false` in the same cases as
-    /// [`Self::answer`].
+    /// Refuses a request of the server because the program's handler for the request panicked. Returns `false` if the
+    /// server request is not pending.
     ///
-    /// A legacy server (up to revision 2025-11-25) receives an internal error without the panic message. A modern
-    /// server receives nothing: the client's request for which it needed the answer fails with
+    /// A legacy server (up to revision 2025-11-25) receives an internal error that does not contain `message`. With a
+    /// modern server, the client's request for which the server needed the answer fails with
     /// [`InputError::Panicked`](crate::InputError::Panicked).
     pub fn report_handler_panic(&mut self, key: ServerRequestId, message: &str, now: Timestamp) -> bool {
         self.refuse_with(key, &RefusalReason::Panicked(message), now)
@@ -338,8 +346,6 @@ impl<'e> Calls<'e> {
         self.input_answered(answered)
     }
 
-    /// Continues or fails the caller's request or task for which the server needed the embedder's answer. Returns
-    /// `false` if the embedder answered a server request that was not pending.
     fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
         callers.input_answered(answered, server_requests, &mut context)
@@ -370,8 +376,6 @@ impl<'e> Calls<'e> {
         callers.send(NewRequest { method, params, caching, tasks, task_param }, options, &mut context)
     }
 
-    /// Sets the time of the engine to `now`. Returns an error if more than
-    /// [`Config::max_transmit`](super::Config::max_transmit) bytes are queued in the transport.
     fn check_room(&mut self, now: Timestamp) -> Result<(), SendError> {
         self.advance(now);
         let limit = self.session.config().max_transmit;
@@ -381,7 +385,6 @@ impl<'e> Calls<'e> {
         Ok(())
     }
 
-    /// Sets the time of the engine to `now`, and borrows the components of the session.
     fn parts(&mut self, now: Timestamp) -> Parts<'_> {
         self.advance(now);
         self.session.parts(*self.now, self.out)

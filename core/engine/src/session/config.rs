@@ -14,16 +14,17 @@ use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVe
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiate {
-    /// Accept every version. Send `server/discover` first, and use `initialize` if the server does not support it.
+    /// The client accepts every version. It sends `server/discover` first, and `initialize` if the server does not
+    /// support `server/discover`.
     #[default]
     Auto,
-    /// Accept modern versions only (from revision 2026-07-28).
+    /// The client accepts only modern versions (from revision 2026-07-28).
     Modern,
-    /// Accept legacy versions only (up to revision 2025-11-25). Send `initialize` without trying `server/discover`
-    /// first.
+    /// The client accepts only legacy versions (up to revision 2025-11-25). It sends `initialize` without trying
+    /// `server/discover` first.
     Legacy,
-    /// Accept only this version. Send `server/discover` first for a modern version, and `initialize` for a legacy
-    /// version.
+    /// The client accepts only this version. It first sends `server/discover` for a modern version, or `initialize` for
+    /// a legacy version.
     Version(ProtocolVersion),
 }
 
@@ -49,12 +50,11 @@ pub struct Config {
     follows_tasks: bool,
     /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
-    /// Minimum level of the log messages that modern servers (from revision 2026-07-28) send. `None`, the default,
+    /// Minimum level of the log messages that a modern server (from revision 2026-07-28) sends. `None`, the default,
     /// requests no log messages.
     ///
-    /// For legacy servers this field has no effect: they choose a level themselves.
-    /// [`Calls::set_log_level`](crate::Calls::set_log_level) changes the level on an open connection, for both kinds of
-    /// servers.
+    /// This field has no effect on legacy servers, which choose a level themselves. To change the level on an open
+    /// connection to any server, call [`Calls::set_log_level`](crate::Calls::set_log_level).
     pub log_level: Option<LoggingLevel>,
 
     /// Maximum time a request waits for a response or a progress notification. Default: 30 s.
@@ -66,10 +66,10 @@ pub struct Config {
     /// answered. A modern server names the request for which it needs the answer, so only that request is paused. With
     /// a legacy server, all requests are paused.
     pub request_timeout: Duration,
-    /// Maximum total duration of a request, regardless of progress. Default: 1 h.
+    /// Maximum total duration of a request. Default: 1 h, because no tool is known to run longer.
     ///
-    /// Includes the time in which the client answers requests of the server. The limit ends requests whose server
-    /// reports progress without end. No tool is known to run longer than 1 h.
+    /// Progress notifications do not extend the limit, so it ends requests whose server reports progress forever. The
+    /// time in which the client answers requests of the server counts too.
     pub total_timeout: Duration,
     /// Maximum time to wait for the response to `server/discover` before the session also sends `initialize`. Default:
     /// 5 s.
@@ -77,43 +77,46 @@ pub struct Config {
     /// A modern server that is running responds much sooner. If the server is still starting, it receives both requests
     /// once it runs, and the first usable response opens the connection.
     pub probe_timeout: Duration,
-    /// Maximum time for opening the connection. Default: 60 s, because package runners may first download the server.
+    /// Maximum time for opening the connection. Default: 60 s, because a command such as `npx` may first download the
+    /// server.
     pub connect_timeout: Duration,
 
-    /// Limits of the cache for responses of modern servers (from revision 2026-07-28, specification:
-    /// server/utilities/caching). [`CacheLimits::NONE`] disables the cache.
+    /// Limits of the response cache. [`CacheLimits::NONE`] disables the cache.
     ///
-    /// By default, the cache stores at most 512 responses and 4 MiB, ten times the size of the longest list of tools
-    /// known. A response is fresh for at most 1 day, even if the server declares a longer lifetime.
+    /// Default: at most 512 responses and 4 MiB, ten times the size of the longest known list of tools. A response is
+    /// fresh for at most 1 day, even if the server declares a longer lifetime. Only responses of modern servers are
+    /// cached (from revision 2026-07-28, specification: server/utilities/caching).
     pub cache: CacheLimits,
-    /// Maximum size of a received message, in bytes. Default: 64 MiB, ten times the size of the largest result known.
+    /// Maximum size of a received message, in bytes. Default: 64 MiB, ten times the size of the largest known response.
     ///
-    /// The session discards a larger message. If the message is a response, only its request fails.
+    /// The session discards a larger message. If the message is a response, the request that it belongs to fails.
     pub max_message: usize,
-    /// Maximum number of bytes that are queued for sending. Default: 64 MiB, the same as [`Config::max_message`].
+    /// Maximum number of bytes that may wait to be sent. Default: 64 MiB, the same as [`Config::max_message`].
     ///
-    /// While more bytes are queued, new requests fail. A single message may exceed the limit if the queue is empty.
+    /// While more bytes are waiting, new requests fail. A single message may be larger than the limit if no other bytes
+    /// are waiting.
     pub max_transmit: usize,
     /// Maximum number of requests of the client without a reply. Default: 65,536.
     ///
     /// A program needs far fewer, and each request occupies little memory. At the limit, new requests fail with
     /// [`SendError::TooManyInFlight`](crate::SendError::TooManyInFlight).
     pub max_in_flight: usize,
-    /// Maximum number of subscriptions. Default: 256.
+    /// Maximum number of subscriptions at the same time. Default: 256.
     ///
-    /// A program usually needs a few. Each subscription can use several hundred KiB of memory for events that the
-    /// embedder has not polled.
+    /// A program usually needs only a few. The limit bounds the memory for subscription events that the embedder has
+    /// not polled, which can reach several hundred KiB for each subscription.
     pub max_subscriptions: usize,
-    /// Maximum number of requests of the server that the embedder has not answered. Default: 64.
+    /// Maximum number of server requests, such as `elicitation/create`, that wait for an answer from the embedder.
+    /// Default: 64.
     ///
-    /// Inputs that a modern server requires also count. At the limit, the session refuses further requests of a legacy
-    /// server (up to revision 2025-11-25). With a modern server, the client's request fails whose inputs would exceed
-    /// the limit.
+    /// At the limit, the session refuses further requests of a legacy server (up to revision 2025-11-25). The inputs
+    /// that a modern server requires count too: if they would exceed the limit, the client's request that needs them
+    /// fails.
     pub max_server_requests: usize,
-    /// Maximum number of times that the session sends one request again with input that the server requires. Default:
-    /// 10.
+    /// Maximum number of times that the session sends one request again because the server requires further input.
+    /// Default: 10, which is enough for a long dialogue.
     ///
-    /// Ten rounds are enough for a long dialogue. The limit ends requests whose server requires input again and again.
+    /// If the server requires input once more, the request fails.
     pub max_input_rounds: u32,
     /// Maximum number of bytes that the session stores, for all pending requests together, to send them again with
     /// input. Default: 64 MiB, the same as [`Config::max_message`].
@@ -124,8 +127,8 @@ pub struct Config {
     pub max_retry_bytes: usize,
     /// Maximum number of tasks that the session polls at the same time. Default: 1,024.
     ///
-    /// If a call becomes a task when the limit is reached, the session cancels the task, and the call fails. A program
-    /// with more tasks should store the task handles instead.
+    /// If a tool call becomes a task when the limit is reached, the session cancels the task, and the tool call fails.
+    /// A program with more tasks can receive and poll them itself, with [`TaskMode::Handle`].
     pub max_tasks: usize,
 }
 
@@ -176,15 +179,15 @@ impl Config {
         self.capabilities.declare_tasks();
     }
 
-    /// Returns whether the session may call a tool as a task if the tool requires a task. See [`Config::follow_tasks`].
     pub(crate) fn follows_tasks(&self) -> bool {
         self.follows_tasks
     }
 
-    /// Returns the configuration for connecting to a restarted server, after [`Event::Restart`](crate::Event::Restart).
+    /// Returns a copy of this configuration for connecting to a restarted server, after
+    /// [`Event::Restart`](crate::Event::Restart).
     ///
-    /// The returned configuration accepts legacy versions only (up to revision 2025-11-25), and its connect timeout is
-    /// shorter by `spent`. `spent` is the time since the first attempt to connect began.
+    /// The copy accepts legacy versions only (up to revision 2025-11-25). Its connect timeout is shorter by `spent`,
+    /// the time since the first attempt to connect began.
     pub fn for_restart(&self, spent: Duration) -> Self {
         self.clone().after_restart(spent)
     }
@@ -211,27 +214,29 @@ pub struct RequestOptions {
     /// Maximum time the request waits for a response or a progress notification. `None` uses
     /// [`Config::request_timeout`].
     pub timeout: Option<Duration>,
-    /// Maximum total duration of the request. `None` uses the longer of [`Config::total_timeout`] and
-    /// [`RequestOptions::timeout`].
+    /// Maximum total duration of the request, regardless of progress. If `None`, the longer of
+    /// [`Config::total_timeout`] and [`RequestOptions::timeout`] applies.
     pub total_timeout: Option<Duration>,
     /// Whether the request asks the server for progress notifications.
     pub(crate) progress: bool,
-    /// Additional members for the `_meta` of the request, as a JSON object. If the session itself
-    /// adds a member with the same key, its value is used instead. `None` adds no members.
+    /// Additional members for the `_meta` of the request. Must be a JSON object, or `None` for no additional members.
+    ///
+    /// If the session itself sets a member with the same name, the server receives the value of the session.
     pub meta: Option<Json>,
-    /// Whether to send the request even if the cache contains a valid response.
+    /// Whether the session sends the request to the server even if the cache contains a valid response.
     pub fresh: bool,
-    /// Whether to return an outdated response from the cache if the request fails.
+    /// Whether the session may use an outdated response from the cache if the request fails.
     pub stale_if_error: bool,
-    /// Whether a `tools/call` may become a task, and who polls that task. Other methods ignore this field.
     pub(crate) task: TaskMode,
-    /// How long the server should keep the task after its creation (revision 2025-11-25). `None` lets the server
-    /// decide. Later revisions ignore this field.
+    /// How long the server should keep the task after its creation, if a tool call runs as a task (revision
+    /// 2025-11-25). If `None`, the server decides.
+    ///
+    /// This field has no effect with later revisions.
     pub task_ttl: Option<Duration>,
     /// Whether the server may execute the request twice. Default: `false`.
     ///
-    /// If `true`, the engine sends the request again when the server's HTTP session ended before the response arrived.
-    /// Other transports have no such sessions, and ignore this field.
+    /// If `true`, and the server ends the HTTP session before the response arrives, the engine opens a new HTTP session
+    /// and sends the request again. Without HTTP, this field has no effect.
     pub repeatable: bool,
 }
 
@@ -245,15 +250,17 @@ pub struct RequestOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the call may become a task. The session
-    /// polls the task, and the call ends with the result of the task.
+    /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the tool call may become a task. The
+    /// session polls the task, and reports the result of the task as the result of the tool call.
     #[default]
     Session,
-    /// The call may become a task, regardless of the [`Config`]. The session polls the task, and the call ends with the
-    /// result of the task.
+    /// The tool call may become a task, even if the [`Config`] does not allow tasks. The session polls the task, and
+    /// reports the result of the task as the result of the tool call.
     Follow,
-    /// The call may become a task, regardless of the [`Config`]. The call ends as soon as the server has created the
-    /// task, and the caller receives the task. Use this mode with [`CallToolAsTask`](crate::CallToolAsTask).
+    /// The tool call may become a task, even if the [`Config`] does not allow tasks. The tool call then ends as soon as
+    /// the server has created the task, and the program itself polls the task.
+    ///
+    /// Use this mode with [`CallToolAsTask`](crate::CallToolAsTask), whose result can contain a task.
     Handle,
 }
 
@@ -280,32 +287,33 @@ impl RequestOptions {
         self.progress
     }
 
-    /// Asks the server for progress notifications. Each notification restarts [`RequestOptions::timeout`], but not
+    /// Requests progress notifications from the server. Each notification restarts [`RequestOptions::timeout`], but not
     /// [`RequestOptions::total_timeout`].
     pub fn progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Sends the request to the server even if the cache contains a valid response.
+    /// Makes the session send the request to the server even if the cache contains a valid response.
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
         self
     }
 
-    /// Returns an outdated response from the cache if the request fails.
+    /// Lets the session use an outdated response from the cache if the request fails.
     pub fn stale_if_error(mut self) -> Self {
         self.stale_if_error = true;
         self
     }
 
-    /// Sets whether the call may become a task, and who polls that task.
+    /// Sets whether a `tools/call` request may become a task, and whether the session or the program polls that task.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = mode;
         self
     }
 
-    /// Returns whether the call may become a task, and who polls that task.
+    /// Returns whether a `tools/call` request may become a task, and whether the session or the program polls that
+    /// task.
     pub fn task_mode(&self) -> TaskMode {
         self.task
     }
@@ -329,16 +337,15 @@ impl RequestOptions {
         self
     }
 
-    /// Returns a copy of the options, to which the trace context is added unless the `_meta` already contains
-    /// `traceparent`.
-    ///
-    /// Adapters call this method with the trace context of the program's tracing library.
+    /// Returns a copy of the options that contains the trace context. If the `_meta` of the options already contains
+    /// `traceparent`, returns an unchanged copy.
     pub fn in_trace(&self, context: &TraceContext) -> Self {
         let named = self.meta.as_ref().is_some_and(|meta| meta.member_text("traceparent").is_some());
         if named { self.clone() } else { self.clone().trace_context(context) }
     }
 
-    /// Allows the server to execute the request twice. See [`RequestOptions::repeatable`].
+    /// Allows the server to execute the request twice: the engine may send the request again if the server ends the
+    /// HTTP session before the response arrives.
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self

@@ -36,23 +36,19 @@ pub(super) enum Connection {
 #[derive(Debug)]
 pub(super) struct Negotiated {
     version: ProtocolVersion,
-    /// Methods that the session must not send, because the protocol version does not have them or the server did not
-    /// declare the capability that they require.
     capability_check: UnavailableMethods,
-    /// Fields, such as the protocol version, that the session adds to the `_meta` of each request. `None` for legacy
-    /// versions (up to revision 2025-11-25), which have no such fields.
+    /// The members that the session adds to the `_meta` of each request. `None` for legacy versions (up to revision
+    /// 2025-11-25), which have no such members.
     fields: Option<ProtocolFields>,
 }
 
-/// The members, such as the protocol version, that the session adds to the `_meta` of each request from revision
-/// 2026-07-28 on. Stored as JSON text without the braces.
+/// The members that the session adds to the `_meta` of each request to a modern server (from revision 2026-07-28), such
+/// as the protocol version, as JSON text without braces.
 #[derive(Debug)]
 struct ProtocolFields {
     members: String,
-    /// The fields for requests that may become a task or poll one. Unlike `members`, they declare the tasks extension.
-    ///
-    /// `None` before the first such request, and if [`Config::capabilities`] contains the extension: `members` is then
-    /// used.
+    /// Like `members`, but declares the tasks extension. `None` until a request may become a task, and if `members`
+    /// itself declares the extension.
     with_tasks: Option<String>,
 }
 
@@ -84,22 +80,18 @@ impl Connection {
         self.version().is_some_and(|version| version.era() == era)
     }
 
-    /// Returns the protocol fields for the `_meta` of a request, as JSON text without braces. Empty for legacy versions
-    /// (up to revision 2025-11-25), and while the connection is not open.
+    /// Returns the JSON members that the session adds to the `_meta` of each request, without braces. Empty for legacy
+    /// versions (up to revision 2025-11-25), and while the connection is not open.
     pub(super) fn request_meta(&self) -> &str {
         self.fields().map_or("", |fields| &fields.members)
     }
 
-    /// Returns the protocol fields for the `_meta` of a request that may become a task or polls one. Empty in the same
-    /// cases as [`Self::request_meta`].
-    ///
-    /// Call [`Self::declare_tasks`] before the first such request, so that the fields declare the tasks extension.
+    /// Returns the JSON members that the session adds to the `_meta` of a request that may become a task or polls one.
+    /// Call [`Self::declare_tasks`] first, so that they declare the tasks extension.
     pub(super) fn task_meta(&self) -> &str {
         self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
     }
 
-    /// Builds the protocol fields that [`Self::task_meta`] returns. Does nothing if they already exist, or if
-    /// [`Self::request_meta`] already declares the tasks extension.
     pub(super) fn declare_tasks(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
@@ -129,10 +121,9 @@ impl Connection {
         }
     }
 
-    /// Returns an error if the negotiated version does not have `method`, or if the server did not declare the
-    /// capability that `method` requires.
+    /// Returns an error if the negotiated protocol version or the server does not support `method`.
     ///
-    /// `bit` is the bit of `method` in [`UnavailableMethods`], or 0 if `method` is not to be checked.
+    /// `bit` is the bit of `method` in [`UnavailableMethods`], from [`revisions::bit`].
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
         match self.negotiated() {
             Some(negotiated) if negotiated.capability_check.all & bit != 0 => Err(negotiated.refusal(method, bit)),
@@ -140,8 +131,8 @@ impl Connection {
         }
     }
 
-    /// Returns whether the server did not declare the capability that the method with this bit in
-    /// [`UnavailableMethods`] requires. Returns `false` while the connection is not open.
+    /// Returns whether the connection is open and the server did not declare the capability that a method requires.
+    /// `bit` is the bit of the method in [`UnavailableMethods`].
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
         self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
     }

@@ -19,7 +19,6 @@ use crate::time::Timestamp;
 use mcpwire_types::json::append::{push, push_number, push_string};
 use mcpwire_types::text::Seconds;
 
-/// Returns the `reason` for the `notifications/cancelled` of a request whose timeout `after` expired.
 pub(super) fn timed_out(after: Duration) -> String {
     alloc::format!("timed out after {}", Seconds(after))
 }
@@ -32,8 +31,8 @@ pub(super) struct Context<'a> {
     pub(super) events: &'a mut VecDeque<Event>,
     pub(super) requests: &'a mut Requests,
     pub(super) stats: &'a mut Stats,
-    /// When `out` is at least this long, in bytes, the session does not answer requests of the server. Protects against
-    /// a server that sends requests but does not read the answers.
+    /// While `out` contains this many bytes or more, the session does not answer requests of the server, because the
+    /// server may send requests without reading the answers.
     pub(super) answer_limit: usize,
     pub(super) connection: &'a Connection,
     pub(super) config: &'a Config,
@@ -45,8 +44,6 @@ impl Context<'_> {
         self.connection.check_open(self.out, self.config)
     }
 
-    /// Returns whether the transmit buffer exceeds [`Config::max_transmit`], for example because the server does not
-    /// read.
     pub(super) fn is_transmit_full(&self) -> bool {
         self.out.len() > self.config.max_transmit
     }
@@ -56,16 +53,12 @@ impl Context<'_> {
         !self.is_transmit_full() && self.out.len() < self.answer_limit
     }
 
-    /// Writes a request to the transmit buffer and adds it to the table of sent requests. Returns the JSON-RPC id of
-    /// the request, or an error if `params` cannot be serialized.
     pub(super) fn send(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> Result<u64, ParamsError> {
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         write::request(self.out, self.requests.next_id(), method, params, meta)?;
         Ok(self.requests.insert(owner))
     }
 
-    /// Writes a request about a task, such as `tasks/get`, with the `_meta` that [`Connection::task_meta`] returns.
-    /// Adds the request to the table of sent requests, and returns its JSON-RPC id.
     pub(super) fn send_about_task(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.
@@ -108,7 +101,6 @@ impl Context<'_> {
         self.report(Event::Reply(Reply::failed(key, error)));
     }
 
-    /// Reports that the caller's request `key` ended with the response `message`, whose JSON-RPC id is `id`.
     pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) {
         self.report(Event::Reply(Reply::answered(key, method, message, id)));
     }

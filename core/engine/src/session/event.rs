@@ -17,52 +17,56 @@ use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, 
 pub enum Event {
     /// The connection is open. [`Session::server`](super::Session::server) describes the server.
     Connected,
-    /// A request of the client has ended. Each request gets exactly one reply.
+    /// A request of the client has ended, with a response or an error. Each request gets exactly one reply.
     Reply(Reply),
     /// The server sent a notification.
     Notification(Notification),
     /// A subscription has unread events.
     ///
     /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. Until then, the
-    /// session does not report this event again for the same subscription.
+    /// session does not report this event again for this subscription.
     Subscription(SubscriptionKey),
-    /// The server sent a request, or requires input for a request of the client. The embedder must answer or refuse.
+    /// The server sent a request, such as `elicitation/create`, or requires input to continue a request of the client.
+    /// The embedder must call [`Calls::answer`](super::Calls::answer) or [`Calls::refuse`](super::Calls::refuse).
     ServerRequest(ServerRequest),
-    /// A request of the server needs no answer any more: the server has cancelled it, or the client's request for which
-    /// the server needed the answer has ended.
+    /// A request of the server needs no answer any more. The server has cancelled the request, the connection has
+    /// ended, or the client's request for which the server needed the answer has ended.
     ServerRequestCancelled(ServerRequestId),
-    /// The session itself refused or ignored a request of the server. For example,
-    /// [`Config::answers`](super::Config::answers) does not contain the method, or too many requests are pending.
+    /// The session refused or ignored a request of the server without asking the embedder. For example,
+    /// [`Config::answers`](super::Config::answers) does not contain the method, or too many server requests are
+    /// pending.
     ServerRequestRefused {
-        /// Method of the server's request, shortened and without control characters.
+        /// Method of the refused request, shortened and without control characters.
         method: String,
     },
     /// The server sent a message that is not JSON-RPC or cannot be parsed. The session ignored the message.
     InvalidMessage {
-        /// Beginning of the message, without control characters.
+        /// Beginning of the invalid message, without control characters.
         excerpt: String,
     },
     /// The server sent an error response without an id. The session therefore cannot know to which request the error
     /// belongs.
     UnmatchedError(RpcError),
-    /// A notification, or an answer to a request of the server, could not be delivered over HTTP.
+    /// A notification of the client, or its answer to a request of the server, could not be delivered over HTTP.
     #[cfg(feature = "http")]
     DeliveryFailed {
-        /// Method of the notification that was not delivered. `None` if the message was an answer.
+        /// Method of the undelivered notification. `None` if the undelivered message was an answer to a request of the
+        /// server.
         method: Option<String>,
         /// Why the HTTP exchange failed.
         error: crate::transport_error::HttpError,
     },
-    /// The server had ended the HTTP session, and the engine has opened a new one. The server has lost the state of the
-    /// old session, such as the log level.
+    /// The server ended the HTTP session (`Mcp-Session-Id`), and the engine has opened a new one. The state that the
+    /// server stored in the old HTTP session, such as the log level, is lost.
     #[cfg(feature = "http")]
     SessionReestablished,
-    /// The session has ended because the server closed its output after receiving `server/discover`, as some legacy
-    /// servers (up to revision 2025-11-25) do.
+    /// The server closed its output after receiving `server/discover`, as some legacy servers (up to revision
+    /// 2025-11-25) do. The session has therefore ended.
     ///
-    /// Restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).
+    /// The program should restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).
     Restart,
-    /// The connection has ended. A reply to each pending request was reported before, and no event follows.
+    /// The connection has ended. This is the last event: the session has already reported a reply to each pending
+    /// request.
     Closed(CloseReason),
 }
 
@@ -82,13 +86,15 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerRequest {
-    /// Pass this id to [`answer`](crate::Calls::answer) or [`refuse`](crate::Calls::refuse).
+    /// Identifies this request of the server in [`Calls::answer`](crate::Calls::answer) and
+    /// [`Calls::refuse`](crate::Calls::refuse).
     pub key: ServerRequestId,
-    /// Method of the request, such as `roots/list`.
+    /// Method of the server's request, such as `roots/list`.
     pub method: String,
-    /// Parameters of the request, as the server sent them. `None` if the request has no parameters.
+    /// Parameters of the server's request, as the server sent them. `None` if the request has no parameters.
     pub params: Option<Json>,
-    /// The client's request for which the server needs the answer. `None` if the server did not name a request.
+    /// Key of the client's request for which the server needs this answer. `None` for a legacy server (up to revision
+    /// 2025-11-25), which does not name the request.
     pub during: Option<RequestKey>,
 }
 
@@ -96,7 +102,7 @@ pub struct ServerRequest {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notification {
-    /// The server reported progress of a request.
+    /// The server reported progress of a request of the client.
     Progress {
         /// Key of the request.
         key: RequestKey,
@@ -105,10 +111,11 @@ pub enum Notification {
     },
     /// The server reported the status of a task.
     ///
-    /// If a call of this client is waiting for the task, the session reports only changes of the status. Otherwise it
-    /// reports every notification.
+    /// If the session polls the task, it reports only changes of the status. Otherwise it reports every status
+    /// notification of the server.
     TaskStatus {
-        /// Key of the call that is waiting for the task. `None` if no call of this client is waiting.
+        /// Key of the client's request that ends with the result of the task. `None` if the session does not poll the
+        /// task.
         key: Option<RequestKey>,
         /// The task, with the status that the server reported.
         task: Arc<Task>,

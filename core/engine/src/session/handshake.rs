@@ -58,7 +58,6 @@ use mcpwire_types::json::Json;
 use mcpwire_types::json::from_json;
 use mcpwire_types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// A successful response to `server/discover` or `initialize`, or the reason why there is none.
 pub(super) type HandshakeReply<R> = Result<R, RequestFault>;
 
 /// What the session must do next in the handshake.
@@ -67,24 +66,27 @@ pub(super) enum HandshakeAction {
     Nothing,
     SendDiscover(ProtocolVersion),
     SendInitialize(ProtocolVersion),
-    /// The handshake has succeeded. With a legacy server (up to revision 2025-11-25), send `notifications/initialized`.
+    /// The handshake has succeeded. If the server is a legacy server (up to revision 2025-11-25), the session must send
+    /// `notifications/initialized`.
     Open(Arc<ServerInfo>),
     Fail(Arc<ConnectError>),
-    /// The embedder must restart the server, and connect with a legacy version (up to revision 2025-11-25).
     Restart,
 }
 
-/// The state of the handshake. The table at the beginning of this file lists the transitions.
+// The table at the beginning of this file lists the transitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeState {
     New,
-    /// Only `server/discover` was sent. The server may support legacy versions only (up to revision 2025-11-25).
+    /// Only `server/discover` was sent. The session sends `initialize` if it turns out that the server does not support
+    /// `server/discover`.
     Probing,
     /// Both `server/discover` and `initialize` were sent. Each of the two responses can open the connection.
     Racing,
-    /// The session waits for `server/discover` only: `initialize` was not sent or has failed.
+    /// The session waits only for the response to `server/discover`. It has not sent `initialize`, or `initialize` has
+    /// failed.
     Discovering,
-    /// The session waits for `initialize` only: `server/discover` was not sent, or did not open the connection.
+    /// The session waits only for the response to `initialize`. It has not sent `server/discover`, or that request did
+    /// not open the connection.
     Initializing,
     /// The handshake has ended, successfully or with an error.
     Done,
@@ -96,11 +98,12 @@ enum HandshakeState {
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: HandshakeState,
-    /// Whether the handshake began in state `Probing`.
+    /// Whether the handshake started with `server/discover` although the server may support only legacy versions.
     probed: bool,
-    /// Whether `server/discover` was sent a second time, with a version that the server suggested.
+    /// Whether `server/discover` was sent again, with a version that the server listed as supported. This happens at
+    /// most once.
     retried: bool,
-    /// The error of `initialize`, if that request has failed and the session still waits for `server/discover`.
+    /// Why `initialize` failed. Reported if `server/discover` fails afterwards.
     refused: Option<Arc<ConnectError>>,
 }
 
@@ -112,8 +115,6 @@ impl Handshake {
         Handshake { negotiate, state: HandshakeState::New, probed: false, retried: false, refused: None }
     }
 
-    /// Returns whether only `server/discover` was sent, and `initialize` may follow if the server supports only legacy
-    /// versions.
     pub(super) fn is_probing(&self) -> bool {
         self.state == HandshakeState::Probing
     }
@@ -143,7 +144,6 @@ impl Handshake {
         HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
-    /// Handles the response to `server/discover`, or its failure. Returns the next action.
     pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
         if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
@@ -181,7 +181,6 @@ impl Handshake {
         }
     }
 
-    /// Handles the response to `initialize`, or its failure. Returns the next action.
     pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
         if !matches!(self.state, HandshakeState::Racing | HandshakeState::Initializing) {
             return HandshakeAction::Nothing;
@@ -204,7 +203,7 @@ impl Handshake {
         self.fail(error)
     }
 
-    /// Handles the end of the server's output. Returns [`HandshakeAction::Restart`] if the server may have closed it
+    /// Handles the end of the server's output. Returns [`HandshakeAction::Restart`] if the server may have exited
     /// because it does not know `server/discover`.
     pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
@@ -239,10 +238,8 @@ impl Handshake {
         HandshakeAction::SendInitialize(version)
     }
 
-    /// Selects the newest common protocol version from the result of `server/discover`, and returns the next action.
-    ///
-    /// A common modern version (from revision 2026-07-28) opens the connection. A common legacy version requires
-    /// `initialize`. Without a common version, the handshake fails.
+    /// Continues with the newest protocol version that both client and server support: opens the connection for a
+    /// modern version (from revision 2026-07-28), or sends `initialize` for a legacy version.
     fn choose(&mut self, result: DiscoverResult) -> HandshakeAction {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
@@ -263,10 +260,8 @@ impl Handshake {
         }
     }
 
-    /// Returns the next action after an error response to `server/discover` in state `Probing`.
-    ///
-    /// If the error names a common legacy version, or a legacy server may return it (up to revision 2025-11-25), the
-    /// next action sends `initialize`. Otherwise the handshake fails.
+    /// Decides whether an error response to `server/discover` leads to `initialize`, or fails the handshake because
+    /// only a modern server (from revision 2026-07-28) returns such an error.
     fn probe_refused(&mut self, error: RpcError) -> HandshakeAction {
         match error.code {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
@@ -287,10 +282,10 @@ impl Handshake {
         }
     }
 
-    /// Returns the modern version (from revision 2026-07-28) with which to repeat `server/discover`, if the server
-    /// rejected the first request because of its version. Returns `None` if `server/discover` must not be repeated.
+    /// Returns the modern version with which to send `server/discover` again after a version error, or `None` if it
+    /// must not be sent again.
     ///
-    /// This may be the version of the first request: a server may reject a version that it lists as supported
+    /// May return the rejected version, because a server may reject a version that it lists as supported
     /// (basic/versioning, "Protocol Version Negotiation").
     fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking =
@@ -313,10 +308,11 @@ impl Handshake {
         }
     }
 
-    /// Returns the protocol version to use after `initialize` succeeded. `answered` is the version in the response;
-    /// without it, the session uses the version that it requested.
+    /// Returns the protocol version to use after a successful `initialize`. `answered` is the version in the response,
+    /// or `None` if the response contains no version.
     ///
-    /// Returns an error if `answered` is not a legacy version that [`Negotiate`] allows.
+    /// Returns an error if `answered` is not a legacy version (up to revision 2025-11-25), or if [`Negotiate`] does not
+    /// allow it.
     fn accept(&self, answered: Option<&str>) -> Result<ProtocolVersion, ConnectError> {
         let asked = match self.negotiate {
             Negotiate::Version(version) => version,
@@ -368,7 +364,6 @@ fn legacy_server(version: ProtocolVersion, result: InitializeResult) -> Arc<Serv
     Arc::new(ServerInfo { era: Era::Legacy, protocol_version: version, implementation, capabilities, instructions })
 }
 
-/// Returns the versions that an error lists as supported in its `data`, or `None` if there is no valid list.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
     let data: &Json = error.data.as_ref()?;
     from_json::from_str(data.member_text("supported")?)

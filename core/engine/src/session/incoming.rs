@@ -16,11 +16,9 @@ pub(super) enum ServerNotification {
     /// `notifications/cancelled`: the server cancels one of its requests, or ends a subscription.
     Cancelled,
     TaskStatus(Task),
-    /// Any other notification, which the session reports to the embedder.
     Other(Notification),
 }
 
-/// Parses a notification. Returns `None` if its parameters are invalid.
 pub(super) fn read(method: &str, message: &[u8]) -> Option<ServerNotification> {
     let notification = match method {
         "notifications/progress" => return params(message).map(ServerNotification::Progress),
@@ -54,9 +52,9 @@ fn params<P: FromJson>(message: &[u8]) -> Option<P> {
     decode::params(message)?.ok()
 }
 
-/// Returns the JSON-RPC id of a response that exceeds the size limit. `head` is the beginning of the response.
+/// Returns the JSON-RPC id of a response that is too long to receive. `head` is the beginning of the message.
 ///
-/// Returns `None` if the message is not a response, or if its id is not in `head`.
+/// Returns `None` if the message is not a response, or if `head` does not contain the id.
 pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     match peek(head) {
         MessageClass::Response { id } => id.number(),
@@ -64,10 +62,10 @@ pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns the possible JSON-RPC ids of a response that exceeds the size limit. `tail` is the end of the response.
+/// Returns the possible JSON-RPC ids of a response that is too long to receive. `tail` is the end of the message.
 ///
-/// A returned id may be wrong, because the function does not see the beginning. The caller checks whether the id
-/// belongs to a pending request.
+/// An id may be wrong, because the text in `tail` may belong to the result. The caller therefore checks whether a
+/// request with this id is pending.
 pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
     let last = memchr::memrchr(b',', tail);
     let second_last = last.and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));
@@ -83,9 +81,9 @@ pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) bytes: Vec<u8>,
-    /// Offset of the next unread element in `bytes`.
+    /// Offset in `bytes` from which to read the next element.
     at: usize,
-    /// Whether at least one element so far was an object.
+    /// Whether the batch contained an object so far. A batch without objects is an invalid message.
     pub(super) has_messages: bool,
 }
 
@@ -94,7 +92,8 @@ impl Batch {
         Batch { bytes, at: 0, has_messages: false }
     }
 
-    /// Returns the range in `bytes` of the next element that is an object, or `None` at the end of the batch.
+    /// Returns the position in `bytes` of the next JSON object in the batch, or `None` at the end of the batch. Skips
+    /// elements that are not objects.
     pub(super) fn next_message(&mut self) -> Option<Range<usize>> {
         while let Some(element) = scan::next_element(&self.bytes, &mut self.at) {
             if self.bytes[element.clone()].first() == Some(&b'{') {

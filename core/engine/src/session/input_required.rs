@@ -32,26 +32,28 @@ use mcpwire_types::json::append::push_raw;
 use mcpwire_types::json::scan;
 use mcpwire_types::{Era, InputRequiredResult};
 
-/// The callers' requests that are waiting for input from the embedder (from revision 2026-07-28, basic/patterns/mrtr).
+/// Requests of the client to which the server has responded with `input_required`, and that wait for the embedder's
+/// answers (from revision 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Default)]
 pub(super) struct InputRequired {
-    /// The waiting requests, in the order in which they began to wait. At most
-    /// [`Config::max_server_requests`](super::Config::max_server_requests), because each has a pending input.
+    /// The waiting requests, oldest first. At most [`Config::max_server_requests`](super::Config::max_server_requests),
+    /// because each waits for at least one input.
     paused: Vec<PausedRequest>,
-    /// An unused buffer of at most `MAX_SPARE` bytes, in which [`Self::retry_params`] stores the next
-    /// parameters. Saves an allocation per request.
+    /// The parameter buffer of an ended request, which the next request reuses to save an allocation. At most
+    /// `MAX_SPARE` bytes.
     spare: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct PausedRequest {
     caller: CallerRequest,
-    /// The `requestState` from the server, which the session sends back unchanged. `None` if the server sent none.
+    /// The opaque `requestState` that the server sent, for the client to send back unchanged. `None` if the server sent
+    /// none.
     state: Option<Json>,
 }
 
-/// Maximum capacity, in bytes, of the buffer that is kept for the parameters of the next request. Enough for most
-/// calls.
+/// Maximum capacity, in bytes, of a parameter buffer that is kept for reuse. Enough for the parameters of most
+/// requests.
 const MAX_SPARE: usize = 4 * 1024;
 
 /// Returns whether the protocol allows an `input_required` result for `method` (from revision 2026-07-28,
@@ -61,7 +63,6 @@ pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
 }
 
-/// Returns whether `message`, the response to a caller's request, has the result type `input_required`.
 #[inline]
 pub(super) fn wants_input(caller: &CallerRequest, message: &[u8], context: &Context<'_>) -> bool {
     may_require_input(&caller.method, context) && result_type(message) == ResultType::InputRequired
@@ -78,20 +79,17 @@ impl InputRequired {
         self.position(key).is_some()
     }
 
-    /// Returns the earliest total deadline of the requests that are waiting for input, or `None` if no request is
-    /// waiting.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.paused.iter().map(|paused| paused.caller.deadlines.total).min()
     }
 
-    /// Frees the spare buffer and unused capacity.
     pub(super) fn release_buffers(&mut self) {
         self.spare = Vec::new();
         self.paused.shrink_to_fit();
     }
 
-    /// Copies the parameters and the caller's `_meta` of a request, so that the session can send the request again with
-    /// input. `params` is the JSON object without its closing brace.
+    /// Copies the parameters of a request and the `_meta` that the caller passed, so that the session can send the
+    /// request again with input. `params` is a JSON object without its closing brace.
     ///
     /// Returns `None` if the copy would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     pub(super) fn retry_params(
@@ -105,7 +103,6 @@ impl InputRequired {
         has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
     }
 
-    /// Keeps the parameter buffer of an ended request for reuse, unless it is larger than [`MAX_SPARE`].
     #[inline]
     pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
         if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
@@ -115,8 +112,8 @@ impl InputRequired {
         }
     }
 
-    /// Handles an `input_required` result for a caller's request. Reports the required inputs to the embedder, sends
-    /// the request again if no input is required, or fails the request.
+    /// Handles an `input_required` result. Reports the inputs that the result lists to the embedder. If it lists none,
+    /// sends the request again at once.
     #[cold]
     #[inline(never)]
     pub(super) fn receive(
@@ -162,8 +159,8 @@ impl InputRequired {
         Ok(())
     }
 
-    /// Sends a request again with `answers`, a JSON object that maps the name of each required input to the embedder's
-    /// answer.
+    /// Sends a waiting request again. `answers` is a JSON object that maps the name of each required input to the
+    /// embedder's answer.
     pub(super) fn answered(
         &mut self,
         key: RequestKey,
@@ -177,8 +174,8 @@ impl InputRequired {
         }
     }
 
-    /// Fails a request because the embedder refused an input. Does not notify the server (client/roots, "Error
-    /// Handling").
+    /// Fails the waiting request with this key because the embedder refused an input. Sends nothing to the server
+    /// (specification: client/roots, "Error Handling").
     #[cold]
     pub(super) fn refused(
         &mut self,
@@ -192,8 +189,8 @@ impl InputRequired {
         }
     }
 
-    /// Cancels a request that is waiting for input, and reports that its other inputs need no answer. Returns `false`
-    /// if the request is not waiting.
+    /// Cancels the request with this key and withdraws its unanswered inputs. Returns `false` if the request does not
+    /// wait for input.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -206,7 +203,6 @@ impl InputRequired {
         true
     }
 
-    /// Fails the waiting requests whose total deadline has passed.
     pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let now = context.now;
         while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
@@ -216,7 +212,6 @@ impl InputRequired {
         }
     }
 
-    /// Fails all requests that are waiting for input, because the connection has ended.
     #[cold]
     pub(super) fn close(
         &mut self,
@@ -230,8 +225,6 @@ impl InputRequired {
         }
     }
 
-    /// Returns whether [`Config::max_retry_bytes`](super::Config::max_retry_bytes) permits storing `more` further
-    /// bytes.
     fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
         let paused =
@@ -257,10 +250,10 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
     context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
 }
 
-/// Sends a request again under a new JSON-RPC id, with the embedder's `answers` and the `requestState` from the server
-/// (`state`).
+/// Sends a request again under a new JSON-RPC id, with the embedder's `answers` as `inputResponses` and the server's
+/// `state` as `requestState`.
 ///
-/// If the connection is not open or the transmit buffer is full, returns the request and an error.
+/// If the request cannot be sent, returns it together with the error.
 fn send_again(
     caller: CallerRequest,
     answers: Option<&[u8]>,
@@ -288,10 +281,8 @@ fn send_again(
     Ok(())
 }
 
-/// Appends the original parameters `params`, with `answers` as `inputResponses` and `state` as `requestState`
-/// (basic/patterns/mrtr, "Client Requirements").
-///
-/// If `params` already contains these two members, they are removed, even if `answers` or `state` is `None`.
+/// Appends the JSON object `params` to `out`, with its member `inputResponses` set to `answers` and `requestState` set
+/// to `state` (basic/patterns/mrtr, "Client Requirements"). `None` removes the member.
 fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: Option<&Json>) {
     let is_replaced = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| is_replaced(&member)) {

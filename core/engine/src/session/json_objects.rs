@@ -21,7 +21,6 @@ pub(super) fn merged(first: &Json, second: &Json) -> Json {
     })
 }
 
-/// Builds a JSON object from the members that `next` returns, until `next` returns `None`.
 pub(super) fn object<'m>(next: &mut dyn FnMut() -> Option<Member<'m>>) -> Json {
     let mut object = Extra::default();
     while let Some(member) = next() {

@@ -21,10 +21,10 @@ use mcpwire_types::{Era, ProtocolVersion};
 #[derive(Debug)]
 pub(super) struct Opening {
     handshake: Handshake,
-    /// Time at which the opening fails, set from [`Config::connect_timeout`].
+    /// Time at which the attempt to open the connection fails (see [`Config::connect_timeout`]).
     connect_by: Timestamp,
-    /// Time at which the session also sends `initialize` if `server/discover` is still pending then (see
-    /// [`Config::probe_timeout`]). `None` if no such time is set.
+    /// Time at which the session also sends `initialize` if the server has not responded to `server/discover` (see
+    /// [`Config::probe_timeout`]). `None` if this timeout is not running.
     probe_by: Option<Timestamp>,
 }
 
@@ -34,8 +34,6 @@ pub(super) enum OpeningEnd {
     /// The connection is open.
     Connected(Arc<ServerInfo>),
     Failed(Arc<ConnectError>),
-    /// The server closed its output, possibly because of `server/discover`. The embedder must restart the server and
-    /// connect with a legacy version (up to revision 2025-11-25).
     Restart,
 }
 
@@ -65,8 +63,6 @@ impl Opening {
         self.probe_by.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
 
-    /// Fails the opening if the connect timeout has expired, or sends `initialize` if the probe timeout has expired.
-    /// Returns how the opening ended, or `None` if the opening continues.
     pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         let action = if self.connect_by <= context.now {
             self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
@@ -79,8 +75,6 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Handles the response to `server/discover` or `initialize`. Returns how the opening ended, or `None` if the
-    /// opening continues.
     pub(super) fn receive(
         &mut self,
         request: OpeningRequest,
@@ -95,8 +89,6 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Handles the failure of `server/discover` or `initialize`. Returns how the opening ended, or `None` if the
-    /// opening continues.
     pub(super) fn fail(
         &mut self,
         request: OpeningRequest,
@@ -110,23 +102,21 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Returns whether only `server/discover` was sent, so that an error response without an id must belong to that
-    /// request.
+    /// Returns whether the session has sent only `server/discover`, and may still send `initialize`. An error response
+    /// without an id then belongs to `server/discover`.
     pub(super) fn is_probing(&self) -> bool {
         self.handshake.is_probing()
     }
 
-    /// Handles an error response to `server/discover` that has no id. Call only while [`Self::is_probing`] returns
-    /// `true`.
-    ///
-    /// Returns how the opening ended, or `None` if the opening continues.
+    /// Handles an error response without an id as the response to `server/discover`. Call only while
+    /// [`Self::is_probing`] returns `true`.
     pub(super) fn probe_failed(&mut self, error: RpcError, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         context.requests.remove_opening(OpeningRequest::Discover);
         self.fail(OpeningRequest::Discover, RequestFault::Server(error), context)
     }
 
-    /// Ends the opening because the connection was closed for `reason`, and returns how the opening ended. Returns
-    /// `None` for [`CloseReason::NotOpened`], which already contains the error to report.
+    /// Returns the outcome to report if the connection is closed before it is open, or `None` for
+    /// [`CloseReason::NotOpened`], which already contains the error to report.
     pub(super) fn close(&mut self, reason: &CloseReason) -> Option<OpeningEnd> {
         Some(OpeningEnd::Failed(match reason {
             CloseReason::ByServer => match self.handshake.ended() {
@@ -140,8 +130,6 @@ impl Opening {
         }))
     }
 
-    /// Performs an action of the handshake, such as sending a request. Returns how the opening ended, or `None` if the
-    /// opening continues.
     fn perform(&mut self, action: HandshakeAction, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         if !matches!(action, HandshakeAction::Nothing) {
             self.probe_by = None;

@@ -20,8 +20,6 @@ pub(super) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Passes a response to the component that sent the request. `owner` identifies the component, and `id` is the
-    /// JSON-RPC id.
     #[inline]
     pub(super) fn response(&mut self, owner: Owner, id: u64, message: impl Message) {
         match owner {
@@ -32,7 +30,6 @@ impl Parts<'_> {
         }
     }
 
-    /// Handles the response to a request that the session sent itself, not on behalf of a caller.
     #[cold]
     #[inline(never)]
     fn own_response(&mut self, owner: &Owner, id: u64, message: &[u8]) {
@@ -49,7 +46,6 @@ impl Parts<'_> {
         }
     }
 
-    /// Passes the failure of a request to the component that sent the request, which `owner` identifies.
     pub(super) fn fail(&mut self, owner: Owner, id: u64, fault: RequestFault) {
         let context = &mut self.context;
         match owner {
@@ -97,9 +93,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Reports a notification to the embedder, and marks as stale the cached responses whose content has changed.
-    ///
-    /// The [`Event::Notification`] precedes any [`Event::Subscription`] for the same notification.
+    /// Reports a notification to the embedder. The [`Event::Notification`] precedes any [`Event::Subscription`] that
+    /// the notification causes.
     #[inline(never)]
     fn report(&mut self, notification: Notification, message: &[u8]) {
         self.callers.invalidate(&notification, &mut self.context);
@@ -120,16 +115,14 @@ impl Parts<'_> {
         self.callers.handle_timeout(self.server_requests, &mut self.context);
     }
 
-    /// Ends all requests and subscriptions because the connection has ended. Requests of the server then need no
-    /// answer.
     pub(super) fn close(&mut self, reason: &CloseReason) {
         self.callers.close(reason, self.server_requests, &mut self.context);
         self.server_requests.withdraw_all(&mut self.context);
         self.subscriptions.close(reason, &mut self.context);
     }
 
-    /// Handles the replacement of the HTTP session with the server. Discards the requests of the server, and subscribes
-    /// again to resources, because the new session does not have them.
+    /// Handles a new HTTP session that replaces an ended one. Discards the server's unanswered requests, and subscribes
+    /// to resources again, because the new session contains neither.
     #[cfg(feature = "http")]
     pub(super) fn session_replaced(&mut self) {
         self.server_requests.withdraw_all(&mut self.context);

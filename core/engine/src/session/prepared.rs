@@ -16,20 +16,20 @@ use mcpwire_types::text::excerpt;
 
 /// A request with method `M` whose parameters are already checked and serialized.
 ///
-/// If a lock protects the session, prepare requests before acquiring the lock: serializing large parameters takes time.
-/// [`Calls::request_prepared`](super::Calls::request_prepared) only copies the serialized parameters.
+/// Serializing large parameters takes time. If a lock protects the session, create this value before acquiring the
+/// lock: [`Calls::request_prepared`](super::Calls::request_prepared) then only copies the serialized parameters.
 pub struct Prepared<M> {
     request: PreparedRequest,
     method: PhantomData<fn() -> M>,
 }
 
-/// A [`Prepared`] request without its type parameter. Code that uses it is compiled only once for all methods.
+/// A request of any method whose parameters are already checked and serialized. Unlike [`Prepared`], it has no type
+/// parameter, so code that uses it is compiled only once.
 #[derive(Clone)]
 pub struct PreparedRequest {
     text: Vec<u8>,
     pub(super) method: &'static str,
-    /// Bit of the method in [`UnavailableMethods`](revisions::UnavailableMethods), or 0 if the session does not check
-    /// the method before sending.
+    /// The bit of the method in [`UnavailableMethods`](revisions::UnavailableMethods), from [`revisions::bit`].
     pub(super) bit: u32,
     pub(super) caching: CacheUse,
 }
@@ -37,17 +37,16 @@ pub struct PreparedRequest {
 /// How a request uses the response cache.
 #[derive(Clone, Copy)]
 pub(super) enum CacheUse {
-    /// The request may be answered from the cache, and its response may be stored there.
+    /// The response may come from the cache, and the server's response may be stored there.
     Yes,
-    /// The request is always sent, and its response is not stored. The cached responses to the same method become
-    /// stale.
+    /// The request is always sent to the server, and its response is not cached. Cached responses to the same method
+    /// become stale.
     Invalidates,
-    /// The request is always sent, and the cache does not change.
+    /// The request is always sent to the server, and its response is not cached.
     No,
 }
 
 impl CacheUse {
-    /// Returns how requests with this method use the cache.
     pub(super) const fn of(method: &str) -> Self {
         if is_cacheable(method) { CacheUse::Yes } else { CacheUse::No }
     }
@@ -86,7 +85,7 @@ impl<M: Method> Prepared<M> {
 impl PreparedRequest {
     /// Creates a `tools/list` request for the page after `cursor`, or for the first page if `cursor` is `None`.
     ///
-    /// The session always sends the request, and marks all cached pages as stale.
+    /// The request bypasses the response cache, and makes all cached pages of the tool list stale.
     pub(crate) fn tools(cursor: Option<&str>) -> Self {
         const METHOD: &str = ListTools::NAME;
         let mut text = Vec::from(&b"{"[..]);
@@ -124,14 +123,11 @@ impl fmt::Debug for PreparedRequest {
     }
 }
 
-/// Appends the parameters of a request with method `M` to `out`. Returns an error if they cannot be serialized, or are
-/// not a valid JSON object for the method.
 pub(super) fn push<M: Method, P: Params<M>>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     write::push_object(out, params)?;
     if P::check(out) { Ok(()) } else { Err(ParamsError::NotAnObject) }
 }
 
-/// Converts an error in the parameters of a request with this method to a [`SendError`].
 pub(super) fn send_error(method: &str, error: ParamsError) -> SendError {
     match error {
         ParamsError::Serialize(reason) => SendError::Params { method: method.into(), reason },

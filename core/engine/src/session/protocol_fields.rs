@@ -8,16 +8,14 @@ use super::config::Config;
 use mcpwire_types::ProtocolVersion;
 use mcpwire_types::json::Json;
 
-/// Returns the protocol fields that the `_meta` of each request to a modern server contains.
-///
-/// The text consists of JSON members without braces (specification, revision 2026-07-28: basic/index, "Per-request
-/// protocol fields").
+/// Returns the members that the `_meta` of each request to a modern server contains, as JSON text without braces
+/// (revision 2026-07-28: basic/index, "Per-request protocol fields").
 pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion) -> String {
     fields_with(config, version, &config.capabilities)
 }
 
-/// Returns the fields of [`protocol_fields`], with the tasks extension added to the client's capabilities. Used for
-/// requests about tasks, and for requests to which the server may respond with a task.
+/// Like [`protocol_fields`], but also declares the tasks extension in the client capabilities. For requests that poll a
+/// task or may become one.
 pub(super) fn task_fields(config: &Config, version: ProtocolVersion) -> String {
     let mut capabilities = config.capabilities.clone();
     capabilities.declare_tasks();
@@ -38,8 +36,7 @@ fn fields_with(config: &Config, version: ProtocolVersion, capabilities: &impl Se
     members
 }
 
-/// Serializes a part of [`Config`] for a message, such as the client information. These types always serialize without
-/// an error.
+/// Serializes a value of [`Config`], such as the client information, which cannot fail to serialize.
 pub(super) fn to_json(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

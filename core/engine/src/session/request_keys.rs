@@ -6,8 +6,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestKey(pub(crate) u64);
 
-/// Identifies a request of the server within a session: a JSON-RPC request, or an input that the server requires before
-/// it continues a request or task of the client.
+/// Identifies a request of the server within a session. The request is a JSON-RPC request, or an input that the server
+/// requires before it continues a request or task of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerRequestId(pub(super) u64);
 

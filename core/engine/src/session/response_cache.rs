@@ -24,16 +24,17 @@ use mcpwire_types::json::scan;
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// The authorization context of the cached responses. Always the default, because only this session uses the cache.
+    /// The authorization to which the cached responses belong. Always the default, because only one session uses this
+    /// cache.
     context: CacheContext,
 }
 
 /// The result of looking up a request in the cache.
 pub(super) enum Lookup {
-    /// The cache contains a fresh response. `message` is the complete response, and `id` is the JSON-RPC id in it.
+    /// The cache contains a fresh response: the complete JSON-RPC response, and the id in it.
     Hit { message: Vec<u8>, id: u64 },
-    /// The request must be sent. Contains the entry to pass to [`ResponseCache::fill`] together with the response, or
-    /// `None` if the response must not be cached.
+    /// The request must be sent. The caller then passes the entry and the response to [`ResponseCache::fill`]. `None`
+    /// if the response must not be cached.
     Miss(Option<Box<PendingEntry>>),
 }
 
@@ -47,13 +48,8 @@ impl ResponseCache {
         self.store.is_empty()
     }
 
-    /// Looks up the response to a request, if `caching` is [`CacheUse::Yes`]. Otherwise returns [`Lookup::Miss`]
-    /// without an entry.
-    ///
-    /// If `caching` is [`CacheUse::Invalidates`], also marks all cached responses of `method` as stale.
-    ///
-    /// # Errors
-    /// If the parameters cannot be serialized.
+    /// Looks up a request in the cache. Returns [`Lookup::Miss`] without an entry if `caching` does not allow a cached
+    /// response.
     #[inline]
     pub(super) fn look_up(
         &mut self,
@@ -93,9 +89,8 @@ impl ResponseCache {
         })
     }
 
-    /// Stores the response to a request that was not in the cache, if the response may be cached.
-    ///
-    /// Returns the reply for the caller: `reply`, or a stale cached response in place of an error.
+    /// Stores the response in `reply`, if it may be cached. Returns `reply`, or a stale cached response if `reply` is
+    /// an error and the caller accepts stale responses.
     #[inline(never)]
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
         let ReplyOutcome::Answered { message, id } = &reply.outcome else { return self.stale_or(&entry, reply) };
@@ -113,8 +108,6 @@ impl ResponseCache {
         reply
     }
 
-    /// Returns a stale cached response in place of the error in `reply`, if the caller allows this and the cache
-    /// contains one. Otherwise returns `reply`.
     fn stale_or(&mut self, entry: &PendingEntry, reply: Reply) -> Reply {
         if !entry.stale_if_error() || matches!(reply.error(), Some(CallError::Cancelled { .. })) {
             return reply;
@@ -127,8 +120,8 @@ impl ResponseCache {
         }
     }
 
-    /// Marks cached responses as stale if `notification` reports that their content has changed. Responses to pending
-    /// requests for this content will not be cached.
+    /// Marks the cached responses as stale whose content has changed according to `notification`. Responses to pending
+    /// requests for this content will not be cached, because the server may have created them before the change.
     pub(super) fn notified(&mut self, notification: &Notification, requests: &mut Requests) {
         match notification {
             Notification::ToolsChanged => self.invalidate(&["tools/list"], requests),
@@ -158,7 +151,7 @@ fn invalidate_pending(requests: &mut Requests, changed: &dyn Fn(&CacheKey) -> bo
     }
 }
 
-/// Returns whether a response contains no result, or the result `null`.
+/// Returns whether a JSON-RPC response has no `result`. The value `null` counts as no result.
 fn is_error(message: &[u8]) -> bool {
     scan::members(message).all(|member| !member.is("result") || member.value == b"null")
 }

@@ -5,18 +5,17 @@ use core::fmt;
 
 use mcpwire_types::json::Json;
 
-/// The parameters of a request and the caller's `_meta` object, as JSON text.
+/// The parameters of a request and the `_meta` that the caller passed, as JSON text for sending the request again.
 pub(super) struct RetryParams {
     /// The parameters, followed by the caller's `_meta` object if the caller passed one.
     text: Vec<u8>,
-    /// Length of the parameters in `text`, in bytes. The `_meta` object starts at this offset.
+    /// Offset of the `_meta` object in `text`, in bytes. The parameters end there.
     meta_at: usize,
 }
 
 impl RetryParams {
-    /// Copies `params` and `meta` into `buffer`, whose memory is reused.
-    ///
-    /// `params` is a JSON object without its closing brace. `meta` is empty if the caller passed no `_meta`.
+    /// Copies `params` and `meta` into `buffer`. `params` is a JSON object without its closing brace, and `meta` is
+    /// empty if the caller passed no `_meta`.
     pub(super) fn new(params: &[u8], meta: &[u8], mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         buffer.reserve(params.len() + 1 + meta.len());
@@ -27,7 +26,6 @@ impl RetryParams {
         RetryParams { text: buffer, meta_at }
     }
 
-    /// Returns the size of the parameters and the `_meta` object together, in bytes.
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }

@@ -34,24 +34,22 @@ use mcpwire_types::{Era, LoggingLevel};
 
 /// The client side of one connection to a server.
 ///
-/// The methods of a session report the state of the connection. [`Calls`](super::Calls) sends requests,
-/// notifications, and answers to requests of the server.
+/// The methods of a session report the state of the connection. To send requests, notifications, and answers to
+/// requests of the server, use [`Calls`](super::Calls).
 #[derive(Debug)]
 pub struct Session {
     config: Config,
     connection: Connection,
-    /// Description of the connected server. `None` before [`Event::Connected`]; remains `Some` after the connection
-    /// has ended.
+    /// Description of the server. `None` until the connection is open; remains `Some` after the connection has ended.
     server: Option<Arc<ServerInfo>>,
     requests: Requests,
     callers: CallerRequests,
     server_requests: ServerRequests,
     subscriptions: Subscriptions,
     events: VecDeque<Event>,
-    /// The JSON-RPC batch whose messages are being read, or `None` if no batch is being read.
     batch: Option<Batch>,
     stats: Stats,
-    /// The session does not answer requests of the server while the transmit buffer contains this many bytes or more.
+    /// While the transmit buffer contains this many bytes or more, the session does not answer requests of the server.
     /// `usize::MAX` if the transport sets no limit.
     answer_limit: usize,
 }
@@ -75,9 +73,9 @@ impl Session {
         self.server.clone()
     }
 
-    /// Returns the number of requests of callers that have no reply yet.
+    /// Returns the number of requests of the client that have no reply yet.
     ///
-    /// This includes requests for which the server has requested input, and calls whose tasks the session polls.
+    /// Includes requests for which the server has required input, and tool calls whose tasks the session polls.
     pub fn in_flight(&self) -> usize {
         self.callers.len(&self.requests)
     }
@@ -87,34 +85,34 @@ impl Session {
         self.callers.is_pending(key, &self.requests)
     }
 
-    /// Returns the number of subscriptions.
+    /// Returns the number of subscriptions of the client.
     ///
-    /// An ended subscription counts until the embedder has polled
+    /// An ended subscription still counts until the embedder has polled its last event,
     /// [`SubscriptionEvent::Ended`](crate::SubscriptionEvent::Ended).
     #[inline]
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
     }
 
-    /// Returns whether the cache may contain the response to a request of the method `M`: responses of `M` are
-    /// cacheable, and the cache is not empty.
+    /// Returns whether the cache may contain a response to requests of the method `M`.
     ///
-    /// If so, an adapter should process all received data before it sends the request. The server may have reported a
-    /// change that makes the cached response stale.
+    /// If it may, process all received data before sending such a request: the server may have reported a change that
+    /// makes the cached response stale.
     #[inline]
     pub fn keeps_answers_to<M: Method>(&self) -> bool {
         self.callers.has_cached_responses() && const { is_cacheable(M::NAME) }
     }
 
-    /// Returns whether an event is queued. Events that the rest of a JSON-RPC batch will cause do not count.
+    /// Returns whether an event is queued for the embedder. Messages of a JSON-RPC batch that are not handled yet may
+    /// cause further events.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
     /// Returns whether the client must send [`RootsListChanged`](crate::RootsListChanged) when its roots change.
     ///
-    /// `true` if the connection to a legacy server (up to revision 2025-11-25) is open, and [`Config::capabilities`]
-    /// declares `roots.listChanged` (specification: client/roots, "Root List Changes").
+    /// This is so while the connection to a legacy server (up to revision 2025-11-25) is open, if
+    /// [`Config::capabilities`] declares `roots.listChanged` (specification: client/roots, "Root List Changes").
     pub fn declares_roots_list_changed(&self) -> bool {
         self.connection.is_era(Era::Legacy) && self.config.capabilities.declares_roots_list_changed()
     }
@@ -149,19 +147,16 @@ impl Session {
         }
     }
 
-    /// Creates the session for the server that is started again after [`Event::Restart`]. Takes the configuration out
-    /// of this session, and restricts it to legacy versions (up to revision 2025-11-25).
+    /// Creates the session for the server that is restarted after [`Event::Restart`], and moves this session's
+    /// configuration to it.
     ///
-    /// `spent` is the time since the connection attempt began. The connect timeout of the new session is shorter by
-    /// this time.
+    /// The new session accepts only legacy versions (up to revision 2025-11-25). Its connect timeout is shorter by
+    /// `spent`, the time since the first attempt to connect began.
     pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
         Session::new(mem::take(&mut self.config).after_restart(spent))
     }
 
     /// Sends the first request on the connection: `server/discover` or `initialize`.
-    ///
-    /// # Errors
-    /// If the session has sent this request before, or if the connection has ended.
     pub(super) fn initialize(&mut self, now: Timestamp, out: &mut Vec<u8>) -> Result<(), SendError> {
         match &self.connection {
             Connection::New => {}
@@ -173,8 +168,6 @@ impl Session {
         Ok(())
     }
 
-    /// Prepares the protocol fields for requests that may become a task or concern one. These fields declare the tasks
-    /// extension, even if [`Config::capabilities`] does not.
     pub(super) fn declare_tasks(&mut self) {
         self.connection.declare_tasks(&self.config);
     }
@@ -190,7 +183,6 @@ impl Session {
         self.events.pop_front()
     }
 
-    /// Appends an event of the transport to the event queue.
     #[cfg(feature = "http")]
     pub(crate) fn add_event(&mut self, event: Event) {
         self.events.push_back(event);
@@ -247,9 +239,6 @@ impl Session {
         self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
     }
 
-    /// Calls `step` with the state of the handshake. Does nothing if the connection is not being opened.
-    ///
-    /// If `step` returns how the opening ended, reports this end to the embedder.
     fn step_opening(
         &mut self,
         now: Timestamp,
@@ -305,8 +294,8 @@ impl Session {
 
 /// Methods that receive messages of the server.
 impl Session {
-    /// Handles one received message. If it is a JSON-RPC batch, handles its messages only up to the first one that
-    /// causes an event. [`Self::resume`] handles the others.
+    /// Handles a received message. Of a JSON-RPC batch, handles only the messages up to the first that causes an event;
+    /// [`Self::resume`] handles the others.
     pub(crate) fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
         while self.resume(now, out) {}
         if self.connection.is_closed() {
@@ -320,8 +309,8 @@ impl Session {
         }
     }
 
-    /// Handles the next messages of the current JSON-RPC batch, until one causes an event or the batch ends. Returns
-    /// `false` if there is no current batch.
+    /// Handles further messages of the current JSON-RPC batch, until one of them causes an event or the batch ends.
+    /// Returns `false` if no batch is being read.
     ///
     /// Handling the whole batch at once could queue events that need far more memory than the batch.
     #[inline]
@@ -358,10 +347,9 @@ impl Session {
         true
     }
 
-    /// Handles a received message, unless it is a response.
+    /// Handles a received message, or returns its JSON-RPC id if the message is a response.
     ///
-    /// For a response, only returns its JSON-RPC id, with which the caller calls [`Self::response`]. Returns `None` for
-    /// other messages, and for a response whose id is not a number, because this client uses only numbers.
+    /// Returns `None` also for a response whose id is not a number, because this client uses only numbers.
     fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
             MessageClass::Response { id } => {
@@ -391,8 +379,8 @@ impl Session {
         }
     }
 
-    /// Fails the request with this JSON-RPC id because of `fault`, for example a broken HTTP exchange. Returns `false`
-    /// if no such request is pending.
+    /// Fails the request with the JSON-RPC id `id`, for example because its HTTP exchange failed. Returns `false` if no
+    /// such request is pending.
     pub(crate) fn fail(&mut self, id: u64, fault: RequestFault, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.requests.remove(id) {
             Some(Owner::Opening(request)) => {
@@ -404,10 +392,8 @@ impl Session {
         true
     }
 
-    /// Handles the beginning of a message that exceeds [`Config::max_message`].
-    ///
-    /// If `head` shows to which pending request the message responds, that request fails. Otherwise reports an
-    /// invalid message.
+    /// Handles the beginning of a message that exceeds [`Config::max_message`]. If `head` contains the id of a pending
+    /// request, that request fails. Otherwise reports an invalid message.
     pub(crate) fn receive_overlong(&mut self, head: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         if self.connection.is_closed() {
             return;
@@ -420,7 +406,8 @@ impl Session {
     /// Handles the end of a message that exceeds [`Config::max_message`]. If `tail` contains the id of a pending
     /// request, that request fails.
     ///
-    /// The id may be at the end, because a server may send it after the result.
+    /// A server may send the id of a response after the result, so the beginning of the message need not contain the
+    /// id.
     pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
     }
@@ -430,10 +417,8 @@ impl Session {
         self.fail(id, RequestFault::Invalid(error), now, out)
     }
 
-    /// Handles an error response without an id.
-    ///
-    /// If only `server/discover` is pending, the error counts as the response to that request. Otherwise the embedder
-    /// receives [`Event::UnmatchedError`].
+    /// Handles an error response without an id: as the response to `server/discover` while [`Opening::is_probing`]
+    /// returns `true`, otherwise as an [`Event::UnmatchedError`].
     fn orphan_error(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let Some(error) = decode::orphan_error(message) else { return self.parts(now, out).invalid_message(message) };
         if matches!(&self.connection, Connection::Opening(opening) if opening.is_probing()) {
@@ -444,7 +429,7 @@ impl Session {
     }
 }
 
-/// Methods for transports that send each request in a separate exchange, such as HTTP.
+/// Methods for the HTTP transport, which sends each message in an HTTP exchange of its own.
 #[cfg(feature = "http")]
 impl Session {
     /// Returns whether the request with this JSON-RPC id still needs a response.
@@ -455,35 +440,33 @@ impl Session {
         }
     }
 
-    /// Returns whether the caller of the request with this JSON-RPC id allows the server to execute the request
-    /// twice. Returns `false` if the request is not a caller's.
+    /// Returns whether the server may execute the request with this JSON-RPC id twice (see
+    /// [`RequestOptions::repeatable`](super::RequestOptions::repeatable)).
     pub(crate) fn is_repeatable(&self, id: u64) -> bool {
         matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
     }
 
-    /// Sets the number of bytes in the transmit buffer at which the session stops answering requests of the server.
+    /// Sets the size of the transmit buffer, in bytes, at which the session stops answering requests of the server.
     ///
-    /// The transport moves answers from the transmit buffer into a bounded queue. `limit` is the free space in that
-    /// queue.
+    /// The transport moves the answers into a queue of limited size, and passes the free space of that queue as
+    /// `limit`.
     pub(crate) fn limit_answers(&mut self, limit: usize) {
         self.answer_limit = limit;
     }
 
-    /// Starts to collect the ids of abandoned requests (cancelled or timed out) for [`Self::take_abandoned`].
+    /// Starts to record the ids of requests that are cancelled or time out, for [`Self::take_abandoned`].
     pub(crate) fn track_abandoned(&mut self) {
         self.requests.track_abandoned();
     }
 
-    /// Returns the JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last call. The
-    /// transport may close the exchanges of these requests.
+    /// Returns the JSON-RPC ids of the requests that were cancelled or timed out since the last call. The transport may
+    /// close the HTTP exchanges of these requests.
     pub(crate) fn take_abandoned(&mut self) -> Vec<u64> {
         self.requests.take_abandoned()
     }
 
-    /// Writes a request that the transport sends for itself, not for a caller. Appends it to `out`, and returns its
-    /// JSON-RPC id.
-    ///
-    /// The transport calls [`Self::remove_own`] when the request has ended.
+    /// Writes a request that the HTTP transport sends for itself, without a caller. Returns the JSON-RPC id of the
+    /// request, which the transport passes to [`Self::remove_own`] when the request has ended.
     pub(crate) fn write_own(&mut self, method: &str, params: ParamsWriter<'_>, out: &mut Vec<u8>) -> u64 {
         let id = self.requests.next_id();
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
@@ -492,17 +475,16 @@ impl Session {
         self.requests.insert(Owner::Transport)
     }
 
-    /// Removes a request that [`Self::write_own`] has written and that has ended. Ignores the ids of other requests.
+    /// Removes the ended request with this JSON-RPC id from the table of pending requests, if [`Self::write_own`] wrote
+    /// it. Ignores all other ids.
     pub(crate) fn remove_own(&mut self, id: u64) {
         if matches!(self.requests.owner(id), Some(Owner::Transport)) {
             self.requests.remove(id);
         }
     }
 
-    /// Adapts to a new HTTP session (`Mcp-Session-Id`), which the transport has opened because the server had ended the
+    /// Handles a new HTTP session (`Mcp-Session-Id`), which the transport has opened because the server ended the
     /// previous one.
-    ///
-    /// Withdraws the server's unanswered requests, and sends `resources/subscribe` again for the watched resources.
     pub(crate) fn renewed(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         self.parts(now, out).session_replaced();
     }

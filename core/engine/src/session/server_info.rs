@@ -8,10 +8,11 @@ use mcpwire_types::{Era, Implementation, ProtocolVersion, ServerCapabilities};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// The era of the protocol version: legacy (up to 2025-11-25) or modern (from 2026-07-28).
+    /// The era of the protocol version: legacy (up to revision 2025-11-25) or modern (from revision 2026-07-28).
     ///
-    /// A program can store the era, and set [`Config::negotiate`](super::Config::negotiate) for the next connection
-    /// accordingly. With a legacy server, the client then sends `initialize` without trying `server/discover` first.
+    /// A program can store the era of a server. With [`Negotiate::Legacy`](super::Negotiate::Legacy), the next
+    /// connection to a legacy server opens faster, because the client sends `initialize` without trying
+    /// `server/discover` first.
     pub era: Era,
     /// The protocol version that client and server have agreed on.
     pub protocol_version: ProtocolVersion,
@@ -30,11 +31,12 @@ impl ServerInfo {
         self.implementation.as_ref().map_or("", |implementation| &implementation.name)
     }
 
-    /// Returns whether a client may send the parameter `task` with `tools/call`, to request that the call runs as a
-    /// task.
+    /// Returns whether the client may send the parameter `task` with `tools/call`, to request that the tool call runs
+    /// as a task.
     ///
-    /// This requires revision 2025-11-25 and the capability of the server (specification: basic/utilities/tasks,
-    /// "Capabilities"). Returns `false` for later revisions, where the server decides whether a call becomes a task.
+    /// `true` only if the server uses revision 2025-11-25 and declares this capability (specification:
+    /// basic/utilities/tasks, "Capabilities"). With later revisions, the server decides whether a tool call becomes a
+    /// task.
     pub fn takes_tasks(&self) -> bool {
         let tasks = self.capabilities.as_ref().and_then(|capabilities| capabilities.tasks.as_ref());
         self.protocol_version == ProtocolVersion::V2025_11_25 && tasks.is_some_and(|tasks| tasks.covers("tools/call"))

@@ -20,77 +20,78 @@ use mcpwire_types::json::{Json, scan};
 use mcpwire_types::text::excerpt;
 use mcpwire_types::{Era, InputRequest};
 
-/// The server's JSON-RPC requests and required inputs that the embedder has not answered yet.
+/// Requests of the server that the embedder has not answered yet: JSON-RPC requests, and inputs that the server
+/// requires to continue a request or task of the client.
 #[derive(Debug, Default)]
 pub(super) struct ServerRequests {
-    /// The unanswered requests and required inputs of the server, oldest first. At most
+    /// The unanswered requests of the server, oldest first. At most
     /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pending: Vec<(ServerRequestId, Origin)>,
-    /// The embedder's answers to inputs: one entry for each [`InputOwner`] that still has unanswered inputs.
+    /// The embedder's answers to inputs of a request or task that still has unanswered inputs.
     collected: Vec<CollectedInputs>,
     next_key: u64,
 }
 
-/// How the server requested an answer from the client.
+/// Whether the server sent a JSON-RPC request, or requires an input to continue a request or task of the client.
 #[derive(Debug)]
 enum Origin {
-    /// The server has sent a JSON-RPC request. `id` is the id of the request, as JSON text.
+    /// A JSON-RPC request. `id` is its id as JSON text.
     ///
-    /// `task` identifies the task that the request belongs to, or is `None` if it belongs to none. The answer must
-    /// contain the same value (specification, revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
+    /// `task` identifies the task that the request belongs to, and is `None` if it belongs to no task. The answer must
+    /// repeat the value (revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
     Request { id: String, task: Option<Json> },
-    /// The server requires the input `name` for the request or task `owner`. `method` is the requested action, such
-    /// as `elicitation/create`.
+    /// An input that the server requires to continue the request or task `owner`. `name` is the server's name for the
+    /// input, and `method` the requested action, such as `elicitation/create`.
     Input { owner: InputOwner, name: String, method: String },
 }
 
-/// The request or task of the client for which the server requires an input.
+/// The request or task of the client that the server continues after it has received an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputOwner {
-    /// A caller's request. The session sends the request again when all its inputs are answered.
+    /// A request of the client, which the session sends again when the embedder has answered all inputs.
     Request(RequestKey),
-    /// One input of a task: the key of the call that waits for the task, and the number of the input within the task.
-    /// The session sends the answer to each input separately.
+    /// A task: the key of the client's request that waits for the task, and the number of one input of the task. The
+    /// session sends the answer to each input of a task separately.
     Task(RequestKey, u32),
 }
 
-/// The answers that the embedder has given so far to the inputs that `owner` requires.
+/// The embedder's answers so far to the inputs of one request or task.
 #[derive(Debug)]
 struct CollectedInputs {
     owner: InputOwner,
-    /// Number of inputs of `owner` that have no answer yet. At least 1.
+    /// Number of inputs that the embedder has not answered yet. At least 1.
     missing: usize,
-    /// The answers as a JSON object with the input names as keys, without its closing brace. Empty before the first
-    /// answer.
+    /// The answers as a JSON object that maps each input name to the answer, without its closing brace. Empty before
+    /// the first answer.
     answers: Vec<u8>,
 }
 
-/// The result of answering or refusing a request or input of the server.
+/// What the session must do after the embedder has answered or refused a request of the server.
 #[derive(Debug)]
 pub(super) enum AnswerOutcome {
-    /// The server has no unanswered request or input with this key.
+    /// No request of the server with this key is pending.
     Unknown,
-    /// The embedder's answer was written to the transmit buffer, or was stored because other inputs have no answer
-    /// yet.
+    /// The session need not do more: the answer or error was written to the transmit buffer, or other inputs still have
+    /// no answer.
     Done,
-    /// All inputs of this request, or the one input of this task, are answered. The bytes are a JSON object that maps
-    /// each input name to its answer.
+    /// All required inputs are answered, so the session must send the answers to the server. The bytes are a JSON
+    /// object that maps the name of each input to its answer.
     Complete(InputOwner, Vec<u8>),
-    /// The embedder refused an input of this request or task. The error says why.
+    /// The embedder refused an input that this request or task of the client needs. The request or task must therefore
+    /// fail with the error.
     Refused(InputOwner, InputError),
 }
 
-/// Why the embedder refuses a request or input of the server.
+/// Why the embedder refuses a request of the server.
 pub(super) enum RefusalReason<'a> {
-    /// The embedder's handler returned this error.
     Error(&'a RpcError),
-    /// The embedder's handler panicked with this message.
+    /// The program's handler for the request panicked with this message.
     Panicked(&'a str),
 }
 
 impl ServerRequests {
-    /// Handles a request of the server: answers `ping`, refuses methods that the embedder does not answer, and
-    /// reports other requests as events.
+    /// Handles a JSON-RPC request of the server. Answers `ping`, reports requests with a method in
+    /// [`Config::answers`](super::Config::answers) as events, and refuses all others.
     pub(super) fn receive(&mut self, id: WireId<'_>, method: &str, message: &[u8], context: &mut Context<'_>) {
         // A server that sends requests but does not read the answers must not make the transmit buffer grow without
         // limit. Modern servers must not send requests, and clients must not answer them (basic/transports/stdio,
@@ -128,12 +129,11 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Reports each input that `owner` requires to the embedder, as an event.
+    /// Reports the inputs that the server requires to continue the request or task `owner`, each in an
+    /// [`Event::ServerRequest`]. If the client does not support one of the inputs, or if there are too many, reports
+    /// none and returns an error.
     ///
-    /// `inputs` must not be empty. `during` is the client's request that needs the answers; the event contains its key.
-    ///
-    /// # Errors
-    /// If the client does not support an input, or if there are too many inputs. No input is reported then.
+    /// `inputs` must not be empty. `during` is the key of the client's request that needs the inputs.
     pub(super) fn request_inputs(
         &mut self,
         owner: InputOwner,
@@ -161,16 +161,12 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Returns whether one more request or input is allowed by
-    /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pub(super) fn has_room(&self, context: &Context<'_>) -> bool {
         self.pending.len() < context.config.max_server_requests
     }
 
-    /// Answers a request or input of the server with `result`, which must be a JSON object.
-    ///
-    /// # Errors
-    /// If `result` cannot be serialized, or is not an object. The request or input then still needs an answer.
+    /// Answers the server request with this key. `result` must write a JSON object; otherwise returns an error, and the
+    /// server request remains unanswered.
     pub(super) fn answer(
         &mut self,
         key: ServerRequestId,
@@ -199,10 +195,8 @@ impl ServerRequests {
         })
     }
 
-    /// Refuses a request or input of the server, for the reason `refusal`.
-    ///
-    /// If the server has sent a JSON-RPC request, writes an error response. If the server requires an input, returns
-    /// [`AnswerOutcome::Refused`], with which the caller fails the request or task.
+    /// Refuses the server request with this key. A JSON-RPC request gets an error response. For an input that a modern
+    /// server requires, returns [`AnswerOutcome::Refused`], and the caller must fail the client's request or task.
     #[cold]
     pub(super) fn refuse(
         &mut self,
@@ -240,8 +234,8 @@ impl ServerRequests {
         }
     }
 
-    /// Handles `notifications/cancelled`, by which the server withdraws a request that it has sent (specification,
-    /// revision 2025-11-25: basic/utilities/cancellation).
+    /// Handles `notifications/cancelled`, with which the server cancels a request that it sent to the client (revision
+    /// 2025-11-25: basic/utilities/cancellation).
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| {
@@ -260,7 +254,8 @@ impl ServerRequests {
         }
     }
 
-    /// Removes the unanswered inputs of `owner`, and reports to the embedder that they need no answer any more.
+    /// Removes the unanswered inputs of the request or task `owner`, and reports to the embedder that they need no
+    /// answer any more.
     pub(super) fn withdraw(&mut self, owner: InputOwner, context: &mut Context<'_>) {
         let is_withdrawn = |origin: &Origin| matches!(origin, Origin::Input { owner: of, .. } if *of == owner);
         let (withdrawn, others) =
@@ -270,13 +265,10 @@ impl ServerRequests {
         report_withdrawn(withdrawn, context);
     }
 
-    /// Discards the answers to the inputs of `owner` that were collected so far.
     fn discard_answers(&mut self, owner: InputOwner) {
         self.collected.retain(|collected| collected.owner != owner);
     }
 
-    /// Removes all unanswered requests and inputs, because the connection or the server's session has ended. Reports
-    /// to the embedder that they need no answer any more.
     pub(super) fn withdraw_all(&mut self, context: &mut Context<'_>) {
         let pending = mem::take(&mut self.pending);
         report_withdrawn(pending, context);
@@ -295,8 +287,8 @@ impl ServerRequests {
         Some(self.pending.remove(at).1)
     }
 
-    /// Stores the answer to an input of `owner`. Returns a JSON object of all answers if no other input is
-    /// unanswered, otherwise `None`.
+    /// Stores the answer to the input `name` of the request or task `owner`. Returns all its answers as a JSON object
+    /// if none is missing, otherwise `None`.
     fn collect(&mut self, owner: InputOwner, name: &str, answer: &[u8]) -> Option<Vec<u8>> {
         let at = self.collected.iter().position(|collected| collected.owner == owner)?;
         let collected = &mut self.collected[at];
@@ -313,16 +305,14 @@ impl ServerRequests {
         Some(answers)
     }
 
-    /// Pauses the idle timeouts of the client's requests while a request of the server is unanswered, and resumes
-    /// them afterwards. The server may need the answer before it can continue.
+    /// Pauses the idle timeouts of the client's requests while a JSON-RPC request of the server is unanswered, because
+    /// the server may need the answer before it can respond.
     fn update_pause(&self, context: &mut Context<'_>) {
         let is_waiting = self.pending.iter().any(|(_, origin)| matches!(origin, Origin::Request { .. }));
         context.requests.pause(is_waiting, context.now);
     }
 }
 
-/// Returns whether the client now answers server requests of this method: the connection is open, and
-/// [`Config::answers`](super::Config::answers) contains the method.
 fn offers(method: &str, context: &Context<'_>) -> bool {
     context.connection.is_ready() && context.config.answers().iter().any(|offered| offered == method)
 }
@@ -332,9 +322,8 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
     context.report(Event::ServerRequestRefused { method: excerpt(method.as_bytes()) });
 }
 
-/// Reports to the embedder that these requests and inputs need no answer any more.
-///
-/// If the embedder has not polled the [`Event::ServerRequest`] of such a request yet, removes this event instead.
+/// Reports to the embedder that these requests of the server need no answer any more. If the [`Event::ServerRequest`]
+/// of a request is still queued, removes that event instead.
 fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
         let before = context.events.len();
@@ -348,8 +337,8 @@ fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Con
 /// Name of the `_meta` member that identifies the task to which a message belongs.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// Appends `answer` to `out`, with a `_meta` member that contains `task`. An answer that already contains a `_meta`
-/// is appended unchanged.
+/// Appends the JSON object that `answer` writes to `out`, and adds a `_meta` member that contains `task`. Adds nothing
+/// if the object already has a `_meta`.
 fn push_with_task(out: &mut Vec<u8>, answer: ParamsWriter<'_>, task: &Json) -> Result<(), ParamsError> {
     let start = out.len();
     answer.push(out)?;

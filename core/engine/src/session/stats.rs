@@ -6,14 +6,15 @@
 pub struct Stats {
     /// Number of received messages that are not JSON-RPC or cannot be decoded. The session ignored them.
     pub invalid: u64,
-    /// Number of responses that arrived after their request had ended.
+    /// Number of responses from the server that arrived after the client's request had ended.
     ///
-    /// Also counts the server's progress notifications and cancellations that match no pending request.
+    /// Also counts progress notifications and cancellations from the server that match no pending request.
     pub late: u64,
     /// Number of responses with a JSON-RPC id that this client has not used in any request.
     pub unmatched: u64,
     /// Number of requests that were answered from the cache and not sent.
     pub cached: u64,
-    /// Number of requests of the server that the session itself refused or ignored, without asking the embedder.
+    /// Number of requests of the server that the session refused or ignored without asking the embedder, for example
+    /// because the embedder does not answer the method.
     pub refused: u64,
 }

@@ -24,29 +24,29 @@ impl<M> Ticket<M> {
         Ticket { key, method: PhantomData }
     }
 
-    /// Returns the key of the request. Events about the request contain the same key.
+    /// Returns the key of the request. Events about the request contain this key.
     pub fn key(&self) -> RequestKey {
         self.key
     }
 }
 
 impl<M: Method> Ticket<M> {
-    /// Decodes the result of the request from its reply.
+    /// Decodes the result of the request from `reply`.
     ///
     /// # Errors
-    /// If the request failed, if the server responded with an error, if the result cannot be decoded, or if the reply
-    /// belongs to another ticket.
+    /// Returns an error if the request failed, if the server responded with a JSON-RPC error, if the result cannot be
+    /// decoded, or if `reply` belongs to another request.
     pub fn decode(self, mut reply: Reply) -> Result<M::Result, CallError> {
         self.decode_mut(&mut reply)
     }
 
-    /// Decodes the result as [`Ticket::decode`] does, but does not consume the reply, so that
-    /// [`Engine::recycle`](crate::stdio::Engine::recycle) can reuse its buffer.
-    ///
-    /// If the request failed, moves the error out of `reply`, so that a second call cannot return it again.
+    /// Decodes the result of the request from `reply` without consuming it, so that
+    /// [`Engine::recycle`](crate::stdio::Engine::recycle) can reuse the buffer of the reply.
     ///
     /// # Errors
-    /// Same as [`Ticket::decode`].
+    /// Returns an error if the request failed, if the server responded with a JSON-RPC error, if the result cannot be
+    /// decoded, or if `reply` belongs to another request. The error of a failed request is moved out of `reply`: a
+    /// second call returns [`CallError::WrongTicket`].
     pub fn decode_mut(self, reply: &mut Reply) -> Result<M::Result, CallError> {
         match &reply.outcome {
             ReplyOutcome::Answered { message, id } if reply.key == self.key => {
@@ -81,9 +81,8 @@ pub struct Reply {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
     pub(crate) outcome: ReplyOutcome,
-    /// Whether decoding must apply the rules for header parameters to the tools in the result.
-    ///
-    /// `true` for responses to `tools/list` over HTTP from modern servers (from revision 2026-07-28).
+    /// Whether this is the response to a `tools/list` that was sent to a modern server (from revision 2026-07-28) over
+    /// HTTP. Decoding then rejects tools with invalid `x-mcp-header` annotations.
     pub(crate) mirrored: bool,
     /// Whether a fresh cached response answered the request, so that nothing was sent.
     pub(crate) cached: bool,
@@ -91,10 +90,10 @@ pub struct Reply {
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum ReplyOutcome {
-    /// The request has a response. `message` is the complete response, not decoded yet, and `id` is the JSON-RPC id
-    /// in it.
+    /// The server responded with a result or an error. `message` is the complete JSON-RPC response, not decoded yet,
+    /// and `id` is the id in it.
     Answered { message: Vec<u8>, id: u64 },
-    /// The request failed with this error. `None` after [`Ticket::decode_mut`] has moved the error out.
+    /// The request failed with this error. `None` after [`Ticket::decode_mut`] has moved the error to its caller.
     Failed(Option<Arc<CallError>>),
 }
 
@@ -111,9 +110,8 @@ impl Reply {
         Reply { key, method, outcome: ReplyOutcome::Answered { message, id }, mirrored: false, cached: false }
     }
 
-    /// Moves the error out of this reply.
-    ///
-    /// Returns [`CallError::WrongTicket`] if the reply belongs to another request than `key`, or contains no error.
+    /// Moves the error out of this reply. Returns [`CallError::WrongTicket`] if the reply does not belong to the
+    /// request `key`, or contains no error.
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
@@ -128,10 +126,10 @@ impl Reply {
         self.key
     }
 
-    /// Returns whether the request was answered from the cache, so that nothing was sent.
+    /// Returns whether the request was answered from the cache, so that nothing was sent to the server.
     ///
-    /// Returns `false` for a stale response that replaces an error, see
-    /// [`RequestOptions::stale_if_error`](crate::RequestOptions::stale_if_error).
+    /// Returns `false` if the request was sent and failed, and a stale cached response replaces the error (see
+    /// [`RequestOptions::stale_if_error`](crate::RequestOptions::stale_if_error)).
     pub fn is_cached(&self) -> bool {
         self.cached
     }
@@ -141,8 +139,8 @@ impl Reply {
         &self.method
     }
 
-    /// Returns the complete JSON-RPC response, or `None` if the request failed. A JSON-RPC error of the server is a
-    /// response too.
+    /// Returns the complete JSON-RPC response of the server, which contains a result or an error. Returns `None` if the
+    /// request failed without a response.
     pub fn message(&self) -> Option<&[u8]> {
         match &self.outcome {
             ReplyOutcome::Answered { message, .. } => Some(message),
@@ -167,7 +165,6 @@ impl Reply {
 }
 
 impl fmt::Debug for Reply {
-    /// Shows the key, the method, and the beginning of the response or the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut s = f.debug_struct("Reply");
         s.field("key", &self.key.0).field("method", &self.method);
