@@ -41,7 +41,7 @@ object! {
     ///
     /// Specification: server/utilities/logging.
     pub struct LogMessage("an object") {
-        /// Severity of the message.
+        /// Severity of the log message.
         always level: LoggingLevel = "level",
         /// Name of the logger: the part of the server that wrote the log message.
         optional logger: String = "logger",

@@ -193,8 +193,8 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// Reads the value of the JSON member `name` into `place`. A value of the wrong type goes to `extra` instead, so that it
-/// is not lost, unless it is `null`.
+/// Reads the value of the JSON member `name` into `place`. A value of the wrong type goes to `extra` instead, unless it
+/// is `null`.
 #[inline(never)]
 pub(crate) fn member<T: FromJson>(
     place: &mut Option<T>,

@@ -76,9 +76,10 @@ pub trait PagedList {
     /// Splits this page into its entries and the cursor of the next page. The cursor is `None` on the last page.
     fn into_page(self) -> (ItemList<Self::Item>, Option<String>);
 
-    /// Returns the size of this page's entries as JSON text, in bytes. The sum for all pages of a list is limited.
+    /// Returns the size of this page's entries as JSON text, in bytes. The client limits the sum for all pages of a
+    /// list.
     ///
-    /// The default implementation returns 0, so that the size of the list is not limited.
+    /// The default implementation returns 0, so that the client limits only the number of pages and entries.
     fn bytes(&self) -> usize {
         0
     }

@@ -26,7 +26,7 @@ use crate::ServerCapabilities;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
-    /// Whether this is a request, a notification or a schema definition, and which side sends it.
+    /// Whether this is a schema definition, or a request or notification of the client or of the server.
     pub kind: Kind,
     /// Name of the method or notification, such as `tools/call`.
     ///
@@ -36,8 +36,8 @@ pub struct Row {
     pub from: ProtocolVersion,
     /// Last protocol revision that has this method, notification or definition.
     pub until: ProtocolVersion,
-    /// Capability that a server must declare before a client may send it this request. [`Requirement::Nothing`] if none
-    /// is required, and for everything that is not a request from the client.
+    /// Capability that the server must declare before the client may send this request. [`Requirement::Nothing`] if
+    /// none is required, and for everything that is not a request from the client.
     pub requires: Requirement,
     /// What to use in protocol revisions that do not have this method, notification or definition: a text for error
     /// messages. Empty if there is no replacement.
@@ -51,7 +51,7 @@ impl Row {
     }
 }
 
-/// What a [`Row`] describes.
+/// What a [`Row`] describes: a request, a notification or a schema definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -70,24 +70,24 @@ pub enum Kind {
     Definition,
 }
 
-/// The capability that a server must declare before a client may send it a certain request ([`ServerCapabilities`]).
+/// A capability that a server must declare before a client may send certain requests ([`ServerCapabilities`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {
     /// The method requires no capability.
     Nothing,
-    /// The capability `tools`.
+    /// The server capability `tools`.
     Tools,
-    /// The capability `resources`.
+    /// The server capability `resources`.
     Resources,
-    /// The capability `resources.subscribe`.
+    /// The server capability `resources.subscribe`.
     ResourcesSubscribe,
-    /// The capability `prompts`.
+    /// The server capability `prompts`.
     Prompts,
     /// The server capability `completions`. Servers of protocol revision 2024-11-05 cannot declare it, and are assumed
     /// to have it.
     Completions,
-    /// The capability `logging`.
+    /// The server capability `logging`.
     Logging,
     /// The server capability `tasks.list` (protocol revision 2025-11-25 only).
     TasksList,
@@ -140,12 +140,14 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Iterates over the whole table: all methods and notifications, and the definitions that only some revisions have.
+/// Iterates over all methods and notifications of the protocol, and the schema definitions that only some protocol
+/// revisions have.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     CLIENT_TABLE.iter().chain(OTHER_TABLE)
 }
 
-/// Finds the method, notification or definition of this kind and name. Returns `None` if the table does not contain it.
+/// Finds the method, notification or schema definition with this kind and name. Returns `None` if [`rows`] does not
+/// contain it.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Row> {
     rows().find(|row| row.kind == kind && row.name == name)
 }
@@ -290,8 +292,8 @@ static OTHER_TABLE: &[Row] = &[
 
 const _: () = assert!(CLIENT_TABLE.len() <= 32, "a bit each");
 
-/// Returns the bit of the client's request or notification `name` in the sets of [`UnavailableMethods`]. Returns 0 if
-/// the protocol does not define this method.
+/// Returns the bit of the client's request or notification `name` in the sets of [`UnavailableMethods`]. Returns 0 for
+/// any other name.
 pub const fn bit(name: &str) -> u32 {
     let mut at = 0;
     while at < CLIENT_TABLE.len() {
@@ -303,7 +305,7 @@ pub const fn bit(name: &str) -> u32 {
     0
 }
 
-/// Returns the table entry of the client's method with this bit.
+/// Returns the client's request or notification that has this bit in [`UnavailableMethods`].
 ///
 /// `bit` must be a value other than 0 that the function [`bit`] returned.
 pub fn client_row(bit: u32) -> &'static Row {

@@ -65,12 +65,12 @@ open_enum! {
     ///
     /// The specification deprecates all values except `none`.
     pub enum IncludeContext {
-        /// No server.
+        /// No MCP server: the client should add no context.
         #[default]
         None = "none",
-        /// The server that sent the sampling request.
+        /// Only the MCP server that sent the sampling request.
         ThisServer = "thisServer",
-        /// All servers to which the client is connected.
+        /// All MCP servers to which the client is connected.
         AllServers = "allServers",
     }
 }

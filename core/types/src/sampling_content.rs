@@ -132,7 +132,7 @@ object! {
 }
 
 impl SamplingContent {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     pub fn text(text: impl Into<String>) -> Self {
         SamplingContent::Text(TextContent::new(text))
     }

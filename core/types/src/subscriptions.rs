@@ -97,7 +97,7 @@ object! {
     ///
     /// Specification: basic/patterns/subscriptions, "Graceful Closure".
     pub struct SubscriptionsListenResult("an object") {
-        /// Type of the result: `complete`.
+        /// `resultType` of the response: `complete`, or `None` if the server sent none.
         optional result_type: String = "resultType",
         /// Additional metadata of the result (`_meta`). It contains the id of the subscription.
         optional meta: Json = "_meta",

@@ -38,7 +38,7 @@ object! {
     /// In protocol revision 2025-11-25, the result describes the task. In the tasks extension, it only confirms that
     /// the server received the request: the task may still continue, and even complete.
     pub struct CancelTaskResult("an object") {
-        /// Id of the cancelled task (protocol revision 2025-11-25). `None` in the tasks extension.
+        /// Id of the task (protocol revision 2025-11-25). `None` in the tasks extension.
         optional task_id: String = "taskId",
         /// Status of the task (protocol revision 2025-11-25). `None` in the tasks extension.
         optional status: TaskStatus = "status",
