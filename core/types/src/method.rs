@@ -38,22 +38,23 @@ use crate::{
 /// impl Params<Reindex> for ReindexParams {}
 /// ```
 pub trait Method {
-    /// Name of the method in JSON-RPC messages, for example `tools/call`.
+    /// Value of the member `method` of the JSON-RPC request, for example `tools/call`.
     const NAME: &'static str;
 
-    /// Type to which the result is deserialized. Its fields may have the type [`Json`], to keep parts of the result as
-    /// JSON text.
+    /// Type to which the result is deserialized. It can be [`Json`], or have fields of this type, to keep the JSON
+    /// text.
     type Result: DeserializeOwned;
 
-    /// Reads the result from JSON. The default implementation uses serde. The methods of this library use the library's
-    /// own reader instead.
+    /// Reads the result of the request from JSON. The default implementation deserializes it with serde.
     #[doc(hidden)]
     fn read(reader: &mut Reader<'_>) -> Result<Self::Result, ReadError> {
         Self::Result::deserialize(reader)
     }
 
-    /// Removes the parts of a result that are invalid over HTTP (from protocol revision 2026-07-28 on). The default
-    /// implementation removes nothing. The one of `tools/list` rejects tools with invalid `x-mcp-header` annotations.
+    /// Adapts a result that was received over HTTP from a server of protocol revision 2026-07-28 or later.
+    ///
+    /// For `tools/list`, rejects tools with invalid `x-mcp-header` annotations. The default implementation returns the
+    /// result unchanged.
     #[doc(hidden)]
     fn over_http(result: Self::Result) -> Self::Result {
         result
@@ -64,25 +65,26 @@ pub trait Method {
 ///
 /// `_meta` is not part of the parameters: set it in [`RequestOptions`](crate::RequestOptions).
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Returns whether the serialized parameters at the end of `out` are valid. If not, the request is not sent. The
-    /// implementations for `tools/call` also replace `null` arguments by an empty object.
+    /// Checks the parameters that were just serialized to the end of `out`, and may correct them. If this returns
+    /// `false`, the request is not sent.
+    ///
+    /// The default implementation accepts all parameters.
     #[doc(hidden)]
     fn check(_out: &mut Vec<u8>) -> bool {
         true
     }
 }
 
-/// A notification that clients can send to a server.
+/// A notification that clients can send to a server: its method name and the type of its parameters.
 pub trait ClientNotification {
-    /// Name of the method in JSON-RPC messages, for example `notifications/roots/list_changed`.
+    /// Value of the member `method` of the JSON-RPC notification, for example `notifications/roots/list_changed`.
     const NAME: &'static str;
 
     /// Type of the notification's parameters. They must serialize as a JSON object, or as `null` for no parameters.
     type Params: Serialize;
 }
 
-/// Every method accepts `()`, which sends a request without parameters. If the method requires parameters, the server
-/// may reject the request.
+/// `()` stands for a request without parameters. The server may reject the request if its method requires parameters.
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {
@@ -103,11 +105,11 @@ macro_rules! methods {
 }
 
 methods! {
-    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). The engine itself sends this
-    /// request when it connects.
+    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). Applications do not send this
+    /// request: the engine sends it when it connects.
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
     /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
-    /// 2026-07-28). The engine itself sends this request when it connects.
+    /// 2026-07-28). Applications need not send this request: the engine sends it when it connects.
     Discover = "server/discover", => DiscoverResult, strict;
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
@@ -122,16 +124,16 @@ methods! {
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
     /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
     ///
-    /// Send this request with [`Calls::subscribe`](crate::Calls::subscribe), not with
-    /// [`Calls::request`](crate::Calls::request). Otherwise it ends at its timeout, and the session does not report the
-    /// events of the subscription.
+    /// Send this request with [`Calls::subscribe`](crate::Calls::subscribe). With
+    /// [`Calls::request`](crate::Calls::request), the subscription would end at the timeout of the request, and the
+    /// session would not report its events.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// `prompts/list`: lists the prompts of a server, one page per request.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
     /// `completion/complete`: requests suggestions for an argument of a prompt or resource template.
     Complete = "completion/complete", CompleteParams<'_> => CompleteResult, strict;
-    /// `logging/setLevel`: sets the minimum severity of log messages (up to protocol revision 2025-11-25; in later
-    /// revisions, each request contains the level).
+    /// `logging/setLevel`: sets the minimum severity of the log messages that the server sends (up to protocol revision
+    /// 2025-11-25; in later revisions, each request contains the level).
     SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
     /// `tasks/get`: requests the status of a task. In the tasks extension, the response for a completed task also
     /// contains the result of the call that created the task.
@@ -139,7 +141,7 @@ methods! {
     /// `tasks/result`: requests the result of the tool call that created a task (protocol revision 2025-11-25 only).
     /// The server responds when the task has ended.
     GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
-    /// `tasks/update`: sends the client's answers to the input requests of a task (tasks extension).
+    /// `tasks/update`: sends the client's answers to the input that the server requested for a task (tasks extension).
     UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
     /// `tasks/cancel`: requests the cancellation of a task. In the tasks extension, a successful response does not mean
     /// that the task has stopped: the task may continue, and even complete.
@@ -187,8 +189,8 @@ impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
     }
 }
 
-/// Returns whether the arguments of a tool call are a JSON object. Replaces `null` arguments by an empty object first.
-/// The serialized parameters of the call are at the end of `out`.
+/// Replaces `null` arguments in the serialized `tools/call` parameters at the end of `out` by `{}`, then returns
+/// whether the arguments are a JSON object.
 fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     if out.ends_with(b":null}") {
         out.truncate(out.len() - b"null}".len());
@@ -215,10 +217,11 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
     }
 }
 
-/// `tools/call`: calls a tool and returns either its result or a task.
+/// `tools/call`: calls a tool. The server returns the tool's result, or a task that it created for the call.
 ///
-/// To receive the task as soon as the server creates it, set [`RequestOptions::task`](crate::RequestOptions::task) to
-/// [`TaskMode::Handle`](crate::TaskMode::Handle).
+/// To receive the task, set [`RequestOptions::task`](crate::RequestOptions::task) to
+/// [`TaskMode::Handle`](crate::TaskMode::Handle). In the other modes, the session polls the task and returns the tool's
+/// result.
 pub enum CallToolAsTask {}
 
 impl Method for CallToolAsTask {
@@ -259,7 +262,7 @@ impl ClientNotification for RootsListChanged {
     type Params = ();
 }
 
-/// A method whose name the caller chooses at run time, for [`Calls::request_raw`](crate::Calls::request_raw).
+/// A request method whose name the caller passes to [`Calls::request_raw`](crate::Calls::request_raw) at run time. Its
 /// [`Method::NAME`] is empty.
 pub enum Raw {}
 

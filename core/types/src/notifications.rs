@@ -11,17 +11,18 @@ object! {
     ///
     /// Specification: basic/patterns/progress.
     pub struct Progress("an object") {
-        /// Progress token of the request whose progress the server reports.
-        /// [`Notification::Progress`](crate::Notification::Progress) also contains the
-        /// [`RequestKey`](crate::RequestKey) of the request.
+        /// Progress token that the client sent in the request whose progress the server reports.
+        ///
+        /// Applications can identify the request by the [`RequestKey`](crate::RequestKey) in
+        /// [`Notification::Progress`](crate::Notification::Progress) instead.
         optional progress_token: Json = "progressToken",
         /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
         always progress: Number = "progress",
         /// Value that `progress` will have when the request is complete. `None` if the server does not know the value.
         optional total: Number = "total",
-        /// Description of the current step, for display.
+        /// Description of the current step of the request, for display.
         optional message: String = "message",
-        /// Additional metadata of the notification (`_meta`).
+        /// Additional metadata of the progress notification (`_meta`).
         optional meta: Json = "_meta",
     }
 }
@@ -40,20 +41,19 @@ object! {
     ///
     /// Specification: server/utilities/logging.
     pub struct LogMessage("an object") {
-        /// Severity of the message.
+        /// Severity of the log message.
         always level: LoggingLevel = "level",
-        /// Name of the logger: the part of the server that wrote the message.
+        /// Name of the logger: the part of the server that wrote the log message.
         optional logger: String = "logger",
-        /// Content of the message: a string or any other JSON value.
+        /// Content of the log message: a string or any other JSON value.
         always data: Json = "data",
-        /// Additional metadata of the notification (`_meta`).
+        /// Additional metadata of the log notification (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 impl LogMessage {
-    /// Returns the content of the message as text: the string itself if `data` is a string, otherwise `data` as JSON
-    /// text.
+    /// Returns the content of the log message as text: the text of a JSON string, or any other value as JSON.
     pub fn text(&self) -> String {
         self.data.decode().unwrap_or_else(|_| self.data.get().into())
     }

@@ -11,8 +11,8 @@ use crate::json::append::push_string;
 use crate::json::from_json::FromJson;
 use crate::json::read::{self, Reader};
 
-/// Members of a JSON object that this version of the library does not define, in the order in which they were received
-/// or added.
+/// Members of a protocol object for which its Rust type has no field, in the order in which they were received or
+/// added.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Members>);
 
@@ -42,13 +42,12 @@ impl Extra {
         self.members().is_empty()
     }
 
-    /// Appends a member. It is serialized together with the object, even if the object already has a member with this
+    /// Appends a member, which is serialized together with the other members. Does not replace a member with the same
     /// name.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
         Arc::make_mut(self.0.get_or_insert_default()).push((name.into(), value));
     }
 
-    /// Reads a value from `reader` and appends it as the member `name`.
     #[inline(never)]
     pub(crate) fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
         let value = Json::read(reader)?;
@@ -194,7 +193,7 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// Reads the value of the member `name` into `place`. A value of the wrong type is stored in `extra` instead, unless it
+/// Reads the value of the JSON member `name` into `place`. A value of the wrong type goes to `extra` instead, unless it
 /// is `null`.
 #[inline(never)]
 pub(crate) fn member<T: FromJson>(

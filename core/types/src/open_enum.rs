@@ -1,9 +1,9 @@
 //! [`open_enum!`] declares the enumerations of the protocol. All of them accept undefined values, because later
 //! revisions and vendors may add values.
 
-/// Declares an enum whose variants stand for strings. Any other string becomes the variant `Other`.
+/// Declares an enum that is a string in JSON. The added variant `Other` stands for any string that is not declared.
 ///
-/// One variant must have the attribute `#[default]`. Serde represents each value as its string.
+/// One variant must have the attribute `#[default]`.
 macro_rules! open_enum {
     (
         $(#[$meta:meta])*
@@ -47,7 +47,8 @@ macro_rules! open_enum {
         }
 
         impl core::fmt::Display for $Name {
-            /// Writes the string without terminal control sequences, because it may come from a server.
+            /// Writes the string that represents the value in JSON, but without terminal control sequences, because a
+            /// server may have sent it.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 core::fmt::Display::fmt(&$crate::printable(self.as_str()), f)
             }

@@ -14,10 +14,9 @@ use crate::result::{page, result};
 use crate::{ContentBlock, Icon, ItemList};
 
 object! {
-    /// A prompt that a server offers (`Prompt`): a template of messages for a language model.
+    /// A prompt that a server offers: a template of messages for a language model.
     ///
-    /// A prompt without a name is invalid. A [`ListPromptsResult`] leaves it out, and reports it in
-    /// [`ItemList::rejected`].
+    /// A prompt without a name is invalid: a [`ListPromptsResult`] omits it, and reports it in [`ItemList::rejected`].
     pub struct Prompt("a prompt", finish check) {
         /// Name of the prompt, for use in `prompts/get`. The name is unique within the server.
         required name: String = "name",
@@ -42,7 +41,7 @@ fn check(prompt: Prompt) -> Result<Prompt, Mismatch> {
 }
 
 impl Prompt {
-    /// Returns the display name: `title`, or `name` if there is no title.
+    /// Returns the display name of the prompt: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
@@ -57,20 +56,20 @@ object! {
         optional title: String = "title",
         /// Description of the argument.
         optional description: String = "description",
-        /// Whether a request for the prompt must contain the argument.
+        /// Whether clients must pass this argument when they request the prompt.
         or_default required: bool = "required",
     }
 }
 
 impl PromptArgument {
-    /// Returns the display name: `title`, or `name` if there is no title.
+    /// Returns the display name of the argument: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 page! {
-    /// One page of the list of a server's prompts (`ListPromptsResult`).
+    /// Result of `prompts/list`: one page of the list of prompts that a server offers.
     pub struct ListPromptsResult {
         /// The prompts on this page.
         prompts: Prompt = "prompts",
@@ -111,8 +110,7 @@ impl<A: Serialize + ?Sized> Serialize for GetPromptParams<'_, A> {
     }
 }
 
-/// The arguments of a prompt: serializes as an object of strings, and leaves out members that are `null`. Serializing
-/// fails if the JSON is neither an object nor `null`, or if a member is not a string.
+/// Serializes the arguments of a prompt, which must be strings, without those that are `null`.
 struct Strings<'a>(&'a Json);
 
 impl Serialize for Strings<'_> {
@@ -133,7 +131,7 @@ impl Serialize for Strings<'_> {
 }
 
 result! {
-    /// Result of `prompts/get`: the messages of a prompt with its arguments filled in (`GetPromptResult`).
+    /// Result of `prompts/get`: the messages of a prompt with its arguments filled in.
     pub struct GetPromptResult {
         /// Description of the prompt.
         optional description: String = "description",
@@ -143,7 +141,7 @@ result! {
 }
 
 object! {
-    /// A message that a prompt provides for a language model (`PromptMessage`).
+    /// A message that a prompt provides for a language model.
     pub struct PromptMessage("a message", finish check_message) {
         /// Author of the message: the user or the language model.
         required role: Role = "role",
@@ -152,8 +150,7 @@ object! {
     }
 }
 
-/// Rejects a message whose content is `null`, as if the content were absent. Without this check, the content would
-/// become a [`ContentBlock::Unknown`].
+/// Rejects a prompt message with `"content": null`, which would otherwise be read as [`ContentBlock::Unknown`].
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
         ContentBlock::Unknown(block) if block.raw.get() == "null" => Err(Mismatch::object("`content` is null")),

@@ -50,10 +50,6 @@ fn allow_elicitation(declared: &Json, params: Option<&Json>) -> Result<(), RpcEr
     Err(invalid(alloc::format!("this client has not declared elicitation of the mode `{}`", printable(&mode))))
 }
 
-/// Checks a `sampling/createMessage` request: whether the client declared support for tools, and whether tool calls
-/// and tool results are in a valid order.
-///
-/// `declared` is the client's `sampling` capability.
 fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
     // Parameters without `messages` pass here. The code that answers the request rejects them with a better error.
     let Some(params) = params.filter(|params| has_member(params, "messages")) else { return Ok(()) };
@@ -64,7 +60,6 @@ fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError
     check_messages(last_member(params, "messages").unwrap_or_default()).map_err(invalid)
 }
 
-/// Returns whether an object has a member with this name whose value is not `null`.
 fn has_member(object: &Json, name: &str) -> bool {
     last_member(object, name).is_some_and(|text| text != b"null")
 }

@@ -14,7 +14,7 @@ use crate::object::member;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// URI of the resource that has these contents. Empty if the server sent none.
+    /// URI of the resource. Empty if the server sent none.
     pub uri: String,
     /// MIME type of the contents. `None` if the server sent none.
     pub mime_type: Option<String>,
@@ -24,8 +24,8 @@ pub struct ResourceContents {
     pub blob: Option<String>,
     /// Additional metadata of the contents (`_meta`).
     pub meta: Option<Json>,
-    /// Additional members, which this version of the library does not define, and members with a value of the wrong
-    /// type.
+    /// Members of the JSON object that this version of the library does not define, and members whose value has the
+    /// wrong type.
     pub extra: Extra,
 }
 

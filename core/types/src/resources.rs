@@ -12,9 +12,9 @@ use crate::result::{page, result};
 use crate::{Annotations, Icon, ItemList, ResourceContents};
 
 object! {
-    /// A resource that clients can read from a server, such as a file or a database record (`Resource`).
+    /// A resource that clients can read from a server, such as a file or a database record.
     ///
-    /// A resource without a URI is invalid. A [`ListResourcesResult`] leaves it out, and reports it in
+    /// A resource without a URI is invalid: a [`ListResourcesResult`] omits it, and reports it in
     /// [`ItemList::rejected`]. If the server sent no name, the URI is used as the name.
     pub struct Resource("a resource", finish check_resource) {
         /// URI of the resource, for use in `resources/read`.
@@ -44,36 +44,37 @@ fn check_resource(mut resource: Resource) -> Result<Resource, Mismatch> {
 }
 
 impl Resource {
-    /// Returns the display name: `title`, or `name` if there is no title.
+    /// Returns the display name of the resource: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// A template for the URIs of a family of resources (`ResourceTemplate`).
+    /// A URI template that a server offers to address a family of resources.
     ///
-    /// A template without a URI template is invalid. A [`ListResourceTemplatesResult`] leaves it out, and reports it in
-    /// [`ItemList::rejected`]. If the server sent no name, the URI template is used as the name.
+    /// A resource template without a `uriTemplate` is invalid: a [`ListResourceTemplatesResult`] omits it, and reports
+    /// it in [`ItemList::rejected`]. If the server sent no name, the URI template is used as the name.
     ///
     /// Specification: server/resources, "Resource Templates".
     pub struct ResourceTemplate("a resource template", finish check_template) {
         /// The URI template in the syntax of RFC 6570, such as `file:///logs/{date}`.
         required uri_template: String = "uriTemplate",
-        /// Name of the template, for use by programs rather than for display.
+        /// Name of the resource template, for use by programs rather than for display.
         always name: String = "name",
-        /// Display name of the template (from protocol revision 2025-06-18).
+        /// Display name of the resource template (from protocol revision 2025-06-18).
         optional title: String = "title",
-        /// Description of the resources, which helps language models to understand their contents.
+        /// Description of the resources that match the template, which helps language models to understand their
+        /// contents.
         optional description: String = "description",
         /// MIME type of all resources that match the template. `None` if they have different types, or if the server
         /// sent none.
         optional mime_type: String = "mimeType",
-        /// Hints about the resources, such as their intended audience and importance.
+        /// Hints about the resources that match the template, such as their intended audience and importance.
         optional annotations: Annotations = "annotations",
-        /// Icons to display for the resources (from protocol revision 2025-11-25).
+        /// Icons to display for the resources that match the template (from protocol revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Additional metadata of the template (`_meta`; from protocol revision 2025-06-18).
+        /// Additional metadata of the resource template (`_meta`; from protocol revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -84,14 +85,12 @@ fn check_template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Mi
 }
 
 impl ResourceTemplate {
-    /// Returns the display name: `title`, or `name` if there is no title.
+    /// Returns the display name of the resource template: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Returns `name`, or `uri` if `name` is empty. If `uri` is empty, returns an error with the reason `empty`, because
-/// clients cannot read such a resource.
 fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, Mismatch> {
     match (uri.is_empty(), name.is_empty()) {
         (true, _) => Err(Mismatch::named_object(empty, Some(name).filter(|name| !name.is_empty()))),
@@ -101,7 +100,7 @@ fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, M
 }
 
 page! {
-    /// One page of the list of a server's resources (`ListResourcesResult`).
+    /// Result of `resources/list`: one page of the list of resources that a server offers.
     pub struct ListResourcesResult {
         /// The resources on this page.
         resources: Resource = "resources",
@@ -109,7 +108,7 @@ page! {
 }
 
 page! {
-    /// One page of the list of a server's resource templates (`ListResourceTemplatesResult`).
+    /// Result of `resources/templates/list`: one page of the list of resource templates that a server offers.
     pub struct ListResourceTemplatesResult {
         /// The resource templates on this page.
         resource_templates: ResourceTemplate = "resourceTemplates",
@@ -124,10 +123,10 @@ pub struct ReadResourceParams<'a> {
 }
 
 result! {
-    /// Result of `resources/read`: the contents of a resource (`ReadResourceResult`).
+    /// Result of `resources/read`: the contents of a resource.
     ///
-    /// A resource may have several contents: a folder, for example, may have one for each file. Contents that are not a
-    /// JSON object are left out, and reported in [`ItemList::rejected`].
+    /// Reading a folder, for example, may return one [`ResourceContents`] for each file. Contents that are not a JSON
+    /// object are omitted, and reported in [`ItemList::rejected`].
     pub cacheable struct ReadResourceResult {
         /// The contents of the resource. Empty if the server sent none.
         always contents: ItemList<ResourceContents> = "contents",

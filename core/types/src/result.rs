@@ -6,12 +6,11 @@ use crate::ItemList;
 use crate::json::from_json::Mismatch;
 use crate::text::excerpt;
 
-/// Returns an error if the `resultType` of a result is not `complete`, because the fields of such a result would be
-/// misread (specification: basic, "`ResultType`").
-///
-/// `None` means `complete`, because servers send no type before protocol revision 2026-07-28.
+/// Returns an error if the `resultType` of a result is not `complete`: the members of other types of result may have
+/// another meaning (specification: basic, "`ResultType`").
 pub(crate) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> {
     match result_type {
+        // Servers send no type before protocol revision 2026-07-28.
         None | Some("complete") => Ok(()),
         Some(other) => {
             let other = excerpt(other.as_bytes());
@@ -21,8 +20,8 @@ pub(crate) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> 
     }
 }
 
-/// Declares the result of a request, as [`object!`](crate::object::object) declares an object. Adds the members that
-/// all results have: `resultType` and `_meta`.
+/// Declares the result type of a request: an [`object!`](crate::object::object) with the additional members
+/// `resultType` and `_meta`.
 ///
 /// The keyword `cacheable` also adds the cache hints `ttlMs` and `cacheScope`.
 macro_rules! result {
@@ -34,8 +33,8 @@ macro_rules! result {
                 finish |result: $Name| $crate::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// Type of the result: always `complete`. `None` if the server sent none, as before protocol revision
-                /// 2026-07-28.
+                /// `resultType` of the response: `complete`, or `None` if the server sent none (before protocol
+                /// revision 2026-07-28).
                 optional result_type: String = "resultType",
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
@@ -50,14 +49,14 @@ macro_rules! result {
                 finish |result: $Name| $crate::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// Type of the result: always `complete`. `None` if the server sent none, as before protocol revision
-                /// 2026-07-28.
+                /// `resultType` of the response: `complete`, or `None` if the server sent none (before protocol
+                /// revision 2026-07-28).
                 optional result_type: String = "resultType",
                 /// Time for which the client may cache the result, in milliseconds after receipt (from protocol
                 /// revision 2026-07-28). `None` if the server sent no valid time.
                 optional ttl_ms: u64 = "ttlMs",
-                /// Who may receive the cached result: everyone (`public`), or only requests with the same authorization
-                /// (`private`). `None` means `private`. From protocol revision 2026-07-28.
+                /// Who may receive the cached result (from protocol revision 2026-07-28): everyone (`public`), or only
+                /// requests with the same authorization (`private`). `None` means `private`.
                 optional cache_scope: String = "cacheScope",
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
@@ -67,27 +66,27 @@ macro_rules! result {
 }
 pub(crate) use result;
 
-/// A result that is one page of a list.
+/// A result that is one page of a list, such as the result of `tools/list`.
 ///
 /// Specification: server/utilities/pagination.
 pub trait PagedList {
     /// Type of the entries of the list.
     type Item;
 
-    /// Returns the entries of this page, and the cursor of the next page (`None` on the last page).
+    /// Splits this page into its entries and the cursor of the next page. The cursor is `None` on the last page.
     fn into_page(self) -> (ItemList<Self::Item>, Option<String>);
 
-    /// Returns the size of this page's entries as JSON text, in bytes. [`Pages`](crate::internal::Pages) limits the sum
-    /// of these sizes.
+    /// Returns the size of this page's entries as JSON text, in bytes. The client limits the sum for all pages of a
+    /// list.
     ///
-    /// The default implementation returns 0. The size of the list is then not limited.
+    /// The default implementation returns 0, so that the client limits only the number of pages and entries.
     fn bytes(&self) -> usize {
         0
     }
 }
 
-/// Declares a `cacheable` result that is one page of a list: adds the cursor of the next page, and implements
-/// [`PagedList`].
+/// Declares the result type of a paginated request, such as `tools/list`: a list of entries, `nextCursor` and the
+/// members of a `cacheable` [`result!`](crate::result::result).
 macro_rules! page {
     (
         $(#[$meta:meta])*
@@ -108,7 +107,6 @@ macro_rules! page {
 }
 pub(crate) use page;
 
-/// Implements [`PagedList`] for a result whose entries are in the field `$entries`.
 macro_rules! paged_list {
     ($Name:ident, $entries:ident: $Item:ty) => {
         impl $crate::PagedList for $Name {

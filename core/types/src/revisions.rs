@@ -22,28 +22,25 @@ use core::fmt;
 use crate::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::ServerCapabilities;
 
-/// A method, a notification, or a definition in the schema of the protocol, together with the protocol revisions that
-/// have it.
+/// A method, notification or schema definition of the protocol, and the protocol revisions that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
-    /// What the row describes: a request, a notification or a definition.
+    /// Whether this is a schema definition, or a request or notification of the client or of the server.
     pub kind: Kind,
     /// Name of the method or notification, such as `tools/call`.
     ///
-    /// For a [`Kind::Definition`], the name in the official schema: of a type, such as `Icon`, or of a property, such
-    /// as `Tool.title`.
+    /// For a schema definition: the name of a type, such as `Icon`, or of a property, such as `Tool.title`.
     pub name: &'static str,
     /// First protocol revision that has this method, notification or definition.
     pub from: ProtocolVersion,
-    /// Last protocol revision that has this method, notification or definition. All revisions between `from` and
-    /// `until` have it, too.
+    /// Last protocol revision that has this method, notification or definition.
     pub until: ProtocolVersion,
-    /// Capability that the server must declare before the client may send this request. [`Requirement::Nothing`] if the
-    /// request requires none, or if the row does not describe a request of the client.
+    /// Capability that the server must declare before the client may send this request. [`Requirement::Nothing`] if
+    /// none is required, and for everything that is not a request from the client.
     pub requires: Requirement,
-    /// What replaces the method, notification or definition in revisions that do not have it, as text for error
-    /// messages. Empty if nothing does.
+    /// What to use in protocol revisions that do not have this method, notification or definition: a text for error
+    /// messages. Empty if there is no replacement.
     pub instead: &'static str,
 }
 
@@ -54,7 +51,7 @@ impl Row {
     }
 }
 
-/// What a [`Row`] describes.
+/// What a [`Row`] describes: a request, a notification or a schema definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -64,38 +61,38 @@ pub enum Kind {
     ClientNotification,
     /// A request from the server to the client.
     ///
-    /// From protocol revision 2026-07-28 on, the server does not send it as a message, but as an input request in the
-    /// result of a client's request (basic/patterns/mrtr).
+    /// From protocol revision 2026-07-28 on, the server does not send the request as a JSON-RPC message of its own, but
+    /// in an `input_required` result (basic/patterns/mrtr).
     ServerRequest,
     /// A notification from the server to the client.
     ServerNotification,
-    /// A type in the official schema, or a property of such a type.
+    /// A type in the official schema of the protocol, or a property of such a type.
     Definition,
 }
 
-/// The capability that a server must declare before a client may use a method ([`ServerCapabilities`]).
+/// A capability that a server must declare before a client may send certain requests ([`ServerCapabilities`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {
     /// The method requires no capability.
     Nothing,
-    /// The capability `tools`.
+    /// The server capability `tools`.
     Tools,
-    /// The capability `resources`.
+    /// The server capability `resources`.
     Resources,
-    /// The capability `resources.subscribe`.
+    /// The server capability `resources.subscribe`.
     ResourcesSubscribe,
-    /// The capability `prompts`.
+    /// The server capability `prompts`.
     Prompts,
-    /// The capability `completions`. Servers of protocol revision 2024-11-05 always meet this requirement, because they
-    /// cannot declare the capability.
+    /// The server capability `completions`. Servers of protocol revision 2024-11-05 cannot declare it, and are assumed
+    /// to have it.
     Completions,
-    /// The capability `logging`.
+    /// The server capability `logging`.
     Logging,
-    /// The capability `tasks.list` (protocol revision 2025-11-25).
+    /// The server capability `tasks.list` (protocol revision 2025-11-25 only).
     TasksList,
-    /// The capability `tasks.cancel` (protocol revision 2025-11-25). Servers of later revisions always meet this
-    /// requirement, because every server with the tasks extension can cancel tasks.
+    /// The server capability `tasks.cancel` (protocol revision 2025-11-25). Servers of later revisions need not declare
+    /// it: every server with the tasks extension can cancel tasks.
     TasksCancel,
 }
 
@@ -116,11 +113,10 @@ impl Requirement {
         }
     }
 
-    /// Returns whether a server meets this requirement. `version` is the protocol revision that the server uses, and
-    /// `declared` are the capabilities that it declared.
-    ///
-    /// If `declared` is `None`, the server sent no capabilities object at all, and is assumed to meet every
+    /// Returns whether a server of the protocol revision `version` that declared the capabilities `declared` meets this
     /// requirement.
+    ///
+    /// If the server sent no capabilities object at all (`None`), it is assumed to meet every requirement.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
         let tasks = server.tasks.as_ref();
@@ -144,12 +140,14 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Iterates over all methods, notifications and definitions that at least one revision has.
+/// Iterates over all methods and notifications of the protocol, and the schema definitions that only some protocol
+/// revisions have.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     CLIENT_TABLE.iter().chain(OTHER_TABLE)
 }
 
-/// Returns the row with this kind and name, or `None` if there is no such row.
+/// Finds the method, notification or schema definition with this kind and name. Returns `None` if [`rows`] does not
+/// contain it.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Row> {
     rows().find(|row| row.kind == kind && row.name == name)
 }
@@ -188,7 +186,7 @@ const MODERN: (ProtocolVersion, ProtocolVersion) = (V2026_07_28, V2026_07_28);
 const TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2026_07_28);
 const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_25);
 
-/// The requests and notifications that clients send. The position of a row determines its bit in
+/// The requests and notifications that clients send. The index of an entry is the number of its bit in
 /// [`UnavailableMethods`].
 static CLIENT_TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
@@ -232,7 +230,8 @@ static CLIENT_TABLE: &[Row] = &[
     other(Kind::ClientNotification, "notifications/tasks/status", FIRST_TASKS, ""),
 ];
 
-/// The requests and notifications that servers send, and the definitions that only some protocol revisions have.
+/// The requests and notifications that servers send, and the schema definitions that some protocol revisions do not
+/// have.
 static OTHER_TABLE: &[Row] = &[
     // Requests of servers.
     other(Kind::ServerRequest, "ping", LEGACY, ""),
@@ -293,8 +292,8 @@ static OTHER_TABLE: &[Row] = &[
 
 const _: () = assert!(CLIENT_TABLE.len() <= 32, "a bit each");
 
-/// Returns the bit that stands for the client's method `name` in [`UnavailableMethods`]. Returns 0 if [`CLIENT_TABLE`]
-/// has no such method.
+/// Returns the bit of the client's request or notification `name` in the sets of [`UnavailableMethods`]. Returns 0 for
+/// any other name.
 pub const fn bit(name: &str) -> u32 {
     let mut at = 0;
     while at < CLIENT_TABLE.len() {
@@ -306,27 +305,29 @@ pub const fn bit(name: &str) -> u32 {
     0
 }
 
-/// Returns the row of the client's method that `bit` stands for in [`UnavailableMethods`].
+/// Returns the client's request or notification that has this bit in [`UnavailableMethods`].
+///
+/// `bit` must be a value other than 0 that the function [`bit`] returned.
 pub fn client_row(bit: u32) -> &'static Row {
     &CLIENT_TABLE[bit.trailing_zeros() as usize]
 }
 
-/// The requests and notifications that a client must not send to a server.
-///
-/// Each field is a set of methods with one bit for each method: the bit that the function [`bit`] returns.
+/// The requests and notifications that a client must not send to a server, as sets of bits. The function [`bit`]
+/// returns the bit of each method.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnavailableMethods {
-    /// Methods that the session's protocol revision does not have, or whose capability the server did not declare.
+    /// Bits of all methods that the client must not send: the session's protocol revision does not have the method, or
+    /// the server did not declare the required capability.
     pub all: u32,
-    /// Methods whose capability the server did not declare, whether or not the session's protocol revision has them.
+    /// Bits of the methods whose required capability the server did not declare. A subset of `all`.
     pub undeclared: u32,
 }
 
 impl UnavailableMethods {
-    /// Determines the methods that must not be sent to a server with the protocol revision `version` and the
+    /// Determines what a client must not send to a server of the protocol revision `version` that declared the
     /// capabilities `declared`.
     ///
-    /// If `declared` is `None`, the server sent no capabilities object at all, and is assumed to have all capabilities.
+    /// If the server sent no capabilities object at all (`None`), it is assumed to have all capabilities.
     pub fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
         let mut methods = UnavailableMethods::default();
         for (at, row) in CLIENT_TABLE.iter().enumerate() {

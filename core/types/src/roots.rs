@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::object::object;
 
 object! {
-    /// A root: a directory or file that a server may work on (`Root`).
+    /// A root: a directory or file that a server may work on.
     pub struct Root("a root") {
         /// URI of the root. The specification requires the scheme `file:`.
         required uri: String = "uri",
@@ -29,10 +29,10 @@ impl Root {
 }
 
 object! {
-    /// Result of `roots/list`, which the client sends to the server (`ListRootsResult`).
+    /// Result of `roots/list`: the roots that the client offers to the server.
     ///
-    /// Up to protocol revision 2025-11-25, it is the response to a request from the server. From revision 2026-07-28
-    /// on, it is the answer to an input request, which the server sends in the result of a client's request.
+    /// Up to protocol revision 2025-11-25, the server asks for it with a JSON-RPC request. From revision 2026-07-28 on,
+    /// the server asks for it in an `input_required` result.
     pub struct ListRootsResult("an object") {
         /// The directories and files on which the server may work.
         always roots: Vec<Root> = "roots",

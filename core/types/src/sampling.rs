@@ -25,8 +25,8 @@ object! {
         optional model_preferences: Box<ModelPreferences> = "modelPreferences",
         /// System prompt that the server suggests. The client may change or omit it.
         optional system_prompt: String = "systemPrompt",
-        /// MCP servers whose context, such as their resources, the client should add to the prompt. The client may add
-        /// less. `None` means no context.
+        /// MCP servers whose context, such as resources, the client is asked to add to the prompt. The client may
+        /// ignore this. `None` means no context.
         optional include_context: IncludeContext = "includeContext",
         /// Sampling temperature that the server suggests. The range depends on the model.
         optional temperature: f64 = "temperature",
@@ -34,7 +34,7 @@ object! {
         optional max_tokens: u64 = "maxTokens",
         /// Texts at which the model stops generating.
         or_default stop_sequences: Vec<String> = "stopSequences",
-        /// Metadata for the provider of the language model, in the provider's format.
+        /// Metadata to pass through to the provider of the language model, which defines its format.
         optional metadata: Json = "metadata",
         /// Tools that the model may call (from protocol revision 2025-11-25).
         ///
@@ -43,44 +43,44 @@ object! {
         /// Whether the model may, must or must not call tools (from protocol revision 2025-11-25). `None` means that
         /// the model decides.
         optional tool_choice: ToolChoice = "toolChoice",
-        /// Additional metadata of the request (`_meta`).
+        /// Additional metadata of the sampling request (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// A message of a conversation with a language model (`SamplingMessage`).
+    /// A message of a conversation with a language model.
     pub struct SamplingMessage("a message") {
         /// Author of the message: the user or the language model.
         required role: Role = "role",
-        /// Content of the message: one block, or several blocks (from protocol revision 2025-11-25).
+        /// Content blocks of the message. Before protocol revision 2025-11-25, a message has exactly one.
         required content: SamplingContents = "content",
-        /// Additional metadata of the message (`_meta`).
+        /// Additional metadata of the sampling message (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 open_enum! {
-    /// MCP servers whose context, such as their resources, the client should add to the prompt of a sampling request.
+    /// MCP servers whose context, such as resources, the client is asked to add to the prompt of a sampling request.
     ///
     /// The specification deprecates all values except `none`.
     pub enum IncludeContext {
-        /// No server.
+        /// No MCP server: the client should add no context.
         #[default]
         None = "none",
-        /// The server that sent the sampling request.
+        /// Only the MCP server that sent the sampling request.
         ThisServer = "thisServer",
-        /// All servers to which the client is connected.
+        /// All MCP servers to which the client is connected.
         AllServers = "allServers",
     }
 }
 
 object! {
-    /// Preferences of a server for the choice of a language model (`ModelPreferences`).
+    /// Preferences of a server for the choice of a language model.
     ///
     /// Specification: client/sampling, "Model Preferences".
     pub struct ModelPreferences("an object") {
-        /// Models that the server prefers, the most preferred first.
+        /// Models that the server prefers, in descending order of preference.
         or_default hints: Vec<ModelHint> = "hints",
         /// How important a low cost is, from 0 (not important) to 1 (most important).
         optional cost_priority: f64 = "costPriority",
@@ -92,7 +92,7 @@ object! {
 }
 
 object! {
-    /// A hint for the choice of a language model: the name of a preferred model (`ModelHint`).
+    /// A hint for the choice of a language model: the name of a preferred model.
     pub struct ModelHint("an object") {
         /// Full or partial name of a model, such as `sonnet`.
         optional name: String = "name",
@@ -100,7 +100,7 @@ object! {
 }
 
 object! {
-    /// Whether a language model may, must or must not call tools (`ToolChoice`; from protocol revision 2025-11-25).
+    /// Whether a language model may, must or must not call tools (from protocol revision 2025-11-25).
     pub struct ToolChoice("an object") {
         /// Whether the model may, must or must not call tools. `None` means [`ToolChoiceMode::Auto`].
         optional mode: ToolChoiceMode = "mode",
@@ -133,10 +133,10 @@ object! {
     /// # Ok::<(), mcpwire_types::JsonError>(())
     /// ```
     pub struct CreateMessageResult("an object") {
-        /// Author of the message: [`Role::Assistant`], the language model.
+        /// Author of the generated message: the language model ([`Role::Assistant`]).
         required role: Role = "role",
-        /// Content of the message. From protocol revision 2025-11-25 on, it may have several blocks and include tool
-        /// calls.
+        /// Content blocks of the generated message. From protocol revision 2025-11-25 on, there may be several, and
+        /// they may include tool calls.
         required content: SamplingContents = "content",
         /// Name of the model that generated the message.
         always model: String = "model",
@@ -154,9 +154,9 @@ open_enum! {
         /// The model finished its message.
         #[default]
         EndTurn = "endTurn",
-        /// The model generated one of the stop sequences.
+        /// The model generated one of the stop sequences of the sampling request.
         StopSequence = "stopSequence",
-        /// The model generated the maximum number of tokens.
+        /// The model reached the maximum number of tokens of the sampling request.
         MaxTokens = "maxTokens",
         /// The model requested one or more tool calls.
         ToolUse = "toolUse",
@@ -164,14 +164,15 @@ open_enum! {
 }
 
 impl CreateMessageResult {
-    /// Creates the result for a message that the language model `model` generated. `stop_reason` is `None`.
+    /// Creates the result of a sampling request from the message content that the language model `model` generated. The
+    /// stop reason is `None`.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContents>) -> Self {
         let (model, content) = (model.into(), content.into());
         CreateMessageResult { role: Role::Assistant, content, model, ..CreateMessageResult::default() }
     }
 
-    /// Creates the result for a text message that the language model `model` generated. `stop_reason` is
-    /// [`StopReason::EndTurn`].
+    /// Creates the result of a sampling request from the text that the language model `model` generated. The stop
+    /// reason is [`StopReason::EndTurn`].
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = SamplingContent::Text(TextContent::new(text));
         CreateMessageResult { stop_reason: Some(StopReason::EndTurn), ..CreateMessageResult::new(model, content) }
@@ -179,16 +180,16 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageParams {
-    /// Returns whether the server sent tools or a tool choice in these parameters.
+    /// Returns whether the sampling request contains tools or a tool choice.
     pub fn has_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }
 
-    /// Checks that the messages form a valid conversation (specification: client/sampling, "Message Content
-    /// Constraints").
+    /// Checks that the tool calls and tool results in the messages match (specification: client/sampling, "Message
+    /// Content Constraints").
     ///
-    /// A message with tool results must contain nothing else. The results must answer all tool calls of the previous
-    /// message, and no other calls.
+    /// A message with tool results must answer exactly the tool calls of the message before it, and must contain
+    /// nothing else.
     ///
     /// # Errors
     /// Returns a description of the first invalid message, to send to the server.

@@ -12,14 +12,13 @@ use core::iter;
 use crate::json::scan;
 use crate::sampling_content::SamplingContent;
 
-/// The ids of the tool calls and tool results in one sampling message.
 #[derive(Default)]
 pub(crate) struct MessageTools {
-    /// Number of content blocks in the message, including tool calls and tool results.
+    /// Number of all content blocks of the message, to detect tool results beside other content.
     blocks: usize,
     /// Ids of the tool calls in the message.
     calls: Vec<String>,
-    /// Ids of the tool calls to which the tool results in the message belong.
+    /// Ids of the tool calls that the message answers, one for each tool result.
     results: Vec<String>,
 }
 
@@ -32,10 +31,10 @@ impl MessageTools {
         }
     }
 
-    /// Reads the ids of the tool calls and tool results from the JSON text of a message.
+    /// Parses the JSON text of a sampling message.
     ///
     /// # Errors
-    /// Returns the name of a member that is missing or has the wrong type.
+    /// Returns the name of the member that is missing or has the wrong type.
     fn parse(message: &[u8]) -> Result<Self, &'static str> {
         scan::last_member(message, "role").and_then(scan::text).ok_or("role")?;
         let content = scan::last_member(message, "content").unwrap_or_default();
@@ -64,10 +63,10 @@ impl MessageTools {
     }
 }
 
-/// Checks the messages of a sampling conversation. A message with tool results must contain nothing else. The results
-/// must answer all tool calls of the previous message, and no other calls.
+/// Checks that a message with tool results answers exactly the tool calls of the message before it, and contains
+/// nothing else.
 ///
-/// In place of a message that could not be parsed, `messages` yields the name of the member that is missing or invalid.
+/// `messages` yields, as an error, the name of the missing or invalid member of a message that could not be parsed.
 ///
 /// # Errors
 /// Returns a description of the first invalid message, to send to the server.
@@ -88,11 +87,7 @@ pub(crate) fn check(messages: impl Iterator<Item = Result<MessageTools, &'static
     if open_calls.is_empty() { Ok(()) } else { Err("the last calls of tools have no results".into()) }
 }
 
-/// Checks the messages of a `sampling/createMessage` request, as [`check`] does. `messages` is the JSON text of the
-/// array of messages.
-///
-/// # Errors
-/// Returns a description of the first invalid message, to send to the server.
+/// Parses the messages of a `sampling/createMessage` request, a JSON array, and checks them as [`check`] does.
 pub(crate) fn check_messages(messages: &[u8]) -> Result<(), String> {
     if !scan::is_array(messages) {
         return Err("`messages` cannot be read".into());

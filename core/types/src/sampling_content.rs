@@ -13,7 +13,8 @@ use crate::json::read::{self, Reader};
 use crate::object::object;
 use crate::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
 
-/// Content of a sampling message: one block, or several blocks (from protocol revision 2025-11-25).
+/// Content of a sampling message: a list of content blocks. Before protocol revision 2025-11-25, a message has exactly
+/// one.
 ///
 /// A single block is serialized as an object instead of an array, because all protocol revisions accept an object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,7 +41,8 @@ impl From<Vec<SamplingContent>> for SamplingContents {
 }
 
 impl SamplingContents {
-    /// Returns the texts of all text blocks, joined by newlines. Blocks of other types are ignored.
+    /// Returns the texts of all text blocks of the sampling message, joined by newlines. Blocks of other types are
+    /// ignored.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.iter().filter_map(SamplingContent::as_text).collect();
         texts.join("\n")
@@ -98,7 +100,7 @@ pub enum SamplingContent {
 }
 
 object! {
-    /// A tool call that a language model requests (`ToolUseContent`).
+    /// A tool call that a language model requests.
     pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
         /// Id of the tool call. The result of the call contains it as [`ToolResultContent::tool_use_id`].
         required id: String = "id",
@@ -106,36 +108,36 @@ object! {
         required name: String = "name",
         /// Arguments of the tool call, as a JSON object.
         always input: Json = "input",
-        /// Additional metadata of the block (`_meta`). If you send the block to a language model again, include the
-        /// metadata, because it may help the model's provider to cache the conversation.
+        /// Additional metadata of the content block (`_meta`). Include it when you send the block to a language model
+        /// again: it may help the model's provider to cache the conversation.
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// The result of a tool call that a language model requested (`ToolResultContent`).
+    /// The result of a tool call that a language model requested.
     pub struct ToolResultContent("a content block", tag "type" = "tool_result") {
         /// Id of the tool call to which this result belongs ([`ToolUseContent::id`]).
         required tool_use_id: String = "toolUseId",
         /// Unstructured result of the tool, as content blocks.
         always content: Vec<ContentBlock> = "content",
-        /// Structured result of the tool: any JSON value.
+        /// Structured result of the tool: any JSON value. `None` if the tool has no structured result.
         optional structured_content: Json = "structuredContent",
         /// Whether the tool failed. If so, `content` describes the error.
         or_default is_error: bool = "isError",
-        /// Additional metadata of the block (`_meta`). If you send the block to a language model again, include the
-        /// metadata, because it may help the model's provider to cache the conversation.
+        /// Additional metadata of the content block (`_meta`). Include it when you send the block to a language model
+        /// again: it may help the model's provider to cache the conversation.
         optional meta: Json = "_meta",
     }
 }
 
 impl SamplingContent {
-    /// Creates a text block.
+    /// Creates a content block with this text.
     pub fn text(text: impl Into<String>) -> Self {
         SamplingContent::Text(TextContent::new(text))
     }
 
-    /// Returns the text of a text block, or `None` for any other block.
+    /// Returns the text if this is a text block, or `None` for any other block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             SamplingContent::Text(content) => Some(&content.text),
@@ -151,7 +153,7 @@ impl SamplingContent {
         }
     }
 
-    /// Returns the id of the tool call to which a tool result belongs, or `None` if this block is not a tool result.
+    /// Returns the id of the tool call that a tool result answers, or `None` if this block is not a tool result.
     pub fn answered_tool_use(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolResult(result) => Some(&result.tool_use_id),

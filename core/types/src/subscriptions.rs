@@ -28,10 +28,11 @@ object! {
         /// URIs of the resources whose changes the server should report. The server also reports changes of their
         /// sub-resources.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
-        /// Ids of the tasks whose status changes the server should report.
+        /// Ids of the tasks whose status changes the server should report (tasks extension).
         ///
-        /// The client reports each such notification as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
-        /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
+        /// The session passes each report to the application as
+        /// [`Notification::TaskStatus`](crate::Notification::TaskStatus). Specification: extension
+        /// `io.modelcontextprotocol/tasks`, "Task Status Notifications".
         or_default task_ids: Vec<String> = "taskIds",
     }
 }
@@ -42,75 +43,76 @@ impl SubscriptionFilter {
         SubscriptionFilter::default()
     }
 
-    /// Requests notifications about changes of the list of tools.
+    /// Adds notifications about changes of the server's list of tools to the filter.
     pub fn tools(mut self) -> Self {
         self.tools_list_changed = true;
         self
     }
 
-    /// Requests notifications about changes of the list of prompts.
+    /// Adds notifications about changes of the server's list of prompts to the filter.
     pub fn prompts(mut self) -> Self {
         self.prompts_list_changed = true;
         self
     }
 
-    /// Requests notifications about changes of the list of resources.
+    /// Adds notifications about changes of the server's list of resources to the filter.
     pub fn resources(mut self) -> Self {
         self.resources_list_changed = true;
         self
     }
 
-    /// Requests notifications about changes of the resource with this URI. Repeat the call to add more resources.
+    /// Adds notifications about changes of the resource with this URI to the filter. A filter can contain several
+    /// resources.
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.resource_subscriptions.push(uri.into());
         self
     }
 
-    /// Requests notifications about status changes of the task with this id. Repeat the call to add more tasks.
+    /// Adds notifications about status changes of the task with this id to the filter. A filter can contain several
+    /// tasks.
     pub fn task(mut self, id: impl Into<String>) -> Self {
         self.task_ids.push(id.into());
         self
     }
 
-    /// Returns whether the filter is empty: it requests no notifications.
+    /// Returns whether the filter requests no notifications at all.
     pub fn is_empty(&self) -> bool {
         !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
     }
 
-    /// Returns whether the filter requests notifications about changes of the list of tools, prompts or resources.
     pub(crate) fn has_lists(&self) -> bool {
         self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed
     }
 }
 
-/// Parameters of `subscriptions/listen`, which opens a subscription (`SubscriptionsListenRequestParams`).
+/// Parameters of `subscriptions/listen`, which opens a subscription to change notifications.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SubscriptionsListenParams<'a> {
-    /// Filter that selects the notifications which the client requests.
+    /// The notifications that the server should send.
     pub notifications: &'a SubscriptionFilter,
 }
 
 object! {
-    /// Result of `subscriptions/listen`, which the server sends when it ends the subscription
-    /// (`SubscriptionsListenResult`).
+    /// Result of `subscriptions/listen`, which the server sends when it ends the subscription.
     ///
     /// Specification: basic/patterns/subscriptions, "Graceful Closure".
     pub struct SubscriptionsListenResult("an object") {
-        /// Type of the result: `complete`.
+        /// `resultType` of the response: `complete`, or `None` if the server sent none.
         optional result_type: String = "resultType",
-        /// Additional metadata of the result (`_meta`), which contains the id of the subscription.
+        /// Additional metadata of the result (`_meta`). It contains the id of the subscription.
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// Parameters of `notifications/subscriptions/acknowledged`: the notifications that the server agrees to send.
+    /// Parameters of `notifications/subscriptions/acknowledged`: the notifications that the server agrees to send for a
+    /// subscription.
     ///
     /// Specification: basic/patterns/subscriptions, "Acknowledgment".
     pub struct SubscriptionsAcknowledged("an object") {
         /// The notifications that the server agrees to send: a subset of those that the client requested.
         always notifications: SubscriptionFilter = "notifications",
-        /// Additional metadata of the notification (`_meta`), which contains the id of the subscription.
+        /// Additional metadata of the notification (`_meta`). It contains the id of the subscription.
         optional meta: Json = "_meta",
     }
 }

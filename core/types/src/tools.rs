@@ -14,10 +14,10 @@ use crate::result::page;
 use crate::{Icon, ItemList, TaskSupport, ToolExecution};
 
 object! {
-    /// A tool that a server offers (`Tool`).
+    /// A tool that a server offers.
     ///
-    /// A tool is invalid if it has no name, or if its `inputSchema` is not an object. A [`ListToolsResult`] leaves such
-    /// a tool out, and reports it in [`ItemList::rejected`].
+    /// A tool is invalid if it has no name, or if its `inputSchema` is not an object: a [`ListToolsResult`] omits it,
+    /// and reports it in [`ItemList::rejected`].
     pub struct Tool("a tool", finish check) {
         /// Name of the tool, for use in `tools/call`. The name is unique within the server.
         required name: String = "name",
@@ -56,7 +56,7 @@ fn check(mut tool: Tool) -> Result<Tool, Mismatch> {
 }
 
 impl Tool {
-    /// Returns the display name: `title`, or else `annotations.title`, or else `name`.
+    /// Returns the display name of the tool: `title`, `annotations.title` or `name`, whichever is present first.
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
         self.title.as_deref().or_else(annotated).unwrap_or(&self.name)
@@ -72,8 +72,8 @@ impl Tool {
     /// Returns how the tool's name violates the naming rules of the specification, or `None` if the name follows them
     /// (server/tools, "Tool Names").
     ///
-    /// The rules are only recommendations, so clients can call the tool under such a name. But the API of a language
-    /// model may reject the name.
+    /// The rules are only recommendations: clients can still call the tool, but the API of a language model may reject
+    /// its name.
     pub fn name_issue(&self) -> Option<NameIssue> {
         let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         if !self.name.bytes().all(is_usual) {
@@ -103,7 +103,7 @@ impl fmt::Display for NameIssue {
 }
 
 object! {
-    /// Hints about the behaviour of a tool (`ToolAnnotations`).
+    /// Hints about the behaviour of a tool.
     ///
     /// A server may send wrong hints, so do not base safety decisions on them.
     pub struct ToolAnnotations("an object") {
@@ -120,16 +120,17 @@ object! {
     }
 }
 
-/// Parameters of requests for a list, such as `tools/list`.
+/// Parameters of the requests that list tools, resources, resource templates, prompts or tasks page by page.
 #[derive(Debug, Default, Serialize)]
 pub struct ListParams<'a> {
-    /// Cursor of the requested page: the `nextCursor` of the page before it. `None` requests the first page.
+    /// Cursor of the requested page: the `nextCursor` in the result with the previous page. `None` requests the first
+    /// page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
 }
 
 page! {
-    /// One page of the list of a server's tools (`ListToolsResult`).
+    /// Result of `tools/list`: one page of the list of tools that a server offers.
     pub struct ListToolsResult {
         /// The tools on this page.
         tools: Tool = "tools",
@@ -141,6 +142,6 @@ page! {
 pub struct CallToolParams<'a, A: ?Sized> {
     /// Name of the tool ([`Tool::name`]).
     pub name: &'a str,
-    /// Arguments of the call: a value that serializes as a JSON object, or as `null` for no arguments.
+    /// Arguments of the tool call: a value that serializes as a JSON object, or as `null` for no arguments.
     pub arguments: &'a A,
 }

@@ -95,7 +95,7 @@ impl TraceContext {
     }
 }
 
-/// The error for a `traceparent`, `tracestate` or `baggage` value that violates the W3C's definition.
+/// The error for an invalid `traceparent`, `tracestate` or `baggage` value (W3C Trace Context and W3C Baggage).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid `{member}`: it does not follow the W3C's definition")]
 #[non_exhaustive]
@@ -127,8 +127,8 @@ fn is_traceparent(text: &str) -> bool {
     is_valid_prefix && hex(flags, 2) && rest_is_good
 }
 
-/// Returns whether `text` is a comma-separated list of at most `max` members, all of which `is_member` accepts. Empty
-/// members are not counted.
+/// Returns whether `text` is a comma-separated list of at most `max` valid members. Empty members are allowed, and not
+/// counted.
 fn is_list(text: &str, max: usize, is_member: fn(&str) -> bool) -> bool {
     let members = text.split(',').map(|member| member.trim_matches([' ', '\t']));
     let mut members = members.filter(|member| !member.is_empty());

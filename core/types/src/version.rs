@@ -7,8 +7,10 @@ use core::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// One of the two ways in which client and server agree on a protocol version. The protocol revision determines the
-/// era.
+/// One of two groups of protocol revisions: legacy up to 2025-11-25, modern from 2026-07-28 on.
+///
+/// In the legacy era, client and server agree on a protocol version when they open a session. In the modern era, each
+/// request contains its version.
 ///
 /// Serde represents an era as `legacy` or `modern`. Specification: basic/versioning, "Terminology".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -75,7 +77,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the era to which this version belongs.
+    /// Returns the era of this protocol version: legacy up to revision 2025-11-25, modern from revision 2026-07-28 on.
     pub const fn era(self) -> Era {
         match self {
             ProtocolVersion::V2026_07_28 => Era::Modern,
@@ -83,8 +85,8 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the newest protocol version that the server supports and that `is_allowed` accepts, or `None` if there
-    /// is none. `offered` contains the names of the versions that the server supports.
+    /// Returns the newest supported protocol version that `offered` contains and that `is_allowed` accepts, or `None`
+    /// if there is none. `offered` contains the names of the server's versions, such as `2026-07-28`.
     #[doc(hidden)]
     pub fn newest(offered: &[String], is_allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
         let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());

@@ -18,7 +18,8 @@ pub struct TaskParams<'a> {
     pub task_id: &'a str,
 }
 
-/// Parameters of `tasks/update` (tasks extension): the client's answers to input requests of a task.
+/// Parameters of `tasks/update` (tasks extension): the client's answers to the input that the server requested for a
+/// task.
 ///
 /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Update Requests".
 #[derive(Debug, Serialize)]
@@ -26,8 +27,8 @@ pub struct TaskParams<'a> {
 pub struct UpdateTaskParams<'a> {
     /// Id of the task.
     pub task_id: &'a str,
-    /// Answers to the task's [`input_requests`](Task::input_requests), as a JSON object with the same keys. The object
-    /// may answer only some of the requests.
+    /// The client's answers to the task's [`input_requests`](Task::input_requests), as a JSON object with the same
+    /// keys. It may answer only some of the requests.
     pub input_responses: &'a Json,
 }
 
@@ -37,21 +38,27 @@ object! {
     /// In protocol revision 2025-11-25, the result describes the task. In the tasks extension, it only confirms that
     /// the server received the request: the task may still continue, and even complete.
     pub struct CancelTaskResult("an object") {
-        /// Id of the task (protocol revision 2025-11-25 only).
+        /// Id of the task (protocol revision 2025-11-25). `None` in the tasks extension.
         optional task_id: String = "taskId",
-        /// Status of the task (protocol revision 2025-11-25 only).
+        /// Status of the task (protocol revision 2025-11-25). `None` in the tasks extension.
         optional status: TaskStatus = "status",
-        /// Description of the task's status, for display (protocol revision 2025-11-25 only).
+        /// Description of the task's status, for display (protocol revision 2025-11-25). `None` in the tasks extension,
+        /// or if the server sent none.
         optional status_message: String = "statusMessage",
-        /// When the server created the task, in ISO 8601 format (protocol revision 2025-11-25 only).
+        /// When the server created the task, in ISO 8601 format (protocol revision 2025-11-25). `None` in the tasks
+        /// extension.
         optional created_at: String = "createdAt",
-        /// When the task last changed, in ISO 8601 format (protocol revision 2025-11-25 only).
+        /// When the task last changed, in ISO 8601 format (protocol revision 2025-11-25). `None` in the tasks
+        /// extension.
         optional last_updated_at: String = "lastUpdatedAt",
-        /// How long the server stores the task after its creation, in milliseconds (protocol revision 2025-11-25 only).
+        /// How long the server stores the task after its creation, in milliseconds (protocol revision 2025-11-25).
+        /// `None` if the server stores the task without limit, and in the tasks extension.
         optional ttl: u64 = "ttl",
-        /// How long to wait before the next `tasks/get`, in milliseconds (protocol revision 2025-11-25 only).
+        /// How long to wait before the next `tasks/get`, in milliseconds (protocol revision 2025-11-25). `None` in the
+        /// tasks extension, or if the server sent no interval.
         optional poll_interval: u64 = "pollInterval",
-        /// Type of the result: `complete`. `None` before protocol revision 2026-07-28.
+        /// `resultType` of the response: `complete`, or `None` if the server sent none (before protocol revision
+        /// 2026-07-28).
         optional result_type: String = "resultType",
         /// Additional metadata of the result (`_meta`).
         optional meta: Json = "_meta",
@@ -59,7 +66,8 @@ object! {
 }
 
 object! {
-    /// One page of the list of a client's tasks (`ListTasksResult`; protocol revision 2025-11-25 only).
+    /// Result of `tasks/list`: one page of the list of tasks that a server stores for this client (protocol revision
+    /// 2025-11-25 only).
     pub struct ListTasksResult("an object") {
         /// The tasks on this page.
         always tasks: ItemList<Task> = "tasks",

@@ -11,7 +11,8 @@ use crate::object::object;
 use crate::open_enum::open_enum;
 
 object! {
-    /// A task and its status: the result of `tasks/get`, and the parameters of task notifications.
+    /// A task and its status: the result of `tasks/get`, and the parameters of notifications about the status of a
+    /// task.
     ///
     /// This type represents `Task`, `GetTaskResult` and `TaskStatusNotificationParams` of protocol revision 2025-11-25,
     /// and `DetailedTask` of the tasks extension.
@@ -26,33 +27,39 @@ object! {
         optional created_at: String = "createdAt",
         /// When the task last changed, in ISO 8601 format.
         optional last_updated_at: String = "lastUpdatedAt",
-        /// How long the server stores the task after its creation, in milliseconds (tasks extension). `None` if the
-        /// server sent no duration, or stores the task without limit.
+        /// How long a server with the tasks extension stores the task after its creation, in milliseconds. `None` if it
+        /// sent no duration, or stores the task without limit.
         ///
         /// Prefer [`Task::ttl`], which also supports protocol revision 2025-11-25.
         optional ttl_ms: u64 = "ttlMs",
-        /// How long the server stores the task after its creation, in milliseconds (protocol revision 2025-11-25).
+        /// How long a server of protocol revision 2025-11-25 stores the task after its creation, in milliseconds.
+        /// `None` if it sent no duration, or stores the task without limit.
         ///
         /// Prefer [`Task::ttl`], which also supports the tasks extension.
         optional ttl: u64 = "ttl",
-        /// How long to wait before the next `tasks/get`, in milliseconds (tasks extension).
+        /// How long to wait before the next `tasks/get`, in milliseconds (tasks extension). `None` if the server sent
+        /// no interval.
         ///
         /// Prefer [`Task::poll_interval`], which also supports protocol revision 2025-11-25.
         optional poll_interval_ms: u64 = "pollIntervalMs",
-        /// How long to wait before the next `tasks/get`, in milliseconds (protocol revision 2025-11-25).
+        /// How long to wait before the next `tasks/get`, in milliseconds (protocol revision 2025-11-25). `None` if the
+        /// server sent no interval.
         ///
         /// Prefer [`Task::poll_interval`], which also supports the tasks extension.
         optional poll_interval: u64 = "pollInterval",
-        /// Input that the server needs from the client before the task can continue: a JSON object with one member for
-        /// each request (tasks extension).
+        /// Requests of the server for input that it needs to continue the task (tasks extension): a JSON object with
+        /// one member for each request.
         ///
         /// The client answers each request once, with `tasks/update`.
         optional input_requests: Json = "inputRequests",
-        /// Result of the call that created the task (tasks extension; only for [`TaskStatus::Completed`]).
+        /// Result of the request that created the task, such as a tool call (tasks extension). The server sends it only
+        /// with the status [`TaskStatus::Completed`].
         optional result: Json = "result",
-        /// JSON-RPC error with which the call failed (tasks extension; only for [`TaskStatus::Failed`]).
+        /// JSON-RPC error of the request that created the task, such as a tool call (tasks extension). The server
+        /// sends it only with the status [`TaskStatus::Failed`].
         optional error: Json = "error",
-        /// Type of the result: `task` in the response to the call that created the task, `complete` in other responses.
+        /// `resultType` of the result that contains this task: `task` if the request created the task, `complete` for
+        /// `tasks/get`. `None` if the server sent none.
         optional result_type: String = "resultType",
         /// Additional metadata of the task (`_meta`).
         optional meta: Json = "_meta",
@@ -80,13 +87,13 @@ impl Task {
     }
 }
 
-/// One of the two protocols for tasks. They differ in their methods, and in the form of the results.
+/// One of the two task protocols that the specification defines. Their methods and the formats of their results differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskProtocol {
     /// The experimental tasks of protocol revision 2025-11-25.
     Experimental,
-    /// The tasks extension (from protocol revision 2026-07-28).
+    /// The tasks extension, `io.modelcontextprotocol/tasks` (from protocol revision 2026-07-28).
     #[default]
     Extension,
 }
