@@ -176,7 +176,7 @@ fn drop_large_fields(result: &mut CallToolResult, max: usize) -> Option<usize> {
     result.structured_content.take().map(|json| json.get().len())
 }
 
-/// Returns the total size of all fields of a result except `content`, in bytes.
+/// Returns the total size of all fields of a tool result except `content`, in bytes.
 fn size_beside_content(result: &CallToolResult) -> usize {
     let values = result.structured_content.iter().chain(&result.meta).map(|json| json.get().len());
     values.sum::<usize>() + result.extra.iter().map(|(name, value)| name.len() + value.get().len()).sum::<usize>()

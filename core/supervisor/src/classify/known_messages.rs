@@ -284,7 +284,8 @@ const COMMON: &[MessageRule] = &[
     ),
 ];
 
-/// Returns the failure of the first rule that matches a line of `stderr`, or `None` if no rule matches.
+/// Searches `stderr` for the known error messages of this kind of package. Returns the failure of the first rule that
+/// matches a line, or `None` if no rule matches.
 pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
     let rules = match kind {
         PackageKind::Npm => NPM,
