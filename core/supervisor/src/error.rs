@@ -140,8 +140,6 @@ impl HubError {
     }
 }
 
-/// Returns the configuration field in parentheses, to append to an error message. Returns an empty text if there is no
-/// field.
 fn in_parentheses(field: &str) -> String {
     if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }

@@ -25,10 +25,10 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// Maximum size of a result in bytes: the sum of its text, base64 data and JSON. `None` means no limit. 1 MiB by
-    /// default.
+    /// Maximum size of a tool result in bytes: the sum of its text, base64 data and JSON. `None` means no limit. 1 MiB
+    /// by default.
     pub bytes: Option<usize>,
-    /// Maximum number of tokens in the text of a result, as estimated by [`estimate_tokens`]. `None`, the default,
+    /// Maximum number of tokens in the text of a tool result, as estimated by [`estimate_tokens`]. `None`, the default,
     /// means no limit.
     pub tokens: Option<usize>,
 }
@@ -43,9 +43,9 @@ impl Default for ResultLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Truncation {
-    /// Size of the result before the truncation, in bytes.
+    /// Size of the tool result before the truncation, in bytes.
     pub bytes: usize,
-    /// Size of the result after the truncation, in bytes, including the truncation note.
+    /// Size of the tool result after the truncation, in bytes, including the truncation note.
     pub kept: usize,
 }
 

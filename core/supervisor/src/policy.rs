@@ -79,9 +79,10 @@ pub struct Health {
     ///
     /// The operating system reports when a local server exits, so local servers need no probes.
     pub every: Option<Duration>,
-    /// Time to wait for the response to a probe. 10 s by default.
+    /// Maximum time to wait for the response to a health probe. 10 s by default.
     pub answer_within: Duration,
-    /// Number of consecutive unanswered probes after which the server counts as failed. 3 by default; 0 counts as 1.
+    /// Number of consecutive unanswered health probes after which the server counts as failed. 3 by default; 0 counts
+    /// as 1.
     pub misses: u32,
 }
 
@@ -126,7 +127,7 @@ pub struct Policy {
     pub stop_timeout: Duration,
     /// Whether the server is restarted automatically after a failure.
     pub restart: Restart,
-    /// Limits the number of automatic restarts.
+    /// Limits the number of automatic restarts of the server.
     pub budget: Budget,
     /// Delay before the first automatic restart. 1 s by default. The delay doubles with each further failure, and
     /// varies randomly by up to 20 %.
@@ -149,8 +150,8 @@ pub struct Policy {
     pub call_wait_start: Duration,
     /// Settings of health probes, which detect that the server no longer responds.
     pub health: Health,
-    /// Delay from a change notification to the request for the new tool list. 100 ms by default, so that one request
-    /// covers several notifications in quick succession.
+    /// Delay from a notification that the tools have changed to the request for the new tool list. 100 ms by default,
+    /// so that one request covers several notifications in quick succession.
     pub refresh_delay: Duration,
     /// Minimum time between two requests for the tool list of the server. 1 s by default.
     pub refresh_interval: Duration,

@@ -117,7 +117,6 @@ fn weight(word: &str, query_word: &str, weights: Weights) -> u32 {
     }
 }
 
-/// Returns the start of a tool description, up to the 4 KiB that are searched.
 fn truncate(description: &str) -> &str {
     let mut end = description.len().min(MAX_DESCRIPTION);
     while !description.is_char_boundary(end) {

@@ -31,15 +31,15 @@ const MAX_REMOVED: usize = 1_000;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolPart {
-    /// The name to display, `title`.
+    /// The display name of the tool, `title`.
     Title,
     /// The description of the tool, `description`.
     Description,
-    /// The JSON schema of the arguments, `inputSchema`.
+    /// The JSON schema of the tool's arguments, `inputSchema`.
     InputSchema,
-    /// The JSON schema of the structured results, `outputSchema`.
+    /// The JSON schema of the tool's structured results, `outputSchema`.
     OutputSchema,
-    /// The annotations, such as `readOnlyHint` and `destructiveHint`.
+    /// The annotations of the tool, such as `readOnlyHint` and `destructiveHint`.
     Annotations,
 }
 

@@ -191,9 +191,7 @@ pub struct CatalogueBuilder {
     limit: NameLimit,
     key: HashKey,
     members: BTreeMap<ServerId, CatalogueMember>,
-    /// Whether servers were added, removed or renamed since the slugs were assigned.
     slugs_outdated: bool,
-    /// Whether a server, its tools or its filter has changed since `current` was built.
     is_outdated: bool,
     current: Arc<Catalogue>,
 }

@@ -16,7 +16,7 @@ struct MessageRule {
     contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
-    /// The error message for the user. A colon and the matching line are appended.
+    /// The error message for the user. A colon and the matching line of the server's output are appended.
     text: &'static str,
     retry: Retry,
 }

@@ -119,7 +119,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Creates evidence of a failure, without standard error output.
+    /// Creates the evidence of a failure. The standard error output is empty until [`stderr`](Self::stderr) is called.
     pub fn new(kind: PackageKind, stage: Stage, cause: Cause<'a>) -> Self {
         Evidence { kind, stage, cause, stderr: "" }
     }

@@ -46,7 +46,7 @@ pub enum Command {
     Delete,
     /// Replace the policy of the server. The reply follows immediately, and does not wait for a restart of the server.
     Configure {
-        /// The new policy.
+        /// The new policy of the server.
         policy: Box<Policy>,
         /// Whether the program or address of the server has changed. If `true`, the known tools are discarded and the
         /// server starts again, unless it is stopped or disabled.
@@ -96,10 +96,11 @@ pub enum Event {
     },
     /// The operation of [`Effect::Resolve`], [`Effect::Launch`], [`Effect::Negotiate`] or [`Effect::List`] failed.
     ///
-    /// The embedder reports a failed launch only when no process of that launch is left. After the other failures, the
-    /// state machine stops the process itself.
+    /// The embedder reports a failed launch only when no process of that launch is left. After any other failure, the
+    /// state machine stops the process, if there is one.
     Failed(Failure),
-    /// [`Effect::Refresh`] failed. The previous tool list remains in use, and up to three retries follow.
+    /// [`Effect::Refresh`] failed. The state machine keeps the previous tool list, and retries the request up to three
+    /// times.
     RefreshFailed,
     /// The connection to the server ended unexpectedly: the server process exited, or closed its stdout or stdin.
     Closed(Failure),
@@ -119,7 +120,8 @@ pub enum Event {
     ConnectionSuspect,
     /// A tool call was sent to the server.
     CallStarted,
-    /// A tool call ended, with any outcome. Report this event exactly once for each [`Event::CallStarted`].
+    /// A tool call ended, with any outcome. The embedder reports this event exactly once for each
+    /// [`Event::CallStarted`].
     CallEnded,
 }
 

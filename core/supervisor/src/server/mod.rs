@@ -218,7 +218,7 @@ impl Server {
         self.generation
     }
 
-    /// Returns the current policy of the server.
+    /// Returns the current policy of the server: its timeouts, restarts, health probes and idle behaviour.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }

@@ -36,7 +36,6 @@ enum RefreshState {
         /// Whether the server reported a change of its tools after this request was sent, so that another request must
         /// follow.
         changed: bool,
-        /// When this request times out.
         timeout: Timestamp,
     },
 }

@@ -16,7 +16,6 @@ const MAX_RESTARTS: u32 = 1_000;
 /// the header may be wrong.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// Counts the failures and restarts of a server, and decides whether and when to restart the server.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
     /// Number of consecutive failures of the server. A failure after a run of at least [`Policy::stable_after`] counts

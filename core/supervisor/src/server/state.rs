@@ -38,7 +38,7 @@ pub enum State {
     /// The server is lazy ([`Policy::lazy`](crate::Policy::lazy)), and does not run because nobody uses it. A call of
     /// one of its tools starts it.
     Sleeping,
-    /// The process or connection of the server is being closed.
+    /// The process of the server is being stopped, or its connection is being closed.
     Stopping,
     /// The server failed. It will be restarted automatically after a delay.
     Backoff,

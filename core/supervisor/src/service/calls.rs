@@ -10,7 +10,7 @@ use mcpwire_core::Timestamp;
 pub enum CallRejection {
     /// The server is unknown, or does not offer the tool. Contains the error for the user.
     Error(HubError),
-    /// The call exceeds the rate limit of the server.
+    /// The call exceeds the rate limit of the server. Contains the limit and the time to wait.
     TooManyCalls(TooManyCalls),
     /// The server does not run.
     ///
@@ -20,7 +20,7 @@ pub enum CallRejection {
 }
 
 impl CallRejection {
-    /// Converts the rejection to the error to show to the user.
+    /// Returns the error that explains the rejection to the user.
     pub fn contract(&self) -> HubError {
         match self {
             CallRejection::Error(error) => error.clone(),

@@ -65,8 +65,8 @@ impl Supervisor {
         self.catalogue.changes(id)
     }
 
-    /// Returns the earliest time at which the tool list of any server expires, or `None` if no list expires. At that
-    /// time, call [`touch`](Self::touch) to request the list again.
+    /// Returns the earliest time at which the tool list of any server expires, or `None` if no list expires. From that
+    /// time on, [`touch`](Self::touch) requests the list again.
     ///
     /// This function examines all servers. Call it after each [`Event::Listed`](crate::Event::Listed) and
     /// [`Event::RefreshFailed`](crate::Event::RefreshFailed), but not for each read of the tools.

@@ -48,7 +48,7 @@ pub struct ServerSpec {
     pub enabled: bool,
     /// The timeouts, restarts, health probes and idle behaviour of the server.
     pub policy: Policy,
-    /// Selects the tools that the server offers. By default, all tools are offered.
+    /// Selects the tools of the server that clients can see and call. By default, all tools are selected.
     pub filter: Filter,
     /// Maximum rate of tool calls to the server. `None` means no limit. 60 calls per minute by default.
     pub rate: Option<Rate>,
