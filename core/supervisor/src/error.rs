@@ -84,42 +84,42 @@ pub struct HubError {
 }
 
 impl HubError {
-    /// Creates an error without a configuration field.
+    /// Creates an error that no configuration field caused. Its [`field`](Self::field) is empty.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         HubError { code, message: message.into(), field: String::new() }
     }
 
-    /// Sets the configuration field that caused the error.
+    /// Sets the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`.
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = field.into();
         self
     }
 
-    /// Creates an [`ErrorCode::NotFound`] error. `field` is the configuration field that caused the error; it may be
-    /// empty.
+    /// Creates an [`ErrorCode::NotFound`] error. `field` is the configuration field that caused the error, or empty if
+    /// no field did.
     pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::NotFound, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::ValidationError`] error. `field` is the configuration field that caused it; it may be
-    /// empty.
+    /// Creates an [`ErrorCode::ValidationError`] error. `field` is the configuration field that caused the error, or
+    /// empty if no field did.
     pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::ValidationError, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::Conflict`] error. `field` is the configuration field that caused the error; it may be
-    /// empty.
+    /// Creates an [`ErrorCode::Conflict`] error. `field` is the configuration field that caused the error, or empty if
+    /// no field did.
     pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::Conflict, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::ServiceUnavailable`] error without a configuration field.
+    /// Creates an [`ErrorCode::ServiceUnavailable`] error that no configuration field caused.
     pub fn unavailable(message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::ServiceUnavailable, message)
     }
 
-    /// Creates an [`ErrorCode::NetworkError`] error. `field` is the configuration field that caused the error; it may
-    /// be empty.
+    /// Creates an [`ErrorCode::NetworkError`] error. `field` is the configuration field that caused the error, or empty
+    /// if no field did.
     pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::NetworkError, message).at(field)
     }
@@ -140,19 +140,17 @@ impl HubError {
     }
 }
 
-/// Returns the configuration field in parentheses, to append to an error message. Returns an empty text if there is no
-/// field.
 fn in_parentheses(field: &str) -> String {
     if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }
 
-/// The condition under which a new start of a failed server, or a new call of a failed tool, can succeed.
+/// The condition under which a failed server can be started again, or a failed tool call can be repeated, with success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
     /// No retry can succeed until the configuration or the machine changes. For example, the package does not exist.
     Never,
-    /// A retry can succeed after a delay. The client chooses the delay.
+    /// A retry can succeed after a delay that the client chooses.
     Backoff,
     /// A retry can succeed after the delay that the server requested.
     After(Duration),
@@ -180,7 +178,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Creates a failure from an error and the condition for a retry.
+    /// Creates a failure from the error for the user and the condition under which a retry can succeed.
     pub fn new(error: HubError, retry: Retry) -> Self {
         Failure { error, retry }
     }

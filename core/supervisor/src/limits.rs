@@ -25,10 +25,10 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// Maximum size of a result in bytes: the sum of its text, base64 data and JSON. `None` means no limit. 1 MiB by
-    /// default.
+    /// Maximum size of a tool result in bytes: the sum of its text, base64 data and JSON. `None` means no limit. 1 MiB
+    /// by default.
     pub bytes: Option<usize>,
-    /// Maximum number of tokens in the text of a result, as estimated by [`estimate_tokens`]. `None`, the default,
+    /// Maximum number of tokens in the text of a tool result, as estimated by [`estimate_tokens`]. `None`, the default,
     /// means no limit.
     pub tokens: Option<usize>,
 }
@@ -43,9 +43,9 @@ impl Default for ResultLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Truncation {
-    /// Size of the result before the truncation, in bytes.
+    /// Size of the tool result before the truncation, in bytes.
     pub bytes: usize,
-    /// Size of the result after the truncation, in bytes, including the truncation note.
+    /// Size of the tool result after the truncation, in bytes, including the truncation note.
     pub kept: usize,
 }
 
@@ -176,7 +176,7 @@ fn drop_large_fields(result: &mut CallToolResult, max: usize) -> Option<usize> {
     result.structured_content.take().map(|json| json.get().len())
 }
 
-/// Returns the total size of all fields of a result except `content`, in bytes.
+/// Returns the total size of all fields of a tool result except `content`, in bytes.
 fn size_beside_content(result: &CallToolResult) -> usize {
     let values = result.structured_content.iter().chain(&result.meta).map(|json| json.get().len());
     values.sum::<usize>() + result.extra.iter().map(|(name, value)| name.len() + value.get().len()).sum::<usize>()

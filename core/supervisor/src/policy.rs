@@ -53,15 +53,15 @@ pub struct Budget {
     /// Maximum number of automatic restarts within the time window [`within`](Self::within). 5 by default; values above
     /// 1,000 count as 1,000.
     ///
-    /// If the server fails again within this time window, it is not restarted, and enters
-    /// [`State::Failed`](crate::State::Failed).
+    /// If the server fails again after that many restarts in the window, it enters
+    /// [`State::Failed`](crate::State::Failed) and is not restarted.
     pub restarts: u32,
     /// Length of the sliding time window in which [`restarts`](Self::restarts) are counted. 120 s by default.
     pub within: Duration,
-    /// Number of consecutive failures after which the server is not restarted automatically, however long the time
-    /// between the failures. 10 by default.
+    /// Number of attempts to run the server that may fail in a row. After that many failures, the server is not
+    /// restarted automatically, however long the time between them. 10 by default.
     ///
-    /// The count restarts at 1 if the server ran for [`Policy::stable_after`] or longer before it failed.
+    /// A failure after a run of at least [`Policy::stable_after`] counts as the first again.
     pub attempts: u32,
 }
 
@@ -79,9 +79,10 @@ pub struct Health {
     ///
     /// The operating system reports when a local server exits, so local servers need no probes.
     pub every: Option<Duration>,
-    /// Time to wait for the response to a probe. 10 s by default.
+    /// Maximum time to wait for the response to a health probe. 10 s by default.
     pub answer_within: Duration,
-    /// Number of consecutive unanswered probes after which the server counts as failed. 3 by default; 0 counts as 1.
+    /// Number of consecutive unanswered health probes after which the server counts as failed. 3 by default; 0 counts
+    /// as 1.
     pub misses: u32,
 }
 
@@ -126,7 +127,7 @@ pub struct Policy {
     pub stop_timeout: Duration,
     /// Whether the server is restarted automatically after a failure.
     pub restart: Restart,
-    /// Limits the number of automatic restarts.
+    /// Limits the number of automatic restarts of the server.
     pub budget: Budget,
     /// Delay before the first automatic restart. 1 s by default. The delay doubles with each further failure, and
     /// varies randomly by up to 20 %.
@@ -134,30 +135,30 @@ pub struct Policy {
     /// Maximum delay before an automatic restart, without the random variation. 30 s by default. The server can request
     /// a longer delay with `Retry-After`.
     pub longest_backoff: Duration,
-    /// Time after which a running server counts as stable. Its earlier failures then no longer count towards
-    /// [`Budget::attempts`]. 60 s by default.
+    /// Time after which a running server counts as stable. If it fails later, its earlier failures no longer count
+    /// towards [`Budget::attempts`]. 60 s by default.
     pub stable_after: Duration,
     /// Whether the server starts only when one of its tools is called, and stops when it is idle. `false` by default.
     pub lazy: bool,
     /// Time without tool calls after which a [`lazy`](Self::lazy) server is stopped. 300 s by default.
     pub idle_after: Duration,
-    /// Maximum time that a tool call waits for a server that is starting. If 0, the default, the call fails
-    /// immediately.
+    /// Maximum time that a tool call waits for a server that is already starting. 0, the default, means that the call
+    /// fails immediately.
     ///
-    /// The limit does not apply to a [`lazy`](Self::lazy) server that was stopped because it was idle. The call starts
-    /// this server, and waits until the call itself times out.
+    /// A call of a [`lazy`](Self::lazy) server that is sleeping starts the server instead, and waits for as long as the
+    /// timeout of the call allows.
     pub call_wait_start: Duration,
     /// Settings of health probes, which detect that the server no longer responds.
     pub health: Health,
-    /// Delay from a change notification to the request for the new tool list. 100 ms by default, so that one request
-    /// covers several notifications in quick succession.
+    /// Delay from a notification that the tools have changed to the request for the new tool list. 100 ms by default,
+    /// so that one request covers several notifications in quick succession.
     pub refresh_delay: Duration,
     /// Minimum time between two requests for the tool list of the server. 1 s by default.
     pub refresh_interval: Duration,
 }
 
 impl Policy {
-    /// Returns the default policy for servers of this kind.
+    /// Returns the default policy for a server that is packaged as `kind`.
     pub fn new(kind: PackageKind) -> Self {
         let secs = Duration::from_secs;
         let mut health = Health::default();

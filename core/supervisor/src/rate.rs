@@ -12,9 +12,10 @@ const MAX_CALLS: u32 = 10_000;
 /// A rate limit: the maximum number of calls in a time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Maximum number of calls in the time window. 0 rejects every call; values above 10,000 count as 10,000.
+    /// Maximum number of calls in the time window [`per`](Self::per). 0 rejects every call; values above 10,000 count
+    /// as 10,000.
     pub calls: u32,
-    /// Length of the sliding time window.
+    /// Length of the sliding time window in which calls are counted.
     pub per: Duration,
 }
 
@@ -46,18 +47,18 @@ pub struct RateLimiter {
     admitted: VecDeque<Timestamp>,
 }
 
-/// The error for a call that exceeds the rate limit of its server.
+/// The error of a tool call that was rejected because of the rate limit of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", rate_limit_error(*rate, *retry_after))]
 pub struct TooManyCalls {
-    /// The rate limit.
+    /// The rate limit that the call exceeded.
     pub rate: Rate,
-    /// Time until the rate limit allows the next call.
+    /// Time from the rejected call until the rate limit allows the next call.
     pub retry_after: Duration,
 }
 
 impl TooManyCalls {
-    /// Converts this error to the [`HubError`] to show to the user.
+    /// Returns the [`HubError`] that reports the exceeded rate limit to the user.
     pub fn contract(&self) -> HubError {
         rate_limit_error(self.rate, self.retry_after)
     }
@@ -69,12 +70,13 @@ fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> HubErro
 }
 
 impl RateLimiter {
-    /// Creates a rate limiter. If `rate` is `None`, all calls are admitted.
+    /// Creates a rate limiter that allows calls at this rate, or all calls if `rate` is `None`.
     pub fn new(rate: Option<Rate>) -> Self {
         RateLimiter { rate, admitted: VecDeque::new() }
     }
 
-    /// Changes the rate limit. Calls that were admitted under the old limit still count, unless `rate` is `None`.
+    /// Changes the rate limit. Calls that were admitted before still count, unless the limit is removed (`rate` is
+    /// `None`).
     pub fn set(&mut self, rate: Option<Rate>) {
         self.rate = rate;
         if rate.is_none() {

@@ -17,7 +17,7 @@ const MAX_DESCRIPTION: usize = 4_096;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolMatch<'a> {
-    /// The tool.
+    /// The tool that matches the query.
     pub offered: OfferedTool<'a>,
     /// The relevance of the tool for the query: higher is better. Compare only scores from the same query.
     pub score: u32,
@@ -26,11 +26,12 @@ pub struct ToolMatch<'a> {
 /// The scores for the three ways in which a word of a tool field, such as the description, can match a query word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
-    /// The word equals the query word.
+    /// Score if the word equals the query word.
     exact: u32,
-    /// The word starts with the query word, or equals the query word without an ending such as "s".
+    /// Score if the word starts with the query word, or lacks only an ending of the query word, such as the plural "s".
     prefix: u32,
-    /// The word contains the query word, but does not start with it. The query word has at least three bytes.
+    /// Score if the word contains the query word after its start. Query words shorter than three bytes do not match in
+    /// this way.
     infix: u32,
 }
 
@@ -116,7 +117,6 @@ fn weight(word: &str, query_word: &str, weights: Weights) -> u32 {
     }
 }
 
-/// Returns the start of a tool description, up to the 4 KiB that are searched.
 fn truncate(description: &str) -> &str {
     let mut end = description.len().min(MAX_DESCRIPTION);
     while !description.is_char_boundary(end) {

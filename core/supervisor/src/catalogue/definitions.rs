@@ -31,15 +31,15 @@ const MAX_REMOVED: usize = 1_000;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolPart {
-    /// The name to display, `title`.
+    /// The display name of the tool, `title`.
     Title,
     /// The description of the tool, `description`.
     Description,
-    /// The JSON schema of the arguments, `inputSchema`.
+    /// The JSON schema of the tool's arguments, `inputSchema`.
     InputSchema,
-    /// The JSON schema of the structured results, `outputSchema`.
+    /// The JSON schema of the tool's structured results, `outputSchema`.
     OutputSchema,
-    /// The annotations, such as `readOnlyHint` and `destructiveHint`.
+    /// The annotations of the tool, such as `readOnlyHint` and `destructiveHint`.
     Annotations,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for ToolPart {
     }
 }
 
-/// A tool whose definition changed under the same name.
+/// A tool whose definition the server has changed, with the changed fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChange {
@@ -155,7 +155,6 @@ impl Definitions {
         changes
     }
 
-    /// Returns the tools with changes that the user has not reviewed yet, sorted by name.
     pub(super) fn unreviewed(&self) -> Vec<ToolChange> {
         let change = |(tool, parts): (&String, &BTreeSet<ToolPart>)| ToolChange {
             tool: tool.clone(),
@@ -202,16 +201,13 @@ fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
 
-/// Returns the keyed hash of a JSON value. Invalid JSON is hashed as plain text.
-///
-/// Whitespace, escapes and the order of object members do not affect the hash. Some servers send the members in another
-/// order in each response.
+/// Returns the keyed hash of a JSON value. Whitespace, escapes and the order of object members do not affect the hash,
+/// because some servers send the members in another order in each response.
 fn hash_value(key: HashKey, json: &Json) -> u64 {
     // Invalid JSON is hashed as plain text.
     hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))
 }
 
-/// Returns the keyed hash of the next JSON value in `reader`. Fails at more than 128 levels of nesting.
 fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> ReadResult<u64> {
     let mut hash = KeyedHasher::new(key);
     match reader.next_byte() {

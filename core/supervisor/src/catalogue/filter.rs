@@ -17,9 +17,11 @@ use alloc::vec::Vec;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Patterns of the allowed tools. `None` allows all tools; an empty list allows none.
+    /// Name patterns of the allowed tools, in which `*` matches any number of characters. `None` allows all tools; an
+    /// empty list allows none.
     pub allow: Option<Vec<String>>,
-    /// Patterns of the denied tools. `deny` takes precedence over [`allow`](Self::allow).
+    /// Name patterns of the denied tools, in which `*` matches any number of characters. A tool that matches is denied
+    /// even if [`allow`](Self::allow) allows it.
     pub deny: Vec<String>,
 }
 

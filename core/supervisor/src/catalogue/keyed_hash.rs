@@ -20,7 +20,6 @@ impl HashKey {
     }
 }
 
-/// Computes the keyed hash of all bytes that are passed to `write` and `write_u64`.
 pub(super) struct KeyedHasher(SipHasher24);
 
 impl KeyedHasher {

@@ -64,7 +64,8 @@ pub struct OfferedTool<'a> {
     pub server: ServerId,
     /// The slug of the server (a short form of its name): the part of `exposed` before `__`.
     pub slug: &'a str,
-    /// The definition of the tool that the server sent, with the tool name that the server uses.
+    /// The tool definition that the server sent. Its `name` is the name that the server uses, without the prefix
+    /// `<slug>__`.
     pub tool: &'a Tool,
 }
 
@@ -190,9 +191,7 @@ pub struct CatalogueBuilder {
     limit: NameLimit,
     key: HashKey,
     members: BTreeMap<ServerId, CatalogueMember>,
-    /// Whether servers were added, removed or renamed since the slugs were assigned.
     slugs_outdated: bool,
-    /// Whether a server, its tools or its filter has changed since `current` was built.
     is_outdated: bool,
     current: Arc<Catalogue>,
 }
@@ -202,8 +201,8 @@ struct CatalogueMember {
     slug: String,
     filter: Filter,
     tools: Option<Arc<ToolList>>,
-    /// The section of the catalogue for this server, built from its slug, filter and tools. `None` if it must be
-    /// rebuilt.
+    /// The section of the catalogue for this server. `None` if the section must be rebuilt because its slug, filter or
+    /// tools have changed.
     section: Option<Arc<ServerSection>>,
     /// The known tool definitions. They survive a restart of the server, so that changes are detected afterwards.
     definitions: Definitions,
@@ -250,10 +249,10 @@ impl CatalogueBuilder {
         self
     }
 
-    /// Adds a server without tools, or changes the name and filter of a known server.
+    /// Adds a server without tools, or changes the name and filter of a server that was added before.
     ///
-    /// `name` is the configured name. The slug, which is the first part of the server's exposed tool names, is derived
-    /// from it.
+    /// `name` is the configured name of the server. The first part of its exposed tool names, the slug, is derived from
+    /// this name.
     pub fn add(&mut self, server: ServerId, name: &str, filter: Filter) {
         let new_member = || CatalogueMember {
             name: String::new(),
@@ -283,11 +282,11 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Replaces the tools of a server. `None` means that the server offers no tools. Has no effect if the server is
+    /// Replaces the tool list of a server. `None` means that the server offers no tools. Has no effect if the server is
     /// unknown.
     ///
-    /// Returns the tools whose definitions changed. Each tool is compared with its last known definition, even if the
-    /// server restarted in between.
+    /// Returns the tools whose definitions differ from the last known ones, even if the server was restarted in
+    /// between.
     pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
         let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
         let changes = tools.as_ref().map(|tools| member.definitions.compare(self.key, tools, &member.filter));
@@ -315,9 +314,9 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Returns up to 100 tools of a server whose changes the user has not reviewed.
+    /// Returns the changed tools of a server that the user has not reviewed yet, at most 100.
     ///
-    /// [`acknowledge_changes`](Self::acknowledge_changes) marks the changes as reviewed.
+    /// [`acknowledge_changes`](Self::acknowledge_changes) marks these changes as reviewed.
     pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
         self.members.get(&server).map(|member| member.definitions.unreviewed()).unwrap_or_default()
     }

@@ -151,7 +151,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Returns a hash of the arguments (FNV-1a). If a name with this hash is already taken, the caller tries the next
+/// Returns the FNV-1a hash of the arguments. If a name with this hash is already taken, the caller tries the next
 /// `salt`.
 fn hash(id: ServerId, name: &str, salt: u64) -> u64 {
     let bytes = id.as_u128().to_be_bytes().into_iter().chain(name.bytes()).chain(salt.to_be_bytes());

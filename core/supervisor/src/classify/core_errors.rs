@@ -31,8 +31,8 @@ impl<'a> From<&'a ConnectError> for Cause<'a> {
 impl<'a> From<&'a CallError> for Cause<'a> {
     /// Returns the cause of a failed tool call.
     ///
-    /// If no server has the tool, use [`HubError::unknown_tool`](crate::HubError::unknown_tool) instead, because no
-    /// server has failed.
+    /// For a tool that no server offers, use [`HubError::unknown_tool`](crate::HubError::unknown_tool) instead, because
+    /// no server has failed.
     fn from(error: &'a CallError) -> Self {
         match error {
             CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => {

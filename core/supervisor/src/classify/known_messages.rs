@@ -16,7 +16,7 @@ struct MessageRule {
     contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
-    /// The error message for the user. A colon and the matching line are appended.
+    /// The error message for the user. A colon and the matching line of the server's output are appended.
     text: &'static str,
     retry: Retry,
 }
@@ -284,7 +284,8 @@ const COMMON: &[MessageRule] = &[
     ),
 ];
 
-/// Returns the failure of the first rule that matches a line of `stderr`, or `None` if no rule matches.
+/// Searches `stderr` for the known error messages of this kind of package. Returns the failure of the first rule that
+/// matches a line, or `None` if no rule matches.
 pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
     let rules = match kind {
         PackageKind::Npm => NPM,

@@ -24,7 +24,7 @@ pub enum Stage {
     Negotiate,
     /// The tool list was being loaded.
     List,
-    /// The server was running. Failures of tool calls belong to `Call`.
+    /// The server was running. If a tool call failed, the stage is [`Stage::Call`] instead.
     Run,
     /// A tool was being called.
     Call,
@@ -60,16 +60,16 @@ pub enum Cause<'a> {
     Exit {
         /// The exit code, or `None` if a signal terminated the process.
         code: Option<i32>,
-        /// The number of the signal that terminated the process, or `None` if no signal did.
+        /// The number of the signal that terminated the process. `None` if the process was not terminated by a signal.
         signal: Option<i32>,
     },
-    /// The connection to the server ended, and the reason is unknown.
+    /// The connection to the server ended without a known reason.
     Closed,
     /// The operation timed out. Contains the timeout.
     Timeout(Duration),
     /// The server responded with an HTTP error status.
     Http {
-        /// The status code.
+        /// The HTTP status code.
         status: u16,
         /// The delay that the server requested in the `Retry-After` header, or `None` without that header.
         retry_after: Option<Duration>,
@@ -78,9 +78,9 @@ pub enum Cause<'a> {
     Network(Cow<'a, str>),
     /// The server responded with a JSON-RPC error.
     Rpc {
-        /// The error code.
+        /// The JSON-RPC error code.
         code: i64,
-        /// The error message.
+        /// The message of the JSON-RPC error.
         message: Cow<'a, str>,
     },
     /// Client and server support no common protocol version. Contains the versions of the server.
@@ -108,8 +108,7 @@ pub enum Cause<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence<'a> {
-    /// How the server is packaged. The kind determines which known error messages are searched for in
-    /// [`stderr`](Self::stderr).
+    /// How the server is packaged. Determines for which known error messages [`stderr`](Self::stderr) is searched.
     pub kind: PackageKind,
     /// The operation during which the server failed.
     pub stage: Stage,
@@ -120,7 +119,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Creates evidence of a failure, without standard error output.
+    /// Creates the evidence of a failure. The standard error output is empty until [`stderr`](Self::stderr) is called.
     pub fn new(kind: PackageKind, stage: Stage, cause: Cause<'a>) -> Self {
         Evidence { kind, stage, cause, stderr: "" }
     }
@@ -131,9 +130,8 @@ impl<'a> Evidence<'a> {
         self
     }
 
-    /// Returns the error to show to the user, and the condition under which a retry can succeed.
-    ///
-    /// The result depends only on this evidence.
+    /// Derives the failure from this evidence: the error to show to the user, and the condition under which a retry can
+    /// succeed.
     pub fn classify(&self) -> Failure {
         match &self.cause {
             Cause::Spawn(failure) => self.spawn_failure(failure),
@@ -196,8 +194,6 @@ impl<'a> Evidence<'a> {
         Failure::new(error, Retry::Never)
     }
 
-    /// Searches `stderr` for a known error message or the name of a missing environment variable. Returns `None` if it
-    /// finds neither.
     fn stderr_failure(&self) -> Option<Failure> {
         known_messages::find_failure(self.kind, self.stderr).or_else(|| {
             let name = stderr::missing_credential(self.stderr)?;

@@ -16,7 +16,6 @@ fn is_error(line: &str) -> bool {
     ERROR_MARKERS.iter().any(|marker| line.contains(marker)) && !is_trace(line)
 }
 
-/// Returns whether a line of standard error is part of a stack trace.
 fn is_trace(line: &str) -> bool {
     line.starts_with("at ") || line.starts_with("Node.js v") || matches!(line, "}" | "{" | "^")
 }

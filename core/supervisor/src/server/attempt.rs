@@ -11,18 +11,17 @@ use mcpwire_core::Timestamp;
 /// Maximum time to wait for the end of a killed process. A kill normally takes milliseconds.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum time to wait for the result of a launch that was cancelled. A launch normally takes milliseconds.
+/// Maximum time to wait for the outcome of a launch after the start was cancelled. A launch normally takes
+/// milliseconds.
 const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Server {
-    /// Starts a new attempt to run the server: increases the number of the attempt, and requests [`Effect::Resolve`].
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next_generation();
         self.enter(State::Resolving, None, now);
         self.effects.push_back(Effect::Resolve { generation: self.generation });
     }
 
-    /// Enters [`State::Running`] and replies to the commands that waited for this state.
     pub(super) fn enter_running(&mut self, now: Timestamp) {
         self.error = None;
         self.is_dormant = false;
@@ -33,8 +32,6 @@ impl Server {
         }
     }
 
-    /// Handles the failure of the current attempt to run the server. Stops the process if it still exists, then
-    /// schedules a restart or waits for an action of the user.
     pub(super) fn fail(&mut self, failure: Failure, now: Timestamp) {
         if self.state == State::Running && now.duration_since(self.since) >= self.policy.stable_after {
             self.restarts.reset_attempts();
@@ -56,9 +53,8 @@ impl Server {
         self.stop_attempt(then, &error, now);
     }
 
-    /// Stops the current attempt to run the server, and fails the calls in flight with `error`.
-    ///
-    /// `then` is the state to enter when the process is gone.
+    /// Ends the current attempt to run the server: fails the tool calls in flight with `error`, stops the process if
+    /// there is one, and then enters the state `then`.
     pub(super) fn stop_attempt(&mut self, then: NextState, error: &HubError, now: Timestamp) {
         if self.state == State::Running {
             self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
@@ -77,8 +73,6 @@ impl Server {
         }
     }
 
-    /// Requests a graceful stop of the process ([`Effect::Stop`]). Kills the process instead if no time is left for a
-    /// graceful stop.
     pub(super) fn stop_gracefully(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = StopPhase::Graceful;
@@ -99,8 +93,7 @@ impl Server {
         self.effects.push_back(Effect::Kill { generation: self.generation });
     }
 
-    /// Shortens the timeouts of a shutdown in progress, so that the shutdown is complete at `by`. Has no effect if the
-    /// server is not stopping.
+    /// Shortens the timeouts of a shutdown in progress, so that the shutdown is complete at the time `by`.
     pub(super) fn set_stop_deadline(&mut self, by: Timestamp, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.deadline = Some(by);
@@ -111,8 +104,6 @@ impl Server {
         }
     }
 
-    /// Handles the timeout of the current [`StopPhase`]: kills a process that did not stop gracefully, and otherwise
-    /// gives up with [`Effect::StopFailed`].
     pub(super) fn escalate_stop(&mut self, now: Timestamp) {
         let Some(stopping) = self.stopping else { return };
         match stopping.phase {
@@ -125,7 +116,6 @@ impl Server {
         }
     }
 
-    /// Ends the shutdown, and enters the state in [`StopProgress::then`].
     pub(super) fn finish_stop(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         if let Some(stopping) = self.stopping.take() {
@@ -133,8 +123,7 @@ impl Server {
         }
     }
 
-    /// Ends the current attempt to run the server, enters the state `then`, and replies to the commands that wait for
-    /// the server to stop.
+    /// Ends an attempt to run the server that has no process any more, and enters the state `then`.
     pub(super) fn end_attempt(&mut self, then: NextState, now: Timestamp) {
         self.next_generation();
         for command in self.pending.take_stop_waiters() {
@@ -173,8 +162,8 @@ impl Server {
     }
 }
 
-/// Returns the time at which to kill a process that must be gone at `by`: one second earlier, because the kill needs
-/// time to take effect.
+/// Returns when to kill a process that must be gone at `by`: one second earlier, because a kill takes effect with a
+/// delay.
 fn kill_time(by: Timestamp) -> Timestamp {
     Timestamp::from_origin(by.since_origin().saturating_sub(Duration::from_secs(1)))
 }

@@ -95,9 +95,8 @@ impl Server {
         }
     }
 
-    /// Lets a command wait until the server runs, and starts the server if necessary.
-    ///
-    /// The command fails if the server does not run at the time `by`. `None` means no limit.
+    /// Replies to the command `id` when the server runs, and starts the server if necessary. The command fails at the
+    /// time `by`, or waits without limit if `by` is `None`.
     fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
         if !self.pending.wait_for_start(id, by) {
             return self.reply(
@@ -145,7 +144,6 @@ impl Server {
         }
     }
 
-    /// Kills a process that is being stopped gracefully. Called when the user stops the server a second time.
     fn kill_if_graceful(&mut self, now: Timestamp) {
         if self.stopping.is_some_and(|stopping| stopping.phase == StopPhase::Graceful) {
             self.kill(now);

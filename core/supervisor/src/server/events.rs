@@ -127,15 +127,15 @@ impl Server {
         }
     }
 
-    /// Kills a process that was reported ([`Event::Launched`]) although no launch is in progress. Ignores all other
-    /// events.
+    /// Kills a process that the embedder reports although no launch is in progress, because nothing else would stop
+    /// that process.
     fn kill_unexpected_process(&mut self, event: &Event) {
         if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation: self.generation });
         }
     }
 
-    /// Handles an [`Event::Removed`] that no [`Event::Failed`] or [`Event::Closed`] has explained.
+    /// Handles an [`Event::Removed`] that follows neither an [`Event::Failed`] nor an [`Event::Closed`].
     fn handle_unexplained_exit(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         let error = HubError::unavailable("MCP server exited");

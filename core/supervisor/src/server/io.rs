@@ -15,24 +15,26 @@ use mcpwire_core::ToolList;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// A request from the embedder to the state machine of a server.
+/// A request from the embedder (the program that uses this crate) to the state machine of one server.
 ///
-/// Each command causes exactly one [`Effect::Reply`], immediately or when the command is complete.
+/// The state machine answers each command with exactly one [`Effect::Reply`], immediately or when the command is
+/// complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
     /// Start the server. The reply follows when the server runs or has failed to start.
     ///
-    /// The command resets the count of automatic restarts, so a server in [`State::Failed`] starts again.
+    /// This command also starts a server in [`State::Failed`], and resets its failure count.
     Start,
-    /// Start the server when its host starts. The reply follows when the server runs, sleeps or has failed to start.
+    /// Start the server when the host program starts. The reply follows when the server runs, sleeps or has failed to
+    /// start.
     ///
-    /// A lazy server ([`Policy::lazy`]) whose tools are known (see [`Server::remember`](super::Server::remember)) is
-    /// not started. It enters [`State::Sleeping`] instead.
+    /// A lazy server ([`Policy::lazy`]) whose tools are already known, for example from
+    /// [`Server::remember`](super::Server::remember), is not started. It enters [`State::Sleeping`] instead.
     Boot,
     /// Stop the server until a command starts it again. The reply follows when the process is gone.
     ///
-    /// A second `Stop` before that reply kills the process.
+    /// If this command is sent again before the process is gone, the process is killed.
     Stop,
     /// Stop the server and start it again. The reply follows when the server runs or has failed to start.
     Restart,
@@ -42,26 +44,26 @@ pub enum Command {
     Disable,
     /// Stop the server permanently. The reply follows when the process is gone.
     Delete,
-    /// Replace the policy of the server. The reply follows immediately, even if the server restarts.
+    /// Replace the policy of the server. The reply follows immediately, and does not wait for a restart of the server.
     Configure {
-        /// The new policy.
+        /// The new policy of the server.
         policy: Box<Policy>,
-        /// Whether the program or address of the server has changed. If `true`, the server discards its known tools and
-        /// starts again. A stopped or disabled server is not started.
+        /// Whether the program or address of the server has changed. If `true`, the known tools are discarded and the
+        /// server starts again, unless it is stopped or disabled.
         replaced: bool,
     },
-    /// Prepare the server for a tool call. The reply follows when the server runs.
+    /// Make the server ready for a tool call. The reply follows when the server runs.
     ///
-    /// A server in [`State::Sleeping`] is started. If the server is already starting, [`Policy::call_wait_start`]
-    /// limits the wait. A server that is stopped, disabled or failed is not started: the command fails immediately.
+    /// A server in [`State::Sleeping`] is started. If the server is already starting, the command waits for at most
+    /// [`Policy::call_wait_start`]. If the server is stopped, disabled or failed, the command fails immediately.
     PrepareCall {
-        /// Time at which the command fails if the server does not run yet.
+        /// The command fails at this time if the server still does not run.
         by: Timestamp,
     },
-    /// Stop the server when its host shuts down, and reject every later start. The reply follows when the process is
-    /// gone.
+    /// Stop the server because the host program shuts down, and reject every later start. The reply follows when the
+    /// process is gone.
     Shutdown {
-        /// Time at which the process must be gone. A process that still runs one second earlier is killed.
+        /// The time at which the process must be gone. A process that still runs one second before this time is killed.
         by: Timestamp,
     },
 }
@@ -92,16 +94,17 @@ pub enum Event {
         /// See [`CacheHints::stale_after`](mcpwire_core::CacheHints::stale_after).
         ttl: Option<Duration>,
     },
-    /// [`Effect::Resolve`], [`Effect::Launch`], [`Effect::Negotiate`] or [`Effect::List`] failed.
+    /// The operation of [`Effect::Resolve`], [`Effect::Launch`], [`Effect::Negotiate`] or [`Effect::List`] failed.
     ///
-    /// Report a failed launch only when no process is left. After another failure, the state machine stops the process.
+    /// The embedder reports a failed launch only when no process of that launch is left. After any other failure, the
+    /// state machine stops the process, if there is one.
     Failed(Failure),
-    /// [`Effect::Refresh`] failed. The previous tool list remains in use, and up to three retries follow.
+    /// [`Effect::Refresh`] failed. The state machine keeps the previous tool list, and retries the request up to three
+    /// times.
     RefreshFailed,
-    /// The connection ended unexpectedly: the process exited, or closed its stdout or stdin. Child processes may still
-    /// exist.
+    /// The connection to the server ended unexpectedly: the server process exited, or closed its stdout or stdin.
     Closed(Failure),
-    /// Nothing of this attempt to run the server is left: no process, child process, container or connection.
+    /// No process, child process, container or connection of this attempt to run the server is left.
     Removed,
     /// The server sent `notifications/tools/list_changed`.
     ListChanged,
@@ -112,65 +115,75 @@ pub enum Event {
     /// A message arrived from the server. This event postpones the next health probe, and need not be reported for
     /// every message.
     MessageReceived,
-    /// The connection may be dead, for example because the machine was asleep. If no call is in flight, the connection
-    /// is probed immediately.
+    /// The connection may be dead, for example because the machine was asleep. The state machine sends a health probe
+    /// immediately, unless a tool call is in flight.
     ConnectionSuspect,
     /// A tool call was sent to the server.
     CallStarted,
-    /// A tool call ended, with any outcome. Report this event exactly once for each [`Event::CallStarted`].
+    /// A tool call ended, with any outcome. The embedder reports this event exactly once for each
+    /// [`Event::CallStarted`].
     CallEnded,
 }
 
-/// An operation that the state machine of a server asks the embedder to perform.
+/// An operation that the state machine of one server asks the embedder to perform.
 ///
-/// Start the effects in order, but do not wait for the end of one effect before you start the next.
+/// The embedder starts the effects in order, but does not wait for the end of one effect before it starts the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Resolve the launch configuration: secrets, variables and environment. Report [`Event::Resolved`] or
+    /// Resolve the launch configuration of the server: secrets, variables and environment. The embedder reports
+    /// [`Event::Resolved`] or [`Event::Failed`].
+    ///
+    /// The state machine sets no timeout for this effect, because a person may have to unlock a secret store.
+    Resolve {
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Resolved`] or [`Event::Failed`].
+        generation: Generation,
+    },
+    /// Start the server process, or open the HTTP connection. The embedder reports [`Event::Launched`] or
     /// [`Event::Failed`].
     ///
-    /// This effect has no timeout, because a person may have to unlock a secret store.
-    Resolve {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
-        generation: Generation,
-    },
-    /// Start the process or open the connection. Always report [`Event::Launched`] or [`Event::Failed`].
-    ///
-    /// Report the outcome even if the server is being stopped meanwhile. The state machine can stop only a process that
-    /// was reported.
+    /// The embedder must report the outcome even if the server is stopped meanwhile, because the state machine can stop
+    /// only a process that was reported.
     Launch {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Launched`] or [`Event::Failed`].
         generation: Generation,
     },
-    /// Negotiate the protocol version. Report [`Event::Negotiated`] or [`Event::Failed`].
+    /// Negotiate the protocol version with the server. The embedder reports [`Event::Negotiated`] or [`Event::Failed`].
     Negotiate {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Negotiated`] or [`Event::Failed`].
         generation: Generation,
-        /// Timeout of the negotiation, which the state machine enforces. A connection with its own timeout should use
-        /// the same value.
+        /// The maximum duration of the negotiation. The state machine enforces this timeout. If the connection has its
+        /// own timeout for the negotiation, set that timeout to the same value.
         timeout: Duration,
     },
-    /// Request the tool list for the first time. Report [`Event::Listed`] or [`Event::Failed`].
+    /// Request the tool list of the server for the first time. The embedder reports [`Event::Listed`] or
+    /// [`Event::Failed`].
     List {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Listed`] or [`Event::Failed`].
         generation: Generation,
     },
-    /// Request the tool list again. Report [`Event::Listed`] or [`Event::RefreshFailed`].
+    /// Request the tool list of the running server again. The embedder reports [`Event::Listed`] or
+    /// [`Event::RefreshFailed`].
     Refresh {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Listed`] or [`Event::RefreshFailed`].
         generation: Generation,
     },
-    /// Check that the server responds. Send `ping`, or `server/discover` in protocol versions without `ping`.
+    /// Check that the server responds: send `ping`, or `server/discover` in protocol versions without `ping`.
     ///
-    /// Report [`Event::Probed`] or [`Event::ProbeFailed`].
+    /// The embedder reports [`Event::Probed`] or [`Event::ProbeFailed`].
     Probe {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Probed`] or [`Event::ProbeFailed`].
         generation: Generation,
     },
-    /// Fail every tool call in flight on this server with `error`.
+    /// Return `error` to the callers of all tool calls that the server has not answered yet.
     FailCalls {
-        /// Number of the attempt to run the server during which the calls were sent.
+        /// The number of the attempt to run the server to which these tool calls belong.
         generation: Generation,
         /// The error to return to the callers of the tools.
         error: HubError,
@@ -178,33 +191,36 @@ pub enum Effect {
     /// Stop the server gracefully with the [shutdown sequence](mcpwire_core::shutdown): close stdin, then terminate and
     /// at last kill the process.
     ///
-    /// Report [`Event::Removed`] when no process is left.
+    /// The embedder reports [`Event::Removed`] when no process of the server is left.
     Stop {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Removed`].
         generation: Generation,
     },
-    /// Kill the process group or container immediately. Report [`Event::Removed`] when no process is left.
+    /// Kill the process group or container of the server immediately. The embedder reports [`Event::Removed`] when no
+    /// process is left.
     ///
-    /// The process may belong to an earlier attempt to run the server, whose [`Event::Launched`] arrived late.
+    /// The process may belong to an earlier attempt to run the server, if its [`Event::Launched`] was reported late.
     Kill {
-        /// Number of the attempt to run the server. Report the resulting event with the same number.
+        /// The number of the attempt to run the server. Pass it to [`Server::event`](super::Server::event) together
+        /// with [`Event::Removed`].
         generation: Generation,
     },
-    /// Log that the process could not be stopped. The state machine no longer waits for the end of the process.
+    /// Log that the server process could not be stopped. The state machine no longer waits for the process to end.
     StopFailed {
-        /// Number of the attempt to run the server whose process may still exist.
+        /// The number of the attempt to run the server that started the process.
         generation: Generation,
     },
-    /// Return the result of a command to its sender.
+    /// Return the result of the command with the id `command` to the caller that sent it.
     Reply {
-        /// The command.
+        /// The id that the caller chose for the command.
         command: CommandId,
-        /// The outcome.
+        /// `Ok` if the command was completed, or the error to show to the user.
         result: Result<(), HubError>,
     },
     /// The server has entered another state. The embedder may show the new state to users.
     Changed {
-        /// The new state.
+        /// The state that the server has entered.
         state: State,
     },
     /// The tools that the server offers have changed. [`Server::tools`](super::Server::tools) returns the new ones.

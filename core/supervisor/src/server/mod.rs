@@ -83,7 +83,7 @@ pub struct Server {
     since: Timestamp,
     generation: Generation,
     process: ProcessState,
-    /// The progress of the shutdown. `Some` only in [`State::Stopping`].
+    /// `Some` only in [`State::Stopping`].
     stopping: Option<StopProgress>,
     /// When the current state times out, or `None` if it has no timeout.
     deadline: Option<Timestamp>,
@@ -93,32 +93,30 @@ pub struct Server {
     probes: Probes,
     /// The current tool list. For a server that does not run, the last known list.
     tools: Option<Arc<ToolList>>,
-    /// Whether a lazy server is in [`State::Sleeping`], is being stopped to enter that state, or is being started from
-    /// it. Clients still see its tools.
+    /// Whether the server is lazy, and sleeps or is on its way to or from [`State::Sleeping`]. Clients still see the
+    /// tools of such a server.
     is_dormant: bool,
-    /// The tool list at the time of the last [`Effect::ToolsChanged`]. `None` if the server offered no tools then.
+    /// The tool list that the server offered at the last [`Effect::ToolsChanged`], to detect later changes. `None` if
+    /// the server offered no tools.
     announced: Option<Arc<ToolList>>,
     /// Whether a version negotiation has succeeded since the program or address last changed. If `false`, the start may
     /// have to download the package.
     has_negotiated: bool,
-    /// Whether the host of this server is shutting down.
     host_closing: bool,
     pid: Option<u32>,
     version: Option<String>,
     error: Option<HubError>,
     calls_in_flight: u32,
     calls: u64,
-    /// When the server last entered [`State::Running`], a tool call ended, or [`Command::PrepareCall`] arrived while it
-    /// ran.
+    /// Start of the idle time after which a lazy server is stopped ([`Policy::idle_after`]).
     last_used: Timestamp,
     effects: VecDeque<Effect>,
 }
 
-/// The state of the process or connection of the current attempt to run the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProcessState {
     None,
-    /// [`Effect::Launch`] was requested, and its result has not been reported.
+    /// The state machine has requested [`Effect::Launch`], and the embedder has not reported the outcome yet.
     Launching,
     Running,
 }
@@ -156,23 +154,23 @@ impl Server {
         }
     }
 
-    /// Numbers the attempts to run this server from `generation` + 1. A deleted server with the same id may have used
-    /// the lower numbers.
+    /// Starts the generation count at `generation`, so that late events of a deleted server with the same id are not
+    /// mistaken for events of this server.
     pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.generation = generation;
     }
 
-    /// Handles a command from the embedder. An [`Effect::Reply`] with the same `id` returns the result.
+    /// Handles a command from the embedder. The result follows in an [`Effect::Reply`] with the same `id`.
     pub fn command(&mut self, id: CommandId, command: Command, now: Timestamp) {
         self.handle_command(id, command, now);
         self.announce_tools();
     }
 
-    /// Handles an event of one attempt to run the server. `generation` is the number of that attempt, which each
-    /// [`Effect`] contains.
+    /// Handles an event of one attempt to run the server. `generation` is the number of that attempt, from the
+    /// [`Effect`] that the embedder performed.
     ///
-    /// Events of earlier attempts are ignored, except [`Event::Launched`]: the state machine requests [`Effect::Kill`]
-    /// for that process.
+    /// Events of earlier attempts are ignored. The only exception is a late [`Event::Launched`], whose process is
+    /// killed with [`Effect::Kill`].
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
         if generation == self.generation {
             self.handle_event(event, now);
@@ -214,30 +212,30 @@ impl Server {
         self.state
     }
 
-    /// Returns the number of the current attempt to run the server. The number also increases when an attempt ends, so
-    /// that late events of that attempt are ignored.
+    /// Returns the number of the current attempt to run the server. The number increases when an attempt starts and
+    /// when it ends, so that late events of an ended attempt are ignored.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// Returns the current policy of the server.
+    /// Returns the current policy of the server: its timeouts, restarts, health probes and idle behaviour.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
     /// Returns the tools that the server offers, or `None` if it offers none.
     ///
-    /// A running server offers tools. So does a lazy server in [`State::Sleeping`], also while it is being stopped to
-    /// enter that state or started from it.
+    /// A server offers its tools while it runs. A lazy server also offers them while it is in [`State::Sleeping`], is
+    /// being stopped to enter that state, or is being started from it.
     pub fn tools(&self) -> Option<&Arc<ToolList>> {
         if self.state == State::Running || self.is_dormant { self.tools.as_ref() } else { None }
     }
 
-    /// Sets the tools that the server had in its last run, for example from a cache on disk. Has no effect while the
-    /// server starts, runs or stops.
+    /// Sets the tool list that the server had in an earlier run, for example from a cache on disk. Has no effect while
+    /// the server starts, runs or stops.
     ///
-    /// [`Command::Boot`] does not start a lazy server whose tools are known. The server enters [`State::Sleeping`]
-    /// instead.
+    /// If the tools of a lazy server are known, [`Command::Boot`] puts the server in [`State::Sleeping`] instead of
+    /// starting it.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
@@ -245,18 +243,17 @@ impl Server {
         }
     }
 
-    /// Requests the tool list again if it has expired. Call this function when a client reads the tools.
+    /// Requests the tool list again if it has expired. The embedder calls this function when a client reads the tools.
     ///
-    /// Clients see the expired tool list until the new one arrives.
+    /// Clients see the expired tool list until the new list arrives.
     pub fn touch(&mut self, now: Timestamp) {
         if self.state == State::Running {
             self.refreshes.refresh_if_expired(&self.policy, now);
         }
     }
 
-    /// Returns the time at which the tool list expires, so that [`touch`](Self::touch) requests it again.
-    ///
-    /// Returns `None` if the tool list does not expire, a refresh is in progress or the server does not run.
+    /// Returns when the tool list expires, or `None` if the list does not expire, a refresh is in progress or the
+    /// server does not run.
     pub(crate) fn stale_at(&self) -> Option<Timestamp> {
         self.refreshes.stale_at().filter(|_| self.state == State::Running)
     }
@@ -267,10 +264,11 @@ impl Server {
         self.state == State::Running
     }
 
-    /// Returns the simplified state to show to users.
+    /// Returns the simplified state of the server, to show to users.
     ///
-    /// If the server runs, the status lists all its tools. [`Supervisor::status`](crate::Supervisor::status) lists only
-    /// those that the filter allows.
+    /// The status of a running server contains the names of all its tools.
+    /// [`Supervisor::status`](crate::Supervisor::status), in contrast, omits the tools that the server's filter
+    /// excludes.
     pub fn status(&self) -> Status {
         match self.state {
             State::Disabled => Status::Disabled,
@@ -286,7 +284,7 @@ impl Server {
         }
     }
 
-    /// Returns whether the server is in [`State::NeedsAuth`], or is being stopped to enter that state.
+    /// Returns whether the server is in [`State::NeedsAuth`], or will enter that state when it has stopped.
     pub(crate) fn requires_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
         self.state == State::NeedsAuth || then == Some(NextState::WaitForUser(State::NeedsAuth))
@@ -310,8 +308,6 @@ impl Server {
         }
     }
 
-    /// Enters a state. `deadline` is the time at which the state times out, if any. All state changes use this
-    /// function.
     fn enter(&mut self, state: State, deadline: Option<Timestamp>, now: Timestamp) {
         self.deadline = deadline;
         if self.state != state {

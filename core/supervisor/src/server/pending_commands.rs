@@ -5,22 +5,20 @@ use alloc::vec::Vec;
 use super::CommandId;
 use mcpwire_core::Timestamp;
 
-/// Maximum number of commands that wait for the start of a server. The limit bounds the memory use.
+/// Maximum number of commands that may wait for one server to start. The limit bounds the memory use.
 pub(super) const MAX_START_WAITERS: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct PendingCommands {
-    /// Commands that wait until the server runs, each with the time at which the command fails. `None` means that the
-    /// command waits without limit.
+    /// Commands that wait until the server runs. Each command fails at the given time, or waits without limit if the
+    /// time is `None`.
     start_waiters: Vec<(CommandId, Option<Timestamp>)>,
-    /// Commands that wait until the server has stopped.
     stop_waiters: Vec<CommandId>,
 }
 
 impl PendingCommands {
-    /// Adds a command that waits until the server runs. Returns `false` if too many commands are waiting.
-    ///
-    /// The command fails if the server does not run at the time `by`. `None` means no limit.
+    /// Adds a command that waits until the server runs, or fails at the time `by`. `None` means no time limit. Returns
+    /// `false` if [`MAX_START_WAITERS`] commands are already waiting.
     pub(super) fn wait_for_start(&mut self, command: CommandId, by: Option<Timestamp>) -> bool {
         let has_room = self.start_waiters.len() < MAX_START_WAITERS;
         if has_room {
@@ -29,10 +27,8 @@ impl PendingCommands {
         has_room
     }
 
-    /// Adds a command that waits until the server has stopped.
-    ///
-    /// The number of these commands is not limited, because only users and the shutdown of the host send them.
     pub(super) fn wait_for_stop(&mut self, command: CommandId) {
+        // Only users and the shutdown of the host send these commands, so their number needs no limit.
         self.stop_waiters.push(command);
     }
 
@@ -48,7 +44,6 @@ impl PendingCommands {
         self.start_waiters.iter().filter_map(|(_, by)| *by).min()
     }
 
-    /// Removes and returns a command that has waited too long for the start, or returns `None` if there is none.
     pub(super) fn take_expired(&mut self, now: Timestamp) -> Option<CommandId> {
         let expired = self.start_waiters.iter().position(|(_, by)| by.is_some_and(|by| by <= now))?;
         Some(self.start_waiters.remove(expired).0)

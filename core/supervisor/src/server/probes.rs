@@ -3,14 +3,12 @@
 use crate::Policy;
 use mcpwire_core::Timestamp;
 
-/// Schedules the health probes of a running server.
 #[derive(Debug, Default)]
 pub(super) struct Probes {
-    /// When the last message arrived from the server.
     last_received: Timestamp,
     /// When the unanswered probe times out. `None` if no probe awaits a response.
     timeout: Option<Timestamp>,
-    /// Whether the next probe is due immediately, regardless of [`Health::every`](crate::Health::every).
+    /// Whether to send the next probe immediately, even if [`Health::every`](crate::Health::every) disables probes.
     is_urgent: bool,
     /// Number of consecutive probes to which the server did not respond.
     misses: u32,
@@ -33,10 +31,9 @@ impl Probes {
         }
     }
 
-    /// Returns when the next probe is due, or when the unanswered probe times out. Returns `None` if neither is
-    /// pending.
+    /// Returns when to send the next probe or, while a probe is unanswered, when that probe times out.
     ///
-    /// A busy server (`is_busy`) is not probed, because it may be unable to respond during a call.
+    /// A server with calls in flight (`is_busy`) is not probed, because it may be unable to respond during a call.
     pub(super) fn deadline(&self, is_busy: bool, policy: &Policy) -> Option<Timestamp> {
         match (self.timeout, is_busy) {
             (Some(timeout), _) => Some(timeout),
@@ -59,7 +56,7 @@ impl Probes {
         self.timeout.is_some_and(|timeout| timeout <= now)
     }
 
-    /// Counts a probe without a response. Returns the number of consecutive probes without a response.
+    /// Records an unanswered probe, and returns the number of consecutive unanswered probes.
     pub(super) fn count_miss(&mut self) -> u32 {
         self.timeout = None;
         self.misses += 1;

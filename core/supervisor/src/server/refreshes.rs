@@ -6,22 +6,22 @@ use crate::Policy;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::exponential;
 
-/// Maximum number of automatic retries of a failed refresh. The next change notification or read of the expired list
-/// causes another refresh.
+/// Maximum number of automatic retries of a failed tool list refresh. After these retries, only a change notification
+/// or a read of the expired list causes another refresh.
 const MAX_RETRIES: u32 = 3;
 
 /// Schedules the refreshes of a running server's tool list.
 ///
-/// At most one request for the tool list is pending. If a change notification arrives meanwhile, another request
-/// follows, because the response may contain the old list.
+/// At most one request for the tool list is pending. If the server reports a change meanwhile, another request follows,
+/// because the response to the first may contain the old list.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     state: RefreshState,
-    /// When the last request for the tool list was sent or the first list arrived. `None` before the first list.
+    /// When the last request for the tool list was sent, or the first list arrived. `None` until the first list
+    /// arrives.
     last: Option<Timestamp>,
     /// When the tool list expires, so that a read of the list causes a refresh. `None` if the list does not expire.
     stale_at: Option<Timestamp>,
-    /// Whether a change notification arrived before the first tool list.
     changed_before_first_list: bool,
     /// Number of consecutive failed refreshes.
     failures: u32,
@@ -33,9 +33,9 @@ enum RefreshState {
     Idle,
     Scheduled(Timestamp),
     Pending {
-        /// Whether a change notification arrived after this request was sent.
+        /// Whether the server reported a change of its tools after this request was sent, so that another request must
+        /// follow.
         changed: bool,
-        /// When this request times out.
         timeout: Timestamp,
     },
 }
@@ -69,9 +69,9 @@ impl Refreshes {
         self.stale_at.filter(|_| self.state == RefreshState::Idle)
     }
 
-    /// Records that a tool list arrived. `ttl` is the lifetime that the server declared for the list.
+    /// Records the arrival of a tool list that stays fresh for `ttl`, or without limit if `ttl` is `None`.
     ///
-    /// Returns whether the list was requested. If `false`, the caller must ignore the list.
+    /// Returns whether the list was requested. The caller ignores a list that was not requested.
     pub(super) fn received(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;
@@ -96,8 +96,8 @@ impl Refreshes {
         }
     }
 
-    /// Records that a refresh failed, and schedules a retry. After three failed retries, another refresh is scheduled
-    /// only if the list has changed meanwhile.
+    /// Schedules another attempt after a failed refresh, unless [`MAX_RETRIES`] retries have failed and the server has
+    /// reported no change meanwhile.
     pub(super) fn failed(&mut self, policy: &Policy, now: Timestamp) {
         if let RefreshState::Pending { changed, .. } = self.state {
             self.state = RefreshState::Idle;
@@ -118,8 +118,8 @@ impl Refreshes {
         }
     }
 
-    /// Returns whether a scheduled refresh is due. If the pending request has timed out, first records the refresh as
-    /// failed.
+    /// Returns whether a scheduled refresh is due. A pending request that has timed out is first recorded as a failed
+    /// refresh.
     pub(super) fn is_due(&mut self, policy: &Policy, now: Timestamp) -> bool {
         if matches!(self.state, RefreshState::Pending { timeout, .. } if timeout <= now) {
             self.failed(policy, now);

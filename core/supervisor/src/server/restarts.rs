@@ -8,18 +8,18 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::XorShift64;
 use mcpwire_core::internal::exponential;
 
-/// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The limit bounds the memory use.
+/// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The limit bounds the memory for the times
+/// of recent restarts.
 const MAX_RESTARTS: u32 = 1_000;
 
 /// Maximum restart delay that a server can request with `Retry-After`. Longer delays are shortened to one hour, because
 /// the header may be wrong.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// Counts the failures and restarts of a server, and decides whether and when to restart the server.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Number of consecutive failures of the server. The count restarts at 1 if the server ran for
-    /// [`Policy::stable_after`] or longer before it failed.
+    /// Number of consecutive failures of the server. A failure after a run of at least [`Policy::stable_after`] counts
+    /// as the first.
     attempt: u32,
     /// When each automatic restart in the time window of the [`Budget`](crate::Budget) was scheduled, oldest first.
     recent: VecDeque<Timestamp>,
@@ -27,7 +27,6 @@ pub(super) struct Restarts {
     random: XorShift64,
 }
 
-/// Whether and when to restart a failed server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RestartDecision {
     /// Restart the server after this delay.
@@ -43,14 +42,11 @@ impl Restarts {
         Restarts { attempt: 0, recent: VecDeque::new(), total: 0, random: XorShift64::new(seed) }
     }
 
-    /// Resets the counts of failures and recent restarts. Called when a user starts or restarts the server.
     pub(super) fn reset(&mut self) {
         self.attempt = 0;
         self.recent.clear();
     }
 
-    /// Resets the number of consecutive failures to 0. Called when a server fails after it ran for
-    /// [`Policy::stable_after`].
     pub(super) fn reset_attempts(&mut self) {
         self.attempt = 0;
     }

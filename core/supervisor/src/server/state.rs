@@ -11,7 +11,7 @@ use mcpwire_core::Timestamp;
 
 /// The number of an attempt to run a server. Each new attempt has a higher number.
 ///
-/// Each effect contains the generation of its attempt, and the embedder reports the resulting event with the same
+/// An effect contains the generation of its attempt, and the embedder reports the resulting event with the same
 /// generation. Events of earlier attempts are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
@@ -23,7 +23,7 @@ pub struct Generation(pub u64);
 pub enum State {
     /// The server is disabled: every start is rejected until the server is enabled.
     Disabled,
-    /// The server was stopped or has not been started. A command starts it; a tool call does not.
+    /// The server was stopped or has not been started. A command can start it; a tool call cannot.
     Stopped,
     /// The launch configuration is being resolved: secrets, variables and environment.
     Resolving,
@@ -38,7 +38,7 @@ pub enum State {
     /// The server is lazy ([`Policy::lazy`](crate::Policy::lazy)), and does not run because nobody uses it. A call of
     /// one of its tools starts it.
     Sleeping,
-    /// The process or connection of the server is being closed.
+    /// The process of the server is being stopped, or its connection is being closed.
     Stopping,
     /// The server failed. It will be restarted automatically after a delay.
     Backoff,
@@ -116,29 +116,30 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerDetail {
-    /// Current state.
+    /// The current state of the server.
     pub state: State,
     /// When the server entered its current state.
     pub since: Timestamp,
     /// Number of the current attempt to run the server. See [`Server::generation`](crate::Server::generation).
     pub generation: Generation,
-    /// Number of consecutive failures of the server. The count restarts at 1 if the server ran for
-    /// [`Policy::stable_after`](crate::Policy::stable_after) or longer before it failed.
+    /// Number of attempts to run the server that failed in a row. A failure after a run of at least
+    /// [`Policy::stable_after`](crate::Policy::stable_after) counts as the first again.
     pub attempt: u32,
     /// When the server will be restarted. `Some` only in [`State::Backoff`].
     pub retry_at: Option<Timestamp>,
-    /// The process id of the server, or `None` if it has no local process.
+    /// The process id of the server, or `None` if no local process of the server runs.
     pub pid: Option<u32>,
     /// The negotiated protocol version. `None` until the negotiation is complete, and after the server has stopped.
     pub version: Option<String>,
     /// Number of tools in the last known tool list of the server. 0 if no list is known.
     pub tools: usize,
-    /// Number of automatic restarts since the server was added.
+    /// Number of automatic restarts of the server since it was added to the supervisor.
     pub restarts: u64,
-    /// Number of tool calls in flight.
+    /// Number of tool calls that the server has not answered yet.
     pub calls_in_flight: u32,
-    /// Number of tool calls since the server was added.
+    /// Number of tool calls sent to the server since it was added to the supervisor.
     pub calls: u64,
-    /// The last failure. `None` if the server has run since then, or has never failed.
+    /// The error of the last failure. `None` if the server has run successfully since that failure, or has never
+    /// failed.
     pub last_error: Option<HubError>,
 }

@@ -42,10 +42,8 @@ impl Server {
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
-    /// Returns when to refresh the tool list of the running server, to send a health probe, or to stop the idle server,
-    /// whichever comes first.
-    ///
-    /// Returns `None` if none of them is scheduled, or if the server does not run.
+    /// Returns when to refresh the tool list, send a health probe or stop the idle server, whichever comes first.
+    /// Returns `None` if nothing is scheduled or the server does not run.
     pub(super) fn maintenance_deadline(&self) -> Option<Timestamp> {
         if self.state != State::Running {
             return None;
@@ -72,8 +70,6 @@ impl Server {
         }
     }
 
-    /// Returns when to stop the lazy server because it is idle. Returns `None` if the server is not lazy or has calls
-    /// in flight.
     fn sleep_deadline(&self) -> Option<Timestamp> {
         let can_sleep = self.policy.lazy && self.calls_in_flight == 0;
         can_sleep.then(|| self.last_used + self.policy.idle_after.max(Duration::from_millis(1)))

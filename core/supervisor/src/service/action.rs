@@ -2,58 +2,64 @@
 
 use crate::{CommandId, Effect, HubError, ServerId, ToolChanges};
 
-/// An operation that the supervisor asks the embedder to perform. Perform the actions in order.
+/// An operation that the supervisor asks the embedder to perform.
+///
+/// The embedder performs the actions in the order in which [`Supervisor::poll_action`](crate::Supervisor::poll_action)
+/// returns them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Perform an effect of the state machine of one server.
+    /// Perform an effect that the state machine of one server requests.
     ///
-    /// [`Effect::Reply`] and [`Effect::ToolsChanged`] never occur here, because the supervisor handles them itself.
+    /// The effect is never [`Effect::Reply`] or [`Effect::ToolsChanged`], because the supervisor handles these itself.
     Perform {
-        /// The server.
+        /// The server whose state machine requests the effect.
         server: ServerId,
-        /// The effect.
+        /// The effect to perform.
         effect: Effect,
     },
-    /// Return the result of a command to its sender.
+    /// Return the result of the command with the id `command` to the caller that sent it.
     Reply {
-        /// The command.
+        /// The id that the caller chose for the command.
         command: CommandId,
-        /// The outcome.
+        /// `Ok` if the command was completed, or the error to show to the user.
         result: Result<(), HubError>,
     },
     /// Save the enabled flag of a server in its stored configuration.
     ///
-    /// Always report the outcome to [`Supervisor::persisted`](crate::Supervisor::persisted).
+    /// The embedder always reports the outcome to [`Supervisor::persisted`](crate::Supervisor::persisted).
     Persist {
         /// The server whose enabled flag changes.
         server: ServerId,
-        /// The new value.
+        /// The new value of the enabled flag.
         enabled: bool,
-        /// The revision that the stored configuration must have. If it has another revision, report an error instead of
-        /// saving the flag.
+        /// The expected revision of the stored configuration. If the configuration has another revision, the embedder
+        /// reports an error instead of saving the enabled flag.
         revision: u64,
     },
-    /// The catalogue of tools has changed. [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns the new one.
+    /// The catalogue of tools has changed. [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns the new
+    /// catalogue.
     ///
-    /// This action precedes all other pending actions. Replace your copy of the catalogue before you perform the next
-    /// action.
+    /// This action precedes all other pending actions, and the embedder replaces its copy of the catalogue before it
+    /// performs them.
     CatalogueChanged,
-    /// A server has changed the definitions of tools. Ask users who approved the old definitions to review the new
-    /// ones.
+    /// A server has changed the definitions of some of its tools. Users who approved the old definitions should review
+    /// the new ones.
     ToolsRedefined {
-        /// The server.
+        /// The server that changed its tools.
         server: ServerId,
         /// The tools whose definitions changed, with the changed fields.
         changes: ToolChanges,
     },
-    /// [`Supervisor::boot`](crate::Supervisor::boot) is complete: no server that it started is still starting.
+    /// All servers that [`Supervisor::boot`](crate::Supervisor::boot) started have finished starting, successfully or
+    /// not.
     Booted {
-        /// Number of servers that now run, or are in [`State::Sleeping`](crate::State::Sleeping).
+        /// Number of servers that run or sleep ([`State::Sleeping`](crate::State::Sleeping)) after the boot.
         ready: usize,
-        /// Number of servers that failed to start, including those that will be restarted.
+        /// Number of servers that failed to start. Some of them may still be restarted automatically.
         failed: usize,
-        /// Number of servers that a command stopped before they ran.
+        /// Number of servers whose start was cancelled by another command, such as
+        /// [`Command::Stop`](crate::Command::Stop).
         cancelled: usize,
     },
     /// The supervisor has removed a deleted server. Its process or connection no longer exists.

@@ -8,7 +8,7 @@ use crate::{Command, CommandId, ServerId};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
-    /// Starts all enabled servers, a few at a time. The failure of a server does not affect the others.
+    /// Starts all enabled servers, a few at a time. The failure of one server does not affect the others.
     ///
     /// [`Action::Booted`](crate::Action::Booted) follows when none of these servers is still starting.
     pub fn boot(&mut self, now: Timestamp) {
@@ -24,8 +24,8 @@ impl Supervisor {
 
     /// Stops all servers in parallel and rejects later starts.
     ///
-    /// The reply to `command` follows when no process is left, and at `by` at the latest. Processes that still run one
-    /// second before `by` are killed.
+    /// An [`Action::Reply`](crate::Action::Reply) with the id `command` follows when no process is left, and at the
+    /// time `by` at the latest. Processes that still run one second before `by` are killed.
     pub fn shutdown(&mut self, command: CommandId, by: Timestamp, now: Timestamp) {
         self.is_closing = true;
         let ids: Vec<ServerId> = self.ids().collect();

@@ -8,19 +8,19 @@ use mcpwire_core::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallRejection {
-    /// The server or tool does not exist. Contains the error for the user.
+    /// The server is unknown, or does not offer the tool. Contains the error for the user.
     Error(HubError),
-    /// The call exceeds the rate limit of the server.
+    /// The call exceeds the rate limit of the server. Contains the limit and the time to wait.
     TooManyCalls(TooManyCalls),
     /// The server does not run.
     ///
-    /// Send [`Command::PrepareCall`](crate::Command::PrepareCall) to wait for the server. If that command succeeds, try
-    /// the call again. Otherwise its error contains the reason.
+    /// To wait for the server, send [`Command::PrepareCall`](crate::Command::PrepareCall). If that command succeeds,
+    /// try the tool call again; if it fails, its error contains the reason.
     NotRunning,
 }
 
 impl CallRejection {
-    /// Converts the rejection to the error to show to the user.
+    /// Returns the error that explains the rejection to the user.
     pub fn contract(&self) -> HubError {
         match self {
             CallRejection::Error(error) => error.clone(),
@@ -31,10 +31,11 @@ impl CallRejection {
 }
 
 impl Supervisor {
-    /// Admits and counts a tool call. Returns the generation of the current attempt to run the server.
+    /// Admits a tool call, or rejects it if the server does not run, does not offer the tool or has reached its rate
+    /// limit.
     ///
-    /// `tool` is the name that the server uses for the tool, without the prefix `<slug>__`. Report the end of each
-    /// admitted call with [`end_call`](Self::end_call), even if the call fails.
+    /// `tool` is the name that the server uses for the tool, without the prefix `<slug>__`. When an admitted call ends,
+    /// successfully or not, pass the returned generation to [`end_call`](Self::end_call).
     pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {
             return Err(CallRejection::Error(HubError::unknown_server(id)));
@@ -53,8 +54,8 @@ impl Supervisor {
         Ok(generation)
     }
 
-    /// Reports that a tool call has ended, with any outcome. `generation` is the one that
-    /// [`begin_call`](Self::begin_call) returned.
+    /// Records that an admitted tool call has ended, successfully or not. `generation` is the value that
+    /// [`begin_call`](Self::begin_call) returned for this call.
     pub fn end_call(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
         self.event(id, generation, Event::CallEnded, now);
     }

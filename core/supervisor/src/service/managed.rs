@@ -3,7 +3,6 @@
 use super::action::Action;
 use crate::{CommandId, ErrorCode, Filter, HubError, RateLimiter, Server, ServerId};
 
-/// A server with its state machine and the part of its configuration that the supervisor requires.
 #[derive(Debug)]
 pub(super) struct ManagedServer {
     pub(super) server: Server,
@@ -11,11 +10,9 @@ pub(super) struct ManagedServer {
     pub(super) revision: u64,
     pub(super) filter: Filter,
     pub(super) rate: RateLimiter,
-    /// The progress of [`Supervisor::set_enabled`](crate::Supervisor::set_enabled). `None` if that operation is not in
-    /// progress.
     pub(super) enabled_change: Option<EnabledChange>,
-    /// Whether a user or a call waits for the server to run. If `true`, the server starts immediately, even if the
-    /// maximum number of servers is already starting.
+    /// Whether a user or a tool call waits for the server, so that it starts even if the maximum number of servers is
+    /// already starting.
     pub(super) is_urgent: bool,
 }
 
@@ -29,17 +26,16 @@ pub(super) struct ManagedServer {
 /// ```
 #[derive(Clone, Debug)]
 pub(super) enum EnabledChange {
-    /// The embedder is saving `enabled`, the new value of the server's enabled flag.
+    /// The embedder is saving the new value of the server's enabled flag, `enabled`, in the stored configuration.
     Saving { command: CommandId, enabled: bool },
-    /// The server is starting because it was enabled. `revision` is the configuration revision after the flag was
-    /// saved, or `None` if the server was already enabled.
+    /// The server is starting because it was enabled. `revision` is the revision of the saved configuration, or `None`
+    /// if the flag did not have to be saved.
     Starting { command: CommandId, revision: Option<u64> },
-    /// The server failed to start with `error`. The embedder is saving the enabled flag as `false` again.
+    /// The server failed to start with `error`, so the embedder is saving the enabled flag as `false` again.
     Reverting { command: CommandId, error: HubError },
 }
 
 impl EnabledChange {
-    /// Returns the id of the embedder's command that started this operation.
     pub(super) fn command(&self) -> CommandId {
         match self {
             EnabledChange::Saving { command, .. }
@@ -50,11 +46,8 @@ impl EnabledChange {
 }
 
 impl ManagedServer {
-    /// Handles the result of the start in [`EnabledChange::Starting`], and returns the next action. Returns `None` in
-    /// any other state.
-    ///
-    /// The action replies to the embedder's command or, if the start failed, sets the saved enabled flag back to
-    /// `false`.
+    /// Completes [`EnabledChange::Starting`]: returns the reply to the embedder or, if the start failed, the action
+    /// that saves the enabled flag as `false`. Returns `None` in any other state.
     pub(super) fn start_finished(
         &mut self,
         id: ServerId,

@@ -77,12 +77,11 @@ pub struct Supervisor {
     deadlines: Deadlines,
     start_queue: StartQueue,
     origins: Origins,
-    /// The highest generation of all deleted servers. A new server with the same id gets higher generations, so late
-    /// events of the deleted server are ignored.
+    /// The highest generation of all deleted servers. New servers start above this generation, so that late events of a
+    /// deleted server with the same id are ignored.
     last_generation: Generation,
     boot_progress: BootProgress,
     shutdown_progress: ShutdownProgress,
-    /// Whether [`shutdown`](Self::shutdown) was called.
     is_closing: bool,
     actions: VecDeque<Action>,
 }
@@ -90,8 +89,8 @@ pub struct Supervisor {
 impl Supervisor {
     /// Creates a supervisor without servers.
     ///
-    /// `seed` randomizes restart delays, and keys the hashes that detect changed tool definitions. Use a random seed
-    /// that servers do not know.
+    /// `seed` must be a random number that servers do not know. It randomizes the restart delays, and is the key of the
+    /// hashes that detect changed tool definitions.
     pub fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Supervisor {
             seed,
@@ -112,8 +111,10 @@ impl Supervisor {
 
     /// Adds a server to the supervisor. The server is not started.
     ///
-    /// Fails if another server has the same id or name (conflict), the name is blank (validation error), or the host is
-    /// shutting down.
+    /// Fails if another server has the same id or name ([`ErrorCode::Conflict`](crate::ErrorCode::Conflict)), if the
+    /// name is blank ([`ErrorCode::ValidationError`](crate::ErrorCode::ValidationError)), or after
+    /// [`shutdown`](Self::shutdown) was called
+    /// ([`ErrorCode::ServiceUnavailable`](crate::ErrorCode::ServiceUnavailable)).
     pub fn add(&mut self, id: ServerId, spec: ServerSpec, now: Timestamp) -> Result<(), HubError> {
         if self.is_closing {
             return Err(HubError::unavailable("the host is shutting down"));
@@ -178,10 +179,10 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Sends a command to a server. An [`Action::Reply`] with the same `command_id` returns the result.
+    /// Sends a command to a server. The result follows in an [`Action::Reply`] with the same `command_id`.
     ///
-    /// `Enable` and `Disable` do not change the stored configuration, unlike [`set_enabled`](Self::set_enabled). The
-    /// command fails if the server is unknown, for example because it was deleted.
+    /// The command fails if the server is unknown. [`Command::Enable`] and [`Command::Disable`] do not change the
+    /// stored configuration; [`set_enabled`](Self::set_enabled) changes it too.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
             self.send_command(id, command, CommandOrigin::Embedder(command_id), now);
@@ -190,8 +191,10 @@ impl Supervisor {
         }
     }
 
-    /// Passes an event of one attempt to run a server to the state machine of that server. `generation` is the number
-    /// of the attempt, which each [`Effect`] contains.
+    /// Passes an event to the state machine of a server.
+    ///
+    /// `generation` is the number of the attempt to run the server during which the event occurred. The embedder knows
+    /// it from the [`Effect`] that it performed.
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.event(generation, event, now);
@@ -230,7 +233,8 @@ impl Supervisor {
         self.start_queued(now);
     }
 
-    /// Sets the tools that a server had in its last run, for example from a cache. See [`Server::remember`].
+    /// Sets the tool list that a server had in an earlier run, for example from a cache on disk. See
+    /// [`Server::remember`].
     pub fn remember(&mut self, id: ServerId, tools: Arc<ToolList>, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.remember(tools);
@@ -238,10 +242,10 @@ impl Supervisor {
         }
     }
 
-    /// Sets the tool definitions that the host saved in an earlier run, to detect definitions that changed since then.
+    /// Sets the tool definitions that the host saved in an earlier run. [`Action::ToolsRedefined`] then reports the
+    /// definitions that the server has changed since that run.
     ///
-    /// [`Action::ToolsRedefined`] reports such changes. Clients do not see these tools. Has no effect if definitions of
-    /// the server are already known.
+    /// Clients do not see these tools. Has no effect if definitions of the server are already known.
     pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
         self.catalogue.set_known_tools(id, tools);
     }
@@ -251,7 +255,10 @@ impl Supervisor {
         self.catalogue.acknowledge_changes(id);
     }
 
-    /// Requests every expired tool list again. Call this function when a client reads the tools. See [`Server::touch`].
+    /// Requests the expired tool lists of all servers again. The embedder calls this function when a client reads the
+    /// tools.
+    ///
+    /// See [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in ids {
@@ -262,7 +269,6 @@ impl Supervisor {
         }
     }
 
-    /// Sends a command to the state machine of a server. `origin` determines how the reply is handled.
     fn send_command(&mut self, id: ServerId, command: Command, origin: CommandOrigin, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         managed.is_urgent = match command {
@@ -274,7 +280,6 @@ impl Supervisor {
         self.drain_effects(id, now);
     }
 
-    /// Turns the pending effects of a server into actions, then updates the start queue and the timeouts.
     fn drain_effects(&mut self, id: ServerId, now: Timestamp) {
         while let Some(effect) = self.servers.get_mut(&id).and_then(|managed| managed.server.poll_effect()) {
             match effect {
@@ -336,7 +341,6 @@ impl Supervisor {
         }
     }
 
-    /// Queues [`Action::CatalogueChanged`] before all other actions, unless it is already queued.
     fn announce_catalogue(&mut self) {
         if !self.is_catalogue_announced {
             self.is_catalogue_announced = true;
@@ -345,7 +349,6 @@ impl Supervisor {
         }
     }
 
-    /// Starts a server immediately if a user or a call waits for it. Otherwise adds it to the start queue.
     fn start_or_queue(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
         let Some(managed) = self.servers.get(&id) else { return };
         self.start_queue.remove(id);
@@ -358,17 +361,12 @@ impl Supervisor {
         }
     }
 
-    /// Starts servers from the start queue, until the maximum number of servers is starting.
     fn start_queued(&mut self, now: Timestamp) {
         while let Some(start) = self.start_queue.take_next(now) {
             self.resolve(&start);
         }
     }
 
-    /// Updates the start queue after the state of a server has changed.
-    ///
-    /// If the server is no longer starting, another server may start in its place. If a user or a call waits for the
-    /// server, the server leaves the queue and starts immediately.
     fn update_start_queue(&mut self, id: ServerId) {
         let Some(managed) = self.servers.get_mut(&id) else { return self.start_queue.remove(id) };
         let state = managed.server.state();
@@ -389,8 +387,6 @@ impl Supervisor {
         self.actions.push_back(Action::Perform { server: start.server, effect });
     }
 
-    /// Removes a server in [`State::Deleted`] from the supervisor. A pending [`set_enabled`](Self::set_enabled)
-    /// operation on that server fails.
     fn remove_if_deleted(&mut self, id: ServerId) {
         if self.servers.get(&id).is_none_or(|managed| managed.server.state() != State::Deleted) {
             return;

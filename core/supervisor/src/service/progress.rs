@@ -5,8 +5,7 @@ use alloc::vec::Vec;
 use super::action::Action;
 use crate::{CommandId, ErrorCode, HubError};
 
-/// Counts the servers that [`Supervisor::boot`](crate::Supervisor::boot) starts, by result. All counts are 0 when no
-/// boot is in progress.
+/// The progress of [`Supervisor::boot`](crate::Supervisor::boot). All counts are 0 when no boot is in progress.
 #[derive(Debug, Default)]
 pub(super) struct BootProgress {
     pending: usize,
@@ -16,22 +15,18 @@ pub(super) struct BootProgress {
 }
 
 impl BootProgress {
-    /// Adds `servers` to the number of servers to start. The boot cannot complete before [`release`](Self::release) is
-    /// called.
+    /// Adds `servers` servers to the boot, which cannot complete before [`release`](Self::release) is called.
     pub(super) fn hold(&mut self, servers: usize) {
         // The extra one is for `release`: a server may reply before the next one receives its command.
         self.pending += servers + 1;
     }
 
-    /// Allows the boot to complete. Call this function when all servers have received the command to start.
-    ///
-    /// Returns [`Action::Booted`] if all servers have already replied, otherwise `None`.
+    /// Allows the boot to complete, after all servers have received the command to start. Returns [`Action::Booted`] if
+    /// all servers have already replied.
     pub(super) fn release(&mut self) -> Option<Action> {
         self.count_one()
     }
 
-    /// Counts the reply of a server by its result. Returns [`Action::Booted`] if this was the last reply, otherwise
-    /// `None`.
     pub(super) fn server_answered(&mut self, result: &Result<(), HubError>) -> Option<Action> {
         match result {
             Ok(()) => self.ready += 1,
@@ -51,7 +46,6 @@ impl BootProgress {
     }
 }
 
-/// Counts the servers that [`Supervisor::shutdown`](crate::Supervisor::shutdown) stops.
 #[derive(Debug, Default)]
 pub(super) struct ShutdownProgress {
     /// The shutdown commands, which succeed when all servers have stopped.
@@ -60,22 +54,21 @@ pub(super) struct ShutdownProgress {
 }
 
 impl ShutdownProgress {
-    /// Adds a shutdown command, and adds `servers` to the number of servers to stop. The shutdown cannot complete
-    /// before [`release`](Self::release) is called.
+    /// Adds a shutdown command that waits for `servers` servers to stop. The shutdown cannot complete before
+    /// [`release`](Self::release) is called.
     pub(super) fn hold(&mut self, command: CommandId, servers: usize) {
         self.commands.push(command);
         self.pending += servers + 1;
     }
 
-    /// Allows the shutdown to complete. Call this function when all servers have received the command to stop.
-    ///
-    /// Returns the shutdown commands that succeed now, or an empty list while servers are still stopping.
+    /// Allows the shutdown to complete, after all servers have received the command to stop. Returns the shutdown
+    /// commands that succeed now.
     pub(super) fn release(&mut self) -> Vec<CommandId> {
         self.server_stopped()
     }
 
-    /// Counts a server that has stopped. Returns the shutdown commands that succeed now, or an empty list while other
-    /// servers are still stopping.
+    /// Records that a server has stopped. Returns the shutdown commands that succeed now: none until the last server
+    /// has stopped.
     pub(super) fn server_stopped(&mut self) -> Vec<CommandId> {
         self.pending = self.pending.saturating_sub(1);
         if self.pending > 0 { Vec::new() } else { core::mem::take(&mut self.commands) }

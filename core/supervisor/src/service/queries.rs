@@ -8,8 +8,9 @@ use crate::{Catalogue, ServerDetail, ServerId, Status, ToolChange};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
-    /// Returns the simplified state of a server, with the tools that its filter allows. Returns `None` if the server is
-    /// unknown.
+    /// Returns the simplified state of a server, or `None` if the server is unknown.
+    ///
+    /// The status of a running server contains the names of the tools that the server's filter allows.
     pub fn status(&self, id: ServerId) -> Option<Status> {
         let managed = self.servers.get(&id)?;
         let mut status = managed.server.status();
@@ -49,25 +50,26 @@ impl Supervisor {
         self.catalogue.catalogue()
     }
 
-    /// Returns the server to which an exposed tool name belongs, even if that server does not run.
+    /// Returns the server to which the exposed tool name `<slug>__<tool>` belongs, even if that server does not run.
     ///
-    /// See [`CatalogueBuilder::server_of`](crate::CatalogueBuilder::server_of).
+    /// Returns `None` if no server has this slug. See
+    /// [`CatalogueBuilder::server_of`](crate::CatalogueBuilder::server_of).
     pub fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
         self.catalogue.server_of(exposed)
     }
 
-    /// Returns up to 100 tools of a server whose changes the user has not reviewed.
+    /// Returns the changed tools of a server that the user has not reviewed yet, at most 100.
     ///
-    /// [`acknowledge_changes`](Self::acknowledge_changes) marks the changes as reviewed.
+    /// [`acknowledge_changes`](Self::acknowledge_changes) marks these changes as reviewed.
     pub fn changes(&self, id: ServerId) -> Vec<ToolChange> {
         self.catalogue.changes(id)
     }
 
-    /// Returns the earliest time at which a tool list expires, so that [`touch`](Self::touch) requests it again.
-    /// Returns `None` if no list expires.
+    /// Returns the earliest time at which the tool list of any server expires, or `None` if no list expires. From that
+    /// time on, [`touch`](Self::touch) requests the list again.
     ///
-    /// This function examines all servers, so do not call it for each read of the tools. Call it after each
-    /// [`Event::Listed`](crate::Event::Listed) and [`Event::RefreshFailed`](crate::Event::RefreshFailed).
+    /// This function examines all servers. Call it after each [`Event::Listed`](crate::Event::Listed) and
+    /// [`Event::RefreshFailed`](crate::Event::RefreshFailed), but not for each read of the tools.
     pub fn stale_at(&self) -> Option<Timestamp> {
         self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
     }

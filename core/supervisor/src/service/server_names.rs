@@ -13,9 +13,6 @@ pub(super) struct ServerNames {
 }
 
 impl ServerNames {
-    /// Sets or replaces the name of a server.
-    ///
-    /// Fails with a validation error if the name is blank, and with a conflict if another server has the same name.
     pub(super) fn set(&mut self, server: ServerId, name: &str) -> Result<(), HubError> {
         let key = name.trim().to_lowercase();
         if key.is_empty() {
@@ -34,7 +31,6 @@ impl ServerNames {
         Ok(())
     }
 
-    /// Releases the name of a server, so that another server can use the name.
     pub(super) fn remove(&mut self, server: ServerId) {
         if let Some(key) = self.by_server.remove(&server) {
             self.by_name.remove(&key);

@@ -8,13 +8,14 @@ use crate::{Command, CommandId, HubError, ServerId};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
-    /// Saves the enabled flag of a server to the configuration, then starts or stops the server.
+    /// Saves a new value of a server's enabled flag in the configuration, then starts or stops the server. The result
+    /// follows in an [`Action::Reply`] with the id `command`.
     ///
-    /// If this start fails, the flag is set to `false` again, and the command fails with the error of the start. A
-    /// server that only requires a login remains enabled.
+    /// If the server fails to start, the flag is set to `false` again, and the command fails with the error of the
+    /// start. A server that only requires a login remains enabled.
     ///
-    /// `revision` is the configuration revision that the caller has read. If the configuration has another revision,
-    /// the command fails with a conflict.
+    /// `revision` is the configuration revision that the caller has read. The command fails with a conflict if the
+    /// configuration has another revision.
     pub fn set_enabled(&mut self, id: ServerId, command: CommandId, enabled: bool, revision: u64, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else {
             return self.reply(command, Err(HubError::unknown_server(id)));

@@ -19,7 +19,8 @@ pub struct SupervisorSettings {
     ///
     /// Package managers lock their caches, so further starts would only wait for the lock.
     pub max_starts_per_kind: usize,
-    /// Time after which a slow start no longer counts against `max_starts` and `max_starts_per_kind`. 10 s by default.
+    /// Time after which a server that is still starting no longer counts towards `max_starts` and
+    /// `max_starts_per_kind`, so that other servers can start. 10 s by default.
     pub slot_timeout: Duration,
     /// Maximum length of the tool names that language models see, in characters. 64 by default; values below 40 count
     /// as 40.
@@ -47,17 +48,18 @@ pub struct ServerSpec {
     pub enabled: bool,
     /// The timeouts, restarts, health probes and idle behaviour of the server.
     pub policy: Policy,
-    /// Selects the tools that the server offers. By default, all tools are offered.
+    /// Selects the tools of the server that clients can see and call. By default, all tools are selected.
     pub filter: Filter,
     /// Maximum rate of tool calls to the server. `None` means no limit. 60 calls per minute by default.
     pub rate: Option<Rate>,
-    /// The revision of the stored configuration. [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) fails if
-    /// its caller has read another revision.
+    /// The revision of the stored configuration, which detects concurrent changes.
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) fails if its caller has read another revision.
     pub revision: u64,
 }
 
 impl ServerSpec {
-    /// Creates the configuration of an enabled server with this policy, no filter and the default rate limit.
+    /// Creates the configuration of an enabled server with the given name and policy, no filter and the default rate
+    /// limit.
     pub fn new(name: impl Into<String>, policy: Policy) -> Self {
         ServerSpec {
             name: name.into(),

@@ -15,7 +15,6 @@ pub(super) struct StartQueue {
     slots: BTreeMap<ServerId, StartSlot>,
 }
 
-/// A server that waits in the [`StartQueue`] until it may start.
 #[derive(Debug)]
 pub(super) struct QueuedStart {
     pub(super) server: ServerId,
@@ -26,7 +25,7 @@ pub(super) struct QueuedStart {
 #[derive(Debug)]
 struct StartSlot {
     kind: PackageKind,
-    /// Time from which this server no longer counts as starting, even if it still is.
+    /// When the slot becomes free, even if the server is still starting.
     until: Timestamp,
 }
 
@@ -39,9 +38,7 @@ impl StartQueue {
         self.waiting.push_back(start);
     }
 
-    /// Removes and returns the first waiting server that may start now. The server counts as starting from then on.
-    ///
-    /// Returns `None` if no server waits, or too many servers are already starting.
+    /// Removes and returns the first waiting server for which a slot is free, and assigns the slot to that server.
     pub(super) fn take_next(&mut self, now: Timestamp) -> Option<QueuedStart> {
         if self.waiting.is_empty() {
             return None;
@@ -53,21 +50,18 @@ impl StartQueue {
         Some(start)
     }
 
-    /// Removes a server from the queue, so that the caller can start it regardless of the limits. Returns `None` if the
-    /// server is not in the queue.
+    /// Removes a server from the queue without assigning a slot, because the caller starts it regardless of the limits.
     pub(super) fn take(&mut self, server: ServerId) -> Option<QueuedStart> {
         let place = self.waiting.iter().position(|start| start.server == server)?;
         self.waiting.remove(place)
     }
 
-    /// Removes a server, whether it waits in the queue or counts as starting. Has no effect if it does neither.
     pub(super) fn remove(&mut self, server: ServerId) {
         self.slots.remove(&server);
         self.waiting.retain(|start| start.server != server);
     }
 
-    /// Returns when a server stops counting as starting because of the timeout, so that another can start. Returns
-    /// `None` if no server waits.
+    /// Returns when the next slot times out, so that a waiting server can start. Returns `None` if no server waits.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         if self.waiting.is_empty() { None } else { self.slots.values().map(|slot| slot.until).min() }
     }
