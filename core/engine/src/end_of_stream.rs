@@ -80,14 +80,16 @@ impl EndOfStream {
         self.end_by(now + if self.output_over { Self::LAST_WORDS } else { DRAIN });
     }
 
-    /// Returns whether the connection is about to end: stdout has ended, stdin has failed, or the process has exited.
+    /// Returns whether the connection is about to end: stdout has ended, writing to stdin has failed, or the process
+    /// has exited.
     pub fn is_near(&self) -> bool {
         self.by.is_some()
     }
 
-    /// Returns the time from which the connection counts as ended, even if stdout, stderr or the process has not ended.
+    /// Returns the time at which the connection counts as ended, even if stdout or stderr is still open or the process
+    /// is still running.
     ///
-    /// Returns `None` if stdout, stdin and the process all still work.
+    /// Returns `None` as long as stdout, stdin and the process all work.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.by
     }

@@ -130,8 +130,8 @@ impl KnownTools {
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }
 
-    /// Replaces an error of the server by [`CallError::ToolNotFound`] if [`Self::knows`] tells that the server does not
-    /// have the tool, and the error code fits. Returns any other error unchanged.
+    /// Returns [`CallError::ToolNotFound`] if the server may have sent `error` because it does not have the tool, and
+    /// [`Self::knows`] confirms that. Otherwise returns `error`.
     #[inline]
     pub fn explain(&self, tool: &str, error: CallError) -> CallError {
         match error {

@@ -18,8 +18,8 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// Joins the pages of a list to one list.
 ///
-/// Truncates the list after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when the server sends a
-/// cursor for the second time. [`ItemList::is_truncated`] is set on a truncated list.
+/// The list is truncated after 1,000 pages, after 100,000 entries, when the pages after the first exceed 64 MiB, or
+/// when the server repeats a cursor. A truncated list has [`ItemList::is_truncated`] set.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: ItemList<T>,

@@ -60,7 +60,7 @@ struct PagedSearch<'t> {
 }
 
 impl<'t, M: Method> ToolCall<'t, M> {
-    /// Creates the state machine for a call of the tool with this name; sends nothing.
+    /// Creates the state machine for a call of the tool named `tool`, without sending a request.
     pub fn new(tool: &'t str, options: RequestOptions) -> Self {
         ToolCall { tool, options, state: ToolCallState::New { has_searched: false, has_drained: false } }
     }

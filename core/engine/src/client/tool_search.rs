@@ -40,7 +40,7 @@ pub struct ToolSearch<'t> {
     pub(super) lacks: bool,
 }
 
-/// State of a search after a page: it goes on with the next page, or it has ended.
+/// Whether a search for a tool continues with the next page of the server's list, or how the search has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchProgress {
@@ -56,7 +56,7 @@ pub enum SearchProgress {
 }
 
 impl<'t> ToolSearch<'t> {
-    /// Creates a search for the tool with this name; sends nothing.
+    /// Creates a search for the tool named `tool`, without sending a request.
     pub fn new(tool: &'t str) -> Self {
         ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
     }

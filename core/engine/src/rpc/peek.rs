@@ -143,7 +143,8 @@ enum Key {
     Other,
 }
 
-/// Classifies a key. `key` is its JSON text without the quotes. Escapes have not been replaced.
+/// Returns which member of a JSON-RPC message a key names. `key` is the JSON text of the key without its quotes;
+/// escapes have not been replaced.
 fn classify_key(key: &[u8]) -> Key {
     match key {
         b"id" => Key::Id,
@@ -159,8 +160,8 @@ fn classify_key(key: &[u8]) -> Key {
     }
 }
 
-/// Returns the `id` of a message if it is one of the last two members. Reads backwards from the end of the message,
-/// which must be valid JSON.
+/// Returns the `id` of a message if it is one of the last two members. Reads backwards from the end, so the value may
+/// be wrong if the message is not valid JSON.
 #[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.

@@ -46,7 +46,7 @@ pub(crate) fn result_type(message: &[u8]) -> ResultType {
     if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
 }
 
-/// Removes the closing brace of the result, and the closing brace of the message if that follows directly.
+/// Removes up to two closing braces from the end of `result`, which may extend to the end of the message.
 fn before_braces(result: &[u8]) -> &[u8] {
     let inner = result.strip_suffix(b"}").unwrap_or(result);
     inner.strip_suffix(b"}").unwrap_or(inner)

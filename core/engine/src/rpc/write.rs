@@ -19,8 +19,8 @@ pub(crate) struct Meta<'a> {
     pub(crate) protocol: &'a str,
     /// The progress token of the request; `None` if the caller requested no progress notifications.
     pub(crate) progress_token: Option<u64>,
-    /// The `_meta` members that the application supplies, as a JSON object. Members that the client writes itself are
-    /// left out.
+    /// The `_meta` members that the application supplies, as a JSON object. The client leaves out those that it writes
+    /// itself, such as the progress token.
     pub(crate) caller: Option<&'a Json>,
 }
 
