@@ -31,7 +31,6 @@ pub enum AnyEngine {
     Http(Box<http::Engine>),
 }
 
-/// Binds the engine inside an [`AnyEngine`] to a name, and evaluates an expression with that engine.
 macro_rules! either {
     ($engine:expr, $inner:ident => $do:expr) => {
         match $engine {
@@ -42,7 +41,6 @@ macro_rules! either {
     };
 }
 
-/// Evaluates `$do` with the engine of a byte stream, or `$none` if the engine is for HTTP.
 macro_rules! stream {
     ($engine:expr, $inner:ident => $do:expr, $none:expr) => {
         match $engine {
@@ -53,8 +51,8 @@ macro_rules! stream {
     };
 }
 
-/// Methods for connections over a byte stream. On an HTTP engine they have no effect, and return `None`, zero or no
-/// bytes.
+/// Methods for a connection over a byte stream. On an engine for HTTP, they do nothing and return `None`, zero or an
+/// empty slice.
 impl AnyEngine {
     /// Returns the buffer for the next read, or `None` if the buffer is full or the engine is for HTTP. See
     /// [`stdio::Engine::space`].
@@ -94,11 +92,11 @@ impl AnyEngine {
         stream!(self, engine => engine.transmitted(n), ());
     }
 
-    /// Creates the engine for a restarted server process, with the configuration of this engine. See
+    /// Creates the engine for a restarted server process, or returns `None` if this engine is for HTTP. See
     /// [`stdio::Engine::restarted`].
     ///
-    /// `spent` is the time since the connection attempt began, and counts towards the connect timeout. Returns `None`
-    /// if this engine is for HTTP, which has no process to restart.
+    /// The new engine has the configuration of this engine. `spent` is the time since the connection attempt began, and
+    /// counts towards the connect timeout.
     #[inline]
     pub fn restarted(&mut self, spent: Duration) -> Option<AnyEngine> {
         stream!(self, engine => Some(AnyEngine::Stream(engine.restarted(spent))), None)

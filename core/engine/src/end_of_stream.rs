@@ -41,18 +41,17 @@ pub struct EndOfStream {
 }
 
 impl EndOfStream {
-    /// How long to read stderr after stdout has ended and the server process has exited: 100 ms. All output of the
-    /// process is in the pipe by then. Only another process can keep the pipe open longer.
+    /// How long to read stderr after stdout has ended and the server process has exited: 100 ms. A child process of the
+    /// server could keep stderr open much longer.
     pub const LAST_WORDS: Duration = Duration::from_millis(100);
 
-    /// Creates a tracker for a server process. The adapter reports the process's exit and the ends of stdout and
-    /// stderr.
+    /// Creates a tracker for a server process that is connected through its stdin, stdout and stderr.
     pub fn of_process() -> Self {
         EndOfStream { output_over: false, errors_over: false, exited: false, by: None }
     }
 
-    /// Creates a tracker for a pair of byte streams without a process. The connection ends with the stream that the
-    /// client reads.
+    /// Creates a tracker for a connection over two byte streams without a server process. The connection ends when the
+    /// stream from the server ends.
     pub fn of_streams() -> Self {
         EndOfStream { exited: true, errors_over: true, ..EndOfStream::of_process() }
     }
@@ -81,14 +80,16 @@ impl EndOfStream {
         self.end_by(now + if self.output_over { Self::LAST_WORDS } else { DRAIN });
     }
 
-    /// Returns whether the connection is about to end: stdout has ended, stdin has failed, or the process has exited.
+    /// Returns whether the connection is about to end: stdout has ended, writing to stdin has failed, or the process
+    /// has exited.
     pub fn is_near(&self) -> bool {
         self.by.is_some()
     }
 
-    /// Returns the time from which the connection counts as ended, even if stdout, stderr or the process has not ended.
+    /// Returns the time at which the connection counts as ended, even if stdout or stderr is still open or the process
+    /// is still running.
     ///
-    /// Returns `None` if stdout, stdin and the process all still work.
+    /// Returns `None` as long as stdout, stdin and the process all work.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.by
     }

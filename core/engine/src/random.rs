@@ -4,8 +4,8 @@
 /// fraction.
 const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Returns a number that looks unrelated to `z`, even for successive values of `z`. It is the output function of
-/// `SplitMix64`.
+/// Returns a pseudorandom number for `z`, with the output function of the `SplitMix64` generator. Successive values of
+/// `z` give unrelated numbers.
 pub const fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

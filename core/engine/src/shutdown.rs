@@ -109,7 +109,8 @@ impl ShutdownSequence {
         self.is_group_empty = true;
     }
 
-    /// Returns the next step. After performing any step except [`Step::Wait`], call this method again at once.
+    /// Returns the next step. Call this method again at once after performing a step, until it returns [`Step::Wait`]
+    /// or [`Step::Done`].
     pub fn next(&mut self, now: Timestamp) -> Step {
         if self.has_exited && self.is_group_empty {
             self.progress = Stage::Done;

@@ -80,8 +80,8 @@ impl Engine {
         taken
     }
 
-    /// Reports that the server closed the byte stream. Continue to poll events: messages received before may still
-    /// produce some.
+    /// Reports that the server closed the byte stream. Continue to poll events, because received messages may still be
+    /// unprocessed.
     pub fn receive_eof(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
         self.has_ended = true;

@@ -32,7 +32,8 @@ pub enum HttpError {
         /// The start of the response body, without control characters. May be empty.
         excerpt: String,
     },
-    /// The response is successful, but neither JSON nor an event stream. Usually it is an HTML page.
+    /// The server answered with a success status, but with neither JSON nor an event stream. Usually the body is an
+    /// HTML page.
     #[error(
         "the server answered HTTP {status} with {} instead of JSON or an event stream; check the address{}",
         content_type(found),
@@ -77,7 +78,8 @@ impl HttpError {
         }
     }
 
-    /// Returns whether `initialize` would also fail, if `server/discover` has failed with this error.
+    /// Returns whether the client gives up if `server/discover` fails with this error, because `initialize` would fail
+    /// in the same way.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             HttpError::Unauthorized { .. } => true,
@@ -107,7 +109,6 @@ fn no_answer(status: u16, attempts: u32) -> String {
     }
 }
 
-/// Returns `: ` followed by `text`, or an empty string if `text` is empty.
 fn detail(text: &str) -> String {
     if text.is_empty() { String::new() } else { alloc::format!(": {text}") }
 }
@@ -167,7 +168,7 @@ pub enum FailureKind {
     /// The server sent a redirect that the adapter must not follow, for example to another origin.
     #[error("the server sent a redirect that is not allowed")]
     Redirect,
-    /// The adapter did not send the request, for example because no access token is available.
+    /// The request was not sent, for example because no access token is available.
     #[error("the request was not made")]
     NotMade,
 }

@@ -35,8 +35,7 @@ pub(crate) struct CacheKey {
     method: String,
     /// The parameters that affect the result, sorted by name and encoded by `push_member`.
     ///
-    /// If members of `_meta` also affect the result, they follow in the same order and encoding. Between the two groups
-    /// is a separator: the name `_meta` with an empty value.
+    /// The members of `_meta` that affect the result follow after a separator: the name `_meta` with an empty value.
     params: Vec<u8>,
 }
 
@@ -44,8 +43,8 @@ pub(crate) struct CacheKey {
 /// the same length. Responses to longer requests are not cached.
 pub(super) const MAX_PARAMS: usize = 16 * 1024;
 
-/// Members of a request's `_meta` that may differ in each request, but do not affect the result. Cache keys do not
-/// contain them (protocol revision 2026-07-28, basic/index, "`_meta`").
+/// Members of a request's `_meta` that do not affect the result. Cache keys do not contain them (protocol revision
+/// 2026-07-28, basic/index, "`_meta`").
 const VOLATILE: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
 
 impl CacheKey {
@@ -74,7 +73,6 @@ impl CacheKey {
         Some(CacheKey { method: method.into(), params })
     }
 
-    /// Returns the method of the request that this key identifies.
     pub(crate) fn method(&self) -> &str {
         &self.method
     }
@@ -100,8 +98,10 @@ impl CacheKey {
     }
 }
 
-/// Appends the members of the JSON object `object` to `out`, sorted by name and without the members named in
-/// `excluded`. Returns `false`, and appends nothing, if `object` has a member named in `forbidden`.
+/// Appends the members of the JSON object `object` to a cache key, sorted by name and without the members named in
+/// `excluded`.
+///
+/// Returns `false`, and appends nothing, if the object has a member named in `forbidden`.
 fn push_members(out: &mut Vec<u8>, object: &str, excluded: &[&str], forbidden: &[&str]) -> bool {
     let mut members = Vec::new();
     for member in scan::members(object.as_bytes()) {

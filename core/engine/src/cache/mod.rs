@@ -19,10 +19,10 @@ pub(crate) use key::{is_cacheable, is_within};
 use mcpwire_types::vec_map::VecMap;
 pub(crate) use pending::PendingEntry;
 
-/// A number that stands for an authorization, such as an access token. Requests that share a cache have the same number
-/// only if they have the same authorization.
+/// A number that identifies an authorization, such as an access token. Different authorizations must have different
+/// numbers in one cache.
 ///
-/// A cached response without the scope `public` is returned only to requests with the same number as the request that
+/// A cached response without the scope `public` is returned only to requests with the number of the request that
 /// fetched it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CacheContext(pub u64);
@@ -57,7 +57,6 @@ impl CacheLimits {
 pub(crate) struct CachedAnswer {
     /// The complete JSON-RPC message, as received from the server.
     pub message: Vec<u8>,
-    /// The JSON-RPC id in `message`: that of the request that fetched the response.
     pub id: u64,
 }
 
@@ -76,8 +75,7 @@ pub(crate) struct Cache {
     uses: u64,
 }
 
-/// The key of a cache entry: the only context for which the response may be returned, and the key of the request.
-/// `None` means every context.
+/// The authorization whose requests may receive the cached response (`None` if all may), and the key of the request.
 type EntryKey = (Option<CacheContext>, CacheKey);
 
 #[derive(Debug)]
@@ -102,8 +100,8 @@ impl Cache {
         self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
-    /// Returns the cached response to the request `key`, fresh or stale, if it may be returned for `context`. Callers
-    /// use a stale response only after the request itself has failed.
+    /// Returns the cached response to the request `key`, even if it is stale, or `None` if the cache has no response
+    /// that may be returned for `context`.
     pub(crate) fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
         self.find(key, context, &|_| true)
     }
@@ -160,8 +158,8 @@ impl Cache {
         }
     }
 
-    /// Marks the cached contents of the resource `uri` as stale. Does the same for resources within it, and for
-    /// resources that contain it.
+    /// Marks the cached contents of the resource `uri` as stale, and also those of resources within it and of resources
+    /// that contain it.
     pub(crate) fn invalidate_resource(&mut self, uri: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.reads(uri) {

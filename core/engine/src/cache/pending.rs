@@ -2,11 +2,10 @@
 
 use super::CacheKey;
 
-/// A request that awaits its response: the key under which to cache the response, and whether to cache it.
+/// The cache key of a request that awaits its response, and whether the response may be cached.
 #[derive(Debug)]
 pub(crate) struct PendingEntry {
     key: CacheKey,
-    /// Whether the response may be cached. `false` after [`Self::invalidate`].
     is_valid: bool,
     stale_if_error: bool,
 }

@@ -15,10 +15,8 @@ use mcpwire_types::{TaskSupport, Tool};
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
-    /// What searches found since the list was last replaced or invalidated: for each tool name, whether the tool exists
-    /// and allows tasks.
-    ///
-    /// Contains at most [`MAX_FOUND`] names. If the results of a search do not fit, the older results are discarded.
+    /// The tools that earlier searches have looked for or seen, by name. Emptied when the list of tools is replaced or
+    /// invalidated, and when the results of another search do not fit ([`MAX_FOUND`]).
     found: VecMap<String, ToolPresence>,
     /// Number of `notifications/tools/list_changed` received from the server.
     changes: u64,
@@ -49,11 +47,10 @@ impl KnownTools {
         self.found = VecMap::default();
     }
 
-    /// Stores the tools that a search has seen. If the search has proved that the server does not have the wanted tool,
-    /// stores that, too.
+    /// Stores what `search` has found out about the server's tools.
     ///
-    /// `changed` is whether the server reported a change of its tools during the search. The change may have added the
-    /// wanted tool, so its absence is then not stored.
+    /// `changed` is whether the server reported a change of its tools during the search. If so, the search cannot prove
+    /// that a tool does not exist.
     pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
             self.found = VecMap::default();
@@ -67,17 +64,17 @@ impl KnownTools {
         }
     }
 
-    /// Returns whether the server has a tool of this name, or `None` if neither the list nor a search tells.
+    /// Returns whether the server has a tool of this name, or `None` if neither the list of tools nor an earlier search
+    /// can tell.
     pub fn knows(&self, tool: &str) -> Option<bool> {
         self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
     }
 
-    /// Returns whether the client must search the server's list for `tool` before it calls the tool in the task mode
-    /// `wanted`.
+    /// Returns whether the client must search the server's list for `tool` before it calls the tool, to find out
+    /// whether the tool allows or requires a task.
     ///
-    /// The search finds out whether the tool allows or requires a task. It is needed only if the server supports tasks,
-    /// the list of tools is stale, and no earlier search has the answer. In the mode [`TaskMode::Session`], a stale
-    /// list is sufficient if it is not empty.
+    /// This is so if the server supports tasks, the list of tools is stale, and no earlier search has found the answer.
+    /// If `wanted` is [`TaskMode::Session`], a stale list suffices unless it is empty.
     pub fn needs_search_before_call(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
@@ -133,8 +130,8 @@ impl KnownTools {
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }
 
-    /// Returns [`CallError::ToolNotFound`] instead of `error` if [`Self::knows`] reports that the server does not have
-    /// the tool, and `error` can result from that. Otherwise returns `error`.
+    /// Returns [`CallError::ToolNotFound`] if the server may have sent `error` because it does not have the tool, and
+    /// [`Self::knows`] confirms that. Otherwise returns `error`.
     #[inline]
     pub fn explain(&self, tool: &str, error: CallError) -> CallError {
         match error {
@@ -155,8 +152,8 @@ impl KnownTools {
     }
 }
 
-/// Returns whether the code of an error may mean that the server does not have the tool. Servers also send these codes
-/// for invalid arguments, so the code alone proves nothing.
+/// Returns whether a server may have sent this error because it does not have the tool. Servers send the same codes for
+/// invalid arguments.
 fn is_unknown_tool(error: &RpcError) -> bool {
     matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
 }

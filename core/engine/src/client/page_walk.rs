@@ -44,17 +44,17 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     options: RequestOptions,
     time: PagesTime,
     pages: Pages<Item<M>>,
-    /// Whether a page came from the client's response cache. If so, and the server rejects a request for a later page,
-    /// the client requests all pages again without the cache.
+    /// Whether a page came from the client's response cache. If so, all pages are requested again if the server rejects
+    /// the request for a later page.
     has_cached: bool,
-    /// Whether [`Step::Drain`] was returned before the first request. The bytes that the adapter then reads may contain
-    /// a notification that makes cached pages stale.
+    /// Whether the adapter was asked by [`Step::Drain`] to read pending notifications, which may make cached pages
+    /// stale.
     has_drained: bool,
     state: PageWalkState<M>,
 }
 
 enum PageWalkState<M: Method<Result: PagedList>> {
-    /// The next request is for the page at this cursor. `None` is the first page.
+    /// The page at this cursor is to be requested next. `None` stands for the first page.
     Next(Option<String>),
     /// A page was requested; its response has not arrived.
     Waiting(Ticket<M>),
@@ -66,7 +66,8 @@ where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
 {
-    /// Creates the state machine; sends nothing. `options` apply to the request of each page.
+    /// Creates the state machine without sending a request. `options` apply to the request for each page, and the total
+    /// timeout for all pages starts at `now`.
     pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
         let time = PagesTime::begin(&options, config, now);
         PageWalk {
@@ -107,13 +108,14 @@ where
         }
     }
 
-    /// Decodes the reply to the request that the last [`Step::Wait`] contains, and adds the page to the list.
+    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`], and adds the page that it contains to the
+    /// list.
     pub fn receive(&mut self, reply: &mut Reply) {
         self.receive_with(reply, |_| {});
     }
 
-    /// Does the same as [`Self::receive`], but calls `receive_page` with the decoded page before adding the page to
-    /// the list.
+    /// Decodes the reply to the request for a page, passes the page to `receive_page`, and then adds the page to the
+    /// list.
     pub(super) fn receive_with(&mut self, reply: &mut Reply, receive_page: impl FnOnce(&M::Result)) {
         let PageWalkState::Waiting(ticket) = &self.state else { return };
         self.has_cached |= reply.is_cached();

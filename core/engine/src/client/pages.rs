@@ -18,13 +18,13 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// Joins the pages of a list to one list.
 ///
-/// Truncates the list after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when the server sends a
-/// cursor for the second time. [`ItemList::is_truncated`] is set on a truncated list.
+/// The list is truncated after 1,000 pages, after 100,000 entries, when the pages after the first exceed 64 MiB, or
+/// when the server repeats a cursor. A truncated list has [`ItemList::is_truncated`] set.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: ItemList<T>,
     cursors: Vec<String>,
-    /// Size of the list in bytes of JSON, as limited by [`MAX_BYTES`].
+    /// Total size in bytes of the cursors and of all pages except the first, limited by [`MAX_BYTES`].
     bytes: usize,
 }
 
@@ -79,19 +79,16 @@ impl PagesTime {
         PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
     }
 
-    /// Returns the rest of the time limit at `now`; zero after the limit.
     pub(super) fn left(&self, now: Timestamp) -> Duration {
         self.total.saturating_sub(now.duration_since(self.began))
     }
 
-    /// Returns a copy of `options` for the request of the next page, with the rest of the time limit as its total
-    /// timeout.
     pub(super) fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
-    /// If `error` reports that the time limit expired, replaces the duration in it, which is only the time that the
-    /// last request had, by the whole time limit. Leaves other errors unchanged.
+    /// If the time limit for all pages has expired, makes `error` state the whole limit instead of the rest that the
+    /// last request had.
     pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;

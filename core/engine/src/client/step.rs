@@ -6,26 +6,25 @@ use crate::session::{CallError, RequestKey, SendError};
 #[derive(Debug)]
 #[must_use = "the state machine waits for this step"]
 pub enum Step<T> {
-    /// Write the engine's pending bytes, wait for the reply to this request, and pass the reply to the state
-    /// machine's `receive`.
+    /// Write the engine's pending bytes to the server, wait for the reply to this request, and pass the reply to the
+    /// state machine's `receive`.
     Wait(RequestKey),
-    /// Read the bytes that the server has already sent, and handle the resulting events. Then poll the state machine
-    /// again. If the adapter reads in the background, it only has to poll again.
+    /// Read the bytes that the server has already sent, and handle the events that the engine returns. Then poll the
+    /// state machine again. An adapter that reads in the background can poll again at once.
     Drain,
     /// The operation has ended with this result. Do not poll the state machine again.
     Done(T),
 }
 
-/// Why a state machine, such as [`ToolCall`](super::ToolCall), ended without a result.
-///
-/// The enum will get no further variants, so a `match` needs no wildcard arm.
+/// Why a state machine, such as [`ToolCall`](super::ToolCall), ended without a result: its request was not sent, or the
+/// request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The request was not sent. The contained error says why.
     #[error(transparent)]
     NotSent(#[from] SendError),
-    /// The request failed, for example because the server returned an error or did not respond. A call of a tool that
-    /// the client knows not to exist also fails with this error, without being sent.
+    /// The request failed, for example because the server returned an error or did not respond, or because the client
+    /// knows that the server does not have the tool.
     #[error(transparent)]
     Failed(#[from] CallError),
 }

@@ -30,21 +30,20 @@ pub struct ToolCall<'t, M: Method> {
 enum ToolCallState<'t, M: Method> {
     /// The call has not been sent.
     New {
-        /// Whether a search for the tool has already ended.
         has_searched: bool,
-        /// Whether [`Step::Drain`] was returned. It precedes a [`CallError::ToolNotFound`], because a notification that
-        /// the adapter has not read may report that the server has added the tool.
+        /// Whether the adapter was asked by [`Step::Drain`] to read pending notifications, which may report that the
+        /// server has added the tool.
         has_drained: bool,
     },
-    /// The client is searching for the tool; the call has not been sent.
+    /// The client searches for the tool before it sends the call.
     SearchBefore(PagedSearch<'t>),
     /// The call was sent; its response has not arrived.
     Waiting(Ticket<M>),
-    /// The call has failed with this error. The next poll decides whether to search for the tool.
+    /// The call has failed with this error, and the client has not decided whether to search for the tool.
     Failed(CallError),
-    /// The call has failed with this error, and the client is searching for the tool to explain the error.
+    /// The call has failed with this error, and the client searches for the tool to find out whether the tool exists.
     SearchAfter(PagedSearch<'t>, CallError),
-    /// The call has ended with this result. `None` after the result was returned.
+    /// The call has ended. Contains the result, or `None` if the call has failed or the result was already returned.
     Ended(Option<M::Result>),
 }
 
@@ -61,15 +60,15 @@ struct PagedSearch<'t> {
 }
 
 impl<'t, M: Method> ToolCall<'t, M> {
-    /// Creates the state machine for a call of the tool with this name; sends nothing.
+    /// Creates the state machine for a call of the tool named `tool`, without sending a request.
     pub fn new(tool: &'t str, options: RequestOptions) -> Self {
         ToolCall { tool, options, state: ToolCallState::New { has_searched: false, has_drained: false } }
     }
 
     /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
-    /// [`Step::Done`], contains the result of the call or the error.
+    /// [`Step::Done`], contains the result of the tool call or the error.
     ///
-    /// At most one poll calls `send`, which must send the call itself with the options that it receives.
+    /// `send` must send the tool call with the given options, and is called by at most one poll.
     pub fn poll(
         &mut self,
         tools: &mut KnownTools,
@@ -135,8 +134,8 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Decodes the reply to the request that the last [`Step::Wait`] contains: the call, or a request for a page of the
-    /// search.
+    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`]. That request is the tool call, or a
+    /// request for a page of the server's list of tools.
     pub fn receive(&mut self, reply: &mut Reply) {
         match &mut self.state {
             ToolCallState::Waiting(ticket) => {
@@ -150,9 +149,10 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns the result if the call has succeeded, and otherwise `None`.
+    /// Returns the result of the tool call if the call has succeeded and the result was not returned before. Otherwise
+    /// returns `None`.
     ///
-    /// Adapters can call this after [`Self::receive`], and poll again only if it returns `None`.
+    /// Adapters can call this after [`Self::receive`], and need to poll again only if this returns `None`.
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
             ToolCallState::Ended(result) => result.take(),
@@ -160,7 +160,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns whether the pending request is the call itself, rather than a request of the search for the tool.
+    /// Returns whether the tool call was sent and its reply has not been received.
     pub fn is_sent(&self) -> bool {
         matches!(self.state, ToolCallState::Waiting(_))
     }
@@ -172,10 +172,10 @@ impl<'t> PagedSearch<'t> {
         PagedSearch { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
 
-    /// Returns the pending request for a page, after sending it if no request was pending.
+    /// Sends the request for the next page if none is pending, and returns the pending request.
     ///
-    /// Returns `None` if the search has ended, or if the request cannot be sent. In both cases, stores in `tools` what
-    /// the search has found.
+    /// Returns `None` if the search has ended or the request cannot be sent. Then `tools` contains the results of the
+    /// search.
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
         if !self.has_ended {
             if self.key.is_none() {

@@ -14,8 +14,7 @@ use mcpwire_types::{ItemList, ListToolsResult, Tool};
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: ItemList<Tool>,
-    /// An index of the tools: (hash of the name, position of the tool in `tools`), sorted by hash. Entries with equal
-    /// hashes are sorted by the tool's name.
+    /// The hash of each tool's name, and the position of the tool in `tools`. Sorted by hash, then by name.
     by_name: Vec<(u32, u32)>,
     hints: CacheHints,
     /// Whether a list was loaded, and the server has not reported a change since then.
@@ -53,11 +52,11 @@ impl CacheHints {
         CacheHints { ttl, is_public: self.is_public && page.is_public }
     }
 
-    /// Returns the age at which the client requests the list again, or `None` if the list does not become outdated with
+    /// Returns the age at which the client requests the list of tools again, or `None` if the client uses a list of any
     /// age.
     ///
-    /// `tells` is whether the server reports changes. The age is [`Self::ttl`], unless that is zero. A list with
-    /// lifetime zero is requested again after one minute, or only after a change if the server reports changes.
+    /// This is the lifetime that the server declared ([`Self::ttl`]). A lifetime of zero counts as one minute, or as
+    /// unlimited if the server reports changes of the list (`tells`).
     pub fn stale_after(self, tells: bool) -> Option<Duration> {
         match self.ttl {
             Some(Duration::ZERO) => (!tells).then_some(MIN_LIFETIME),
@@ -66,8 +65,8 @@ impl CacheHints {
     }
 }
 
-/// Age at which the client requests a list with lifetime zero again: 60 s. To request such a list before every use, as
-/// the specification allows, would cost too many requests.
+/// Age at which the client requests a list again for which the server declared a lifetime of zero: 60 s. Requesting
+/// such a list before every use, as the specification allows, would cost too many requests.
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {
@@ -78,8 +77,8 @@ impl Clone for ToolList {
 }
 
 impl ToolList {
-    /// Replaces the list by a newly loaded one, which is fresh. Of several tools with the same name, the first remains,
-    /// and the others are reported in [`ItemList::rejected`].
+    /// Replaces the tools by those of a newly loaded list, and marks the list as fresh. If several tools have the same
+    /// name, the first is kept, and the others are moved to [`ItemList::rejected`].
     pub fn replace(&mut self, mut tools: ItemList<Tool>) {
         let mut names = by_name(&tools.items);
         let duplicates = duplicates(&names);
@@ -148,8 +147,7 @@ fn name(tools: &ItemList<Tool>, place: u32) -> &str {
     tools.items.get(place as usize).map_or("", |tool| &tool.name)
 }
 
-/// Orders tools by the hash of the name, then by name, then by position in the list. Comparing hashes costs a tenth of
-/// comparing names.
+/// An entry to sort tools by name. The hash of the name is compared first, which costs a tenth of comparing names.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct NamedTool<'a> {
     hash: u32,
@@ -165,14 +163,14 @@ fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
     names.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Returns the positions of all tools whose name occurs earlier in the list, lowest position first. `names` must come
+/// Returns the sorted positions of the tools that have the same name as an earlier tool in the list. `names` must come
 /// from [`by_name`].
 fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
     let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
     duplicates.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Moves the tools at the positions `places`, lowest position first, to [`ItemList::rejected`].
+/// Moves the tools at the positions `places`, which must be sorted, to [`ItemList::rejected`].
 fn reject_at(tools: &mut ItemList<Tool>, places: &[u32]) {
     let mut places = places.iter().map(|place| *place as usize).peekable();
     let mut place = 0;

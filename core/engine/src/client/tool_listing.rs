@@ -17,13 +17,15 @@ use mcpwire_types::method::ListTools;
 pub struct ToolListing {
     walk: PageWalk<ListTools>,
     hints: Option<CacheHints>,
-    /// Value of [`KnownTools::changes`] before the first request. `None` before the request is sent.
+    /// Value of [`KnownTools::changes`] before the first request, to detect changes while the list is loaded. `None`
+    /// before the first request.
     changes: Option<u64>,
     has_drained: bool,
 }
 
 impl ToolListing {
-    /// Creates the state machine; sends nothing. `options` apply to the request of each page.
+    /// Creates the state machine without sending a request. `options` apply to the request for each page, and the total
+    /// timeout for all pages starts at `now`.
     pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
         let walk = PageWalk::new(options, config, now);
         ToolListing { walk, hints: None, changes: None, has_drained: false }
@@ -61,7 +63,8 @@ impl ToolListing {
         }
     }
 
-    /// Decodes the reply to the request that the last [`Step::Wait`] contains, and adds the page to the list.
+    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`], and adds the page that it contains to the
+    /// list.
     pub fn receive(&mut self, reply: &mut Reply) {
         let hints = &mut self.hints;
         self.walk.receive_with(reply, |page| {

@@ -35,30 +35,28 @@ pub struct ToolSearch<'t> {
     pub(super) tool: &'t str,
     cursor: Option<String>,
     pages: u32,
-    /// The names of the tools on the pages searched so far, and whether each can be called as a task.
     pub(super) seen: Vec<(String, ToolPresence)>,
-    /// Whether the search has proved that the server does not have the tool: all pages were searched, and none contains
-    /// it.
+    /// Whether all pages were searched and none contains the tool.
     pub(super) lacks: bool,
 }
 
-/// State of a search after a page: it goes on with the next page, or it has ended.
+/// Whether a search for a tool continues with the next page of the server's list, or how the search has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchProgress {
-    /// The tool is not on this page. Request the next page.
+    /// The searched page does not contain the tool, and the next page must be requested.
     NextPage,
     /// The search has ended: the server has the tool.
     Found,
     /// The search has ended: the server does not have the tool.
     NotFound,
-    /// The search has ended without a result: a request for a page failed, the server sent the same cursor twice, or
-    /// the list has more than 100 pages.
+    /// The search has ended without finding out whether the server has the tool: a request for a page failed, the
+    /// server sent the same cursor twice, or the list has more than 100 pages.
     Unknown,
 }
 
 impl<'t> ToolSearch<'t> {
-    /// Creates a search for the tool with this name; sends nothing.
+    /// Creates a search for the tool named `tool`, without sending a request.
     pub fn new(tool: &'t str) -> Self {
         ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
     }
@@ -67,13 +65,13 @@ impl<'t> ToolSearch<'t> {
         self.tool
     }
 
-    /// Returns the request to send for the next page of the list.
+    /// Returns the `tools/list` request for the next page of the server's list of tools.
     pub fn request(&self) -> PreparedRequest {
         PreparedRequest::tools(self.cursor.as_deref())
     }
 
-    /// Searches the page in the reply to [`Self::request`]. Returns whether to request another page, or the result of
-    /// the search.
+    /// Searches for the tool in `reply`, the server's reply to [`Self::request`], and returns the progress of the
+    /// search.
     pub fn receive_page(&mut self, reply: &Reply) -> SearchProgress {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
         let Some(page) = page else { return SearchProgress::Unknown };
@@ -92,9 +90,8 @@ impl<'t> ToolSearch<'t> {
         SearchProgress::NextPage
     }
 
-    /// Returns whether a page contains the tool. `tools` is the JSON array of the page's tools.
-    ///
-    /// Also stores the other tools of the page in `seen`, so that calls of these tools need no search.
+    /// Looks for the tool in `tools`, the JSON array of the tools on a page. Stores the page's tools in `seen`, so that
+    /// calls of them need no search.
     fn find(&mut self, tools: &[u8]) -> bool {
         let (mut at, mut found) = (0, false);
         while let Some(range) = scan::next_element(tools, &mut at) {

@@ -19,8 +19,7 @@ const INITIAL_SIZE: usize = 1024;
 /// Size of the receive buffer after a read has filled [`INITIAL_SIZE`], in bytes: 8 KiB, enough for most responses.
 const SMALL_SIZE: usize = 8 * 1024;
 
-/// Size up to which the receive buffer doubles when it is full, in bytes: 64 KiB, the capacity of a Linux pipe. A
-/// larger buffer grows by this size at a time.
+/// Maximum number of bytes by which the receive buffer grows at a time: 64 KiB, the capacity of a Linux pipe.
 const MAX_GROWTH: usize = 64 * 1024;
 
 /// Maximum size of a message whose memory [`ReceiveBuffer::recycle`] reuses, in bytes: 2 MiB.
@@ -37,15 +36,15 @@ const HEAD_LEN: usize = 512;
 /// whose id follows its `result`.
 const TAIL_LEN: usize = 128;
 
-/// What [`ReceiveBuffer::next`] has found in the received bytes: a line, or the start or the end of an overlong line.
+/// A received line, or the start or the end of a line that exceeds the size limit.
 pub(crate) enum FrameInput<'a> {
     Line(Line<'a>),
-    /// The start of a line that exceeds the size limit. The line is being discarded, except for its first bytes:
-    /// `head`.
+    /// The start of a line that exceeds the size limit: at most the first 512 bytes. The bytes after them are
+    /// discarded.
     Overlong {
         head: Vec<u8>,
     },
-    /// The end of an overlong line. The line was discarded, except for its last bytes: `tail`.
+    /// The end of a line that exceeds the size limit: at most the last 128 bytes. The bytes before them were discarded.
     OverlongEnd {
         tail: Vec<u8>,
     },
@@ -65,8 +64,8 @@ impl Line<'_> {
 
     /// Converts the line to an owned vector.
     ///
-    /// Copies a line shorter than 64 KiB. For a longer line, takes the memory of the receive buffer, and copies only
-    /// the bytes that follow the line to a new buffer.
+    /// A line of 64 KiB or more takes over the memory of the receive buffer, so that the line is not copied to new
+    /// memory.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Line { buffer, range } = self;
         if range.len() < LARGE_LINE {
@@ -106,10 +105,10 @@ pub(crate) struct ReceiveBuffer {
     /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. If so, the server probably sends more bytes at once, and
     /// the next empty buffer gets [`SMALL_SIZE`]. Reset when the buffer is freed.
     has_filled_initial: bool,
-    /// Whether the memory of the buffer comes from [`ReceiveBuffer::recycle`]. It is not freed until a small message
-    /// arrives, because another large one may follow.
+    /// Whether to keep a large receive buffer while it is empty, because the last message was large and another large
+    /// one may follow.
     expects_large: bool,
-    /// Whether all received bytes were searched, and contain no complete line.
+    /// Whether all received bytes were searched without finding a complete line.
     has_no_line: bool,
 }
 
@@ -128,27 +127,23 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the free part of the buffer, for the next read. Returns `None` if the buffer is full of lines that
-    /// [`Self::next`] has not returned. The returned part is never empty.
-    ///
-    /// After [`Self::next`] has returned `None`, there is always space.
+    /// Returns the free part of the buffer for the next read, which is never empty. Returns `None` if the buffer is
+    /// full of lines that [`Self::next`] has not returned.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
         let space = &mut self.data[self.end..];
         (!space.is_empty()).then_some(space)
     }
 
-    /// Frees the memory of the buffer if it contains no bytes and is not larger than 8 KiB.
+    /// Frees the memory of an empty receive buffer. A buffer larger than 8 KiB is kept for the next large message.
     pub(crate) fn release_if_empty(&mut self) {
         if self.is_empty() && self.data.len() <= SMALL_SIZE {
             self.release();
         }
     }
 
-    /// Makes space for the next read: moves the received bytes to the start of the buffer, or enlarges the buffer.
-    ///
-    /// Does neither if the buffer is full, has at least 64 KiB, and may contain a line that [`Self::next`] has not
-    /// returned.
+    /// Makes space for the next read: moves the received bytes to the start of the buffer, or enlarges the buffer. Does
+    /// neither if a large buffer may contain complete lines, which have to be processed first.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;
@@ -195,10 +190,10 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Uses the memory of a processed message as the receive buffer, if the message was large.
+    /// Reuses the memory of a processed message as the receive buffer, if the message was large.
     ///
-    /// Large messages often follow one another, and allocating memory for a message costs more than reading the
-    /// message. The next small message frees the memory.
+    /// Large messages often follow one another, and allocating memory for a message costs more than receiving the
+    /// message.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
         let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {
@@ -212,7 +207,6 @@ impl ReceiveBuffer {
         self.data = bytes;
     }
 
-    /// Frees a buffer larger than 8 KiB if it contains no bytes and `expects_large` is `false`.
     fn shrink(&mut self) {
         if self.start == self.end && self.data.len() > SMALL_SIZE && !self.expects_large {
             self.release();
@@ -269,8 +263,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the bytes after the last line break as a line, after the end of the stream. Returns `None` if there are
-    /// no such bytes or the line is overlong.
+    /// Returns the last line of the stream if no line break follows it, after the stream has ended. Returns `None` if
+    /// that line is empty or exceeds the size limit.
     pub(crate) fn take_last(&mut self) -> Option<Line<'_>> {
         if self.discarding.take().is_some() || self.end - self.start > self.max_message {
             self.start = self.end;
@@ -303,10 +297,6 @@ impl ReceiveBuffer {
         FrameInput::Overlong { head }
     }
 
-    /// Discards the received bytes of an overlong line. `newline` is the index of its line break, or `None` if that
-    /// has not been received.
-    ///
-    /// Returns the last bytes of the line once its line break has been received, and otherwise `None`.
     fn discard(&mut self, newline: Option<usize>) -> Option<FrameInput<'_>> {
         let end = newline.unwrap_or(self.end);
         let tail = self.discarding.as_mut()?;

@@ -32,7 +32,6 @@ impl TransmitBuffer {
         }
     }
 
-    /// Returns the buffer to whose end new messages are appended.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.data
     }

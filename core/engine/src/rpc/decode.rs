@@ -24,7 +24,8 @@ pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<(), RequestFault
     answer_with(message, id, Reader::skip)
 }
 
-/// Decodes the server's response to the request `id`, and returns what the function `read` has read from its result.
+/// Returns what the function `read` decodes from the `result` of the server's response. Fails if the response is an
+/// error or has another id than `id`.
 pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
@@ -38,10 +39,10 @@ pub(crate) fn answer_with<'de, R>(
     result.ok_or_else(|| RequestFault::Server(RpcError::new(0, "")))
 }
 
-/// Decodes the `params` of a notification or request. Absent `params` are treated as `null`.
+/// Decodes the `params` of a JSON-RPC notification or request. Absent `params` count as `null`.
 ///
-/// Returns `None` if the message is not a valid JSON object, and `Some(Err(_))` if only the `params` do not match the
-/// type `P`.
+/// Returns `None` if the message is not a valid JSON object, and `Some(Err(_))` if its `params` do not match the type
+/// `P`.
 pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
     let mut params = Err(Mismatch::Type("null"));
     notification(message, &mut |reader: &mut Reader<'_>| {
@@ -51,9 +52,6 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
     Some(params)
 }
 
-/// Reads the response to the request `id`, and calls `result` to read the value of the member `result`.
-///
-/// Returns an error if the response contains an error, is malformed, or belongs to another request.
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
     let text = utf8(message).map_err(RequestFault::Invalid)?;
     // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole
@@ -77,8 +75,8 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
     }
 }
 
-/// Reads a response whose keys may be in any order. Returns the JSON-RPC error in the response, or `None` if the
-/// response contains a result.
+/// Reads a response with its keys in any order. Returns the JSON-RPC error of the response, or `None` if the response
+/// contains a result.
 #[cold]
 fn unusual_response<'de>(
     text: &'de str,
@@ -97,8 +95,6 @@ pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
 }
 
-/// Reads a notification or request, and calls `params` to read the value of its member `params`. Returns `None` if the
-/// message is malformed.
 fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
@@ -120,7 +116,6 @@ fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'
     }
 }
 
-/// The members `id`, `result` and `error` of a response, as far as they have been read.
 #[derive(Default)]
 struct Envelope<'de> {
     id: Option<WireId<'de>>,
@@ -129,23 +124,19 @@ struct Envelope<'de> {
     error: Option<&'de str>,
 }
 
-/// Whether the member `result` of a response has been found and read.
 #[derive(Default, PartialEq, Eq)]
 enum ResultMember {
     #[default]
     Absent,
-    /// The member `result` is `null`. Some servers send this together with an `error`, as JSON-RPC 1.0 requires. So it
-    /// counts as a result only if the response contains no error.
+    /// The member `result` is `null`. It counts as a result only if there is no `error`, because some servers send
+    /// both, as in JSON-RPC 1.0.
     Null,
-    /// The member `result` is not `null`, and its value has been read.
     Read,
 }
 
 impl<'de> Envelope<'de> {
-    /// Reads a response. Returns the JSON-RPC error in the response, or `None` if the response contains a result.
-    /// `result` is called to read the value of the member `result`.
-    ///
-    /// Fails if the response is malformed, or if its id is not `id`. If `id` is `None`, the response may have any id.
+    /// Returns the JSON-RPC error of the response, or `None` if the response contains a result. If `id` is `None`, the
+    /// response may have any id.
     fn read(reader: &mut Reader<'de>, id: Option<u64>, result: ReadPart<'_, 'de>) -> read::Result<Option<RpcError>> {
         let mut envelope = Envelope::default();
         object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;
@@ -164,8 +155,6 @@ impl<'de> Envelope<'de> {
         }
     }
 
-    /// Reads the value of the member `key` of a response. If that is `result`, calls the function `result` to read the
-    /// value, unless it is `null`.
     fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: ReadPart<'_, 'de>) -> read::Result<()> {
         let twice = |key: &str| Err(ReadError::new(alloc::format!("`{key}` stands there twice")));
         match key {
@@ -210,7 +199,6 @@ fn rpc_error(raw: &str) -> read::Result<RpcError> {
     Ok(error)
 }
 
-/// Returns the contents of a JSON string with escapes replaced, or the JSON text of any other value.
 fn string(raw: &str) -> String {
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inside) => key_text(inside.as_bytes()).into_owned(),

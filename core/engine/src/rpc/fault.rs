@@ -10,10 +10,11 @@ use crate::transport_error::HttpError;
 /// as [`CallError`](crate::CallError).
 #[derive(Clone, Debug)]
 pub(crate) enum RequestFault {
-    /// The server answered with a JSON-RPC error. The error may have arrived without the id of the request, for example
-    /// in an HTTP error response.
+    /// The server answered with a JSON-RPC error, which may have arrived in an HTTP error response without the id of
+    /// the request.
     Server(RpcError),
-    /// The server's answer is not valid JSON-RPC, or contains a value of the wrong type, or is too long.
+    /// The server's response is malformed: it is not valid JSON-RPC, contains a value of the wrong type, or is too
+    /// long.
     Invalid(PeerError),
     /// The HTTP exchange of the request failed, or ended without a JSON-RPC response.
     #[cfg(feature = "http")]

@@ -18,8 +18,8 @@ impl<'a> WireId<'a> {
         })
     }
 
-    /// Returns the id as JSON text for a response to the server. Returns `None` if the id is neither a string nor a
-    /// number that every JSON parser can read.
+    /// Returns the id as JSON text for the response to a request of the server. Returns `None` if the id is neither a
+    /// string nor a number, or is a number too large for some JSON parsers.
     pub(crate) fn echo(self) -> Option<&'a str> {
         let text = core::str::from_utf8(self.0).ok()?;
         let good = match text.as_bytes().first()? {

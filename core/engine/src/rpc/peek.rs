@@ -9,7 +9,7 @@ use mcpwire_types::json::scan::{key_text, members, skip_space};
 /// The kind of a JSON-RPC message, as its keys indicate. The rest of the message is not checked and may be malformed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MessageClass<'a> {
-    /// A response to the request with this id, or another object with an `id` but without a `method`.
+    /// A response, or another object with an `id` but without a `method`.
     Response { id: WireId<'a> },
     /// An error response without an id. A server sends this response if it could not parse a message of the client.
     OrphanError,
@@ -80,10 +80,8 @@ fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
     seen.kind()
 }
 
-/// If a response starts with the keys `jsonrpc`, `id` and `result` in this order, returns the id, and the offset of the
-/// result in `bytes`.
-///
-/// Most servers write this order. Returns `None` for any other message.
+/// Returns the id, and the offset of the result, if a response starts with the keys `jsonrpc`, `id` and `result` in
+/// this order, as most servers write them. Returns `None` for any other message.
 #[inline]
 pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
@@ -94,10 +92,8 @@ pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
 }
 
-/// If a response consists of the keys `result`, `jsonrpc` and `id` in this order, returns the id, and the range of the
-/// result in `bytes`.
-///
-/// Servers in TypeScript write this order. Returns `None` for any other message.
+/// Returns the id, and the range of the result, if a response consists of the keys `result`, `jsonrpc` and `id` in this
+/// order, as servers in TypeScript write them. Returns `None` for any other message.
 #[inline]
 pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
     const BEFORE: &[u8] = br#"{"result":"#;
@@ -109,18 +105,16 @@ pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
     (digits > 0).then_some((id, BEFORE.len()..BEFORE.len() + result.len()))
 }
 
-/// The members of a message that determine its kind, as far as they have been found.
 #[derive(Default)]
 struct SeenMembers<'a> {
     id: Option<WireId<'a>>,
     /// The JSON text of the member `method` without its quotes. Escapes have not been replaced.
     method: Option<&'a [u8]>,
-    /// Whether a member `result` or `error` was found.
     has_outcome: bool,
 }
 
 impl<'a> SeenMembers<'a> {
-    /// Returns the kind of the message, after all its members were examined.
+    /// Returns the kind of the message. Call this only after all members were examined.
     fn kind(self) -> MessageClass<'a> {
         match self {
             SeenMembers { id: None, method: Some(method), .. } => {
@@ -141,7 +135,6 @@ fn response(id: WireId<'_>) -> MessageClass<'_> {
     if id.is_null() { MessageClass::OrphanError } else { MessageClass::Response { id } }
 }
 
-/// The keys of a message that determine its kind.
 enum Key {
     Id,
     Method,
@@ -150,7 +143,8 @@ enum Key {
     Other,
 }
 
-/// Classifies a key. `key` is its JSON text without the quotes. Escapes have not been replaced.
+/// Returns which member of a JSON-RPC message a key names. `key` is the JSON text of the key without its quotes;
+/// escapes have not been replaced.
 fn classify_key(key: &[u8]) -> Key {
     match key {
         b"id" => Key::Id,
@@ -166,10 +160,8 @@ fn classify_key(key: &[u8]) -> Key {
     }
 }
 
-/// Returns the value of the member `id`, if it is one of the last two members of the message. Reads backwards from the
-/// end.
-///
-/// The result is reliable only if the message is valid JSON.
+/// Returns the `id` of a message if it is one of the last two members. Reads backwards from the end, so the value may
+/// be wrong if the message is not valid JSON.
 #[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
@@ -188,10 +180,8 @@ fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     None
 }
 
-/// Splits off the number, literal or string at the end of `bytes`. Returns the text before the value, and the JSON
-/// text of the value.
-///
-/// Returns `None` if `bytes` do not end with such a value.
+/// Splits `bytes` into the text before the number, literal or string at the end, and the JSON text of that value.
+/// Returns `None` if there is no such value.
 fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if bytes.last() == Some(&b'"') {
         let (before, inner) = split_last_string(bytes)?;
@@ -202,9 +192,9 @@ fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (start < bytes.len()).then(|| bytes.split_at(start))
 }
 
-/// Splits off the string at the end of `bytes`. Returns the text before the string, and the contents of the string.
+/// Splits `bytes` into the text before the JSON string at the end, and the contents of that string.
 ///
-/// Returns `None` if there is no string, or if the string has escapes or is longer than 63 bytes.
+/// Returns `None` if there is no such string, or if the string has escapes or is longer than 63 bytes.
 fn split_last_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let inner = bytes.strip_suffix(b"\"")?;
     let near = &inner[inner.len().saturating_sub(64)..];

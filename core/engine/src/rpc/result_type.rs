@@ -17,8 +17,8 @@ pub(crate) enum ResultType {
     Task,
 }
 
-/// Maximum length in bytes of a message whose members [`search`] reads one by one: 256. In a longer message, [`search`]
-/// looks for the text of [`KEY`] first, which is faster.
+/// Maximum length in bytes of a response whose members [`search`] reads one by one: 256. In a longer response, looking
+/// for the text of [`KEY`] first is faster.
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
@@ -26,8 +26,8 @@ const COMPLETE: &[u8] = br#""resultType":"complete""#;
 /// The key `resultType` with its quotes.
 const KEY: &[u8] = br#""resultType""#;
 
-/// Index of the letter `T` in [`KEY`]. The search for the key looks for this letter first, because it is rarer in most
-/// texts than the other letters of the key.
+/// Index of the letter `T` in [`KEY`]. The search for the key looks for this letter first, because it is rare in most
+/// texts.
 const RARE: usize = 7;
 
 /// Returns the `resultType` of a response, without decoding the response.
@@ -46,8 +46,7 @@ pub(crate) fn result_type(message: &[u8]) -> ResultType {
     if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
 }
 
-/// Removes up to two closing braces from the end of `result`: the brace that closes the result, and the brace that
-/// closes the message if the result is its last member.
+/// Removes up to two closing braces from the end of `result`, which may extend to the end of the message.
 fn before_braces(result: &[u8]) -> &[u8] {
     let inner = result.strip_suffix(b"}").unwrap_or(result);
     inner.strip_suffix(b"}").unwrap_or(inner)
@@ -83,7 +82,6 @@ fn search(message: &[u8]) -> ResultType {
     }
 }
 
-/// Returns the rest of `message` from the first [`KEY`] on, or `None` if the message does not contain the key.
 fn from_key(message: &[u8]) -> Option<&[u8]> {
     let mut rest = message.get(RARE..)?;
     while let Some(at) = memchr(KEY[RARE], rest) {

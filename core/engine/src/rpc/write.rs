@@ -11,17 +11,16 @@ use mcpwire_types::json::append::{Draft, push, push_number, push_raw, push_signe
 use mcpwire_types::json::scan::{members, skip_space};
 use mcpwire_types::json::serialize::append;
 
-/// The members of the `_meta` object of a request, from three sources: the protocol revision, the session and the
-/// caller.
+/// The members to write into the `_meta` object of a JSON-RPC request.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Meta<'a> {
-    /// The members that the protocol revision requires, as JSON text without the braces of an object. Empty if none
-    /// are required.
+    /// The `_meta` members that the protocol revision requires, as JSON text without braces. Empty if the revision
+    /// requires none.
     pub(crate) protocol: &'a str,
     /// The progress token of the request; `None` if the caller requested no progress notifications.
     pub(crate) progress_token: Option<u64>,
-    /// A JSON object with the caller's own members. A member that the session writes replaces a caller's member with
-    /// the same key.
+    /// The `_meta` members that the application supplies, as a JSON object. The client leaves out those that it writes
+    /// itself, such as the progress token.
     pub(crate) caller: Option<&'a Json>,
 }
 
@@ -30,7 +29,6 @@ impl Meta<'_> {
         self.protocol.is_empty() && self.progress_token.is_none() && self.caller.is_none()
     }
 
-    /// Returns whether [`Meta::protocol`] contains the log level.
     fn has_log_level(&self) -> bool {
         const KEY: &[u8] = br#""io.modelcontextprotocol/logLevel":"#;
         // Not `str::contains`, whose search algorithm adds 3 KiB to a program.
@@ -50,9 +48,9 @@ pub(crate) enum ParamsError {
 /// A function that appends the parameters of a message to a buffer, as a JSON object.
 pub(crate) type ParamsWriter<'a> = &'a dyn WriteParams;
 
-/// Appends the parameters of a message to a buffer. Closures with the same parameters implement this trait.
+/// A function that appends the parameters of a JSON-RPC message to a buffer.
 ///
-/// The trait replaces `dyn Fn`, whose vtables also contain `call_mut` and `call_once`, which are never called.
+/// Used in place of `dyn Fn`, whose vtables contain two more functions, which are never called.
 pub(crate) trait WriteParams {
     fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
 }
@@ -63,10 +61,10 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
     }
 }
 
-/// Appends a request and a newline to `out`. If this fails, `out` is unchanged.
+/// Appends a JSON-RPC request and a newline to `out`. If this fails, `out` is unchanged.
 ///
-/// Returns the range of the parameters in `out`, without `_meta` and without the closing brace. If the request has
-/// neither parameters nor `_meta`, the range is meaningless and must not be used.
+/// Returns the range of the parameters in `out`, from their opening brace up to `_meta` or their closing brace. The
+/// range is meaningless if the request has neither parameters nor `_meta`.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
@@ -122,9 +120,9 @@ pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
     push(out, b",\"result\":{}}\n");
 }
 
-/// Appends a response with a result to a request of the server. If this fails, `out` is unchanged.
+/// Appends a JSON-RPC response with a result, and a newline, to `out`. If this fails, `out` is unchanged.
 ///
-/// `id` is the JSON text of the request's id. `result` must append a JSON object.
+/// `id` is the JSON text of the id of the server's request. The function `result` must append a JSON object.
 pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
     push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
@@ -151,9 +149,6 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
     push(out, b"}}\n");
 }
 
-/// Appends the rest of a message: the method, the parameters with `_meta`, the closing brace and a newline.
-///
-/// Returns the range of the parameters, as [`request`] does.
 fn push_rest(
     out: &mut Vec<u8>,
     method: &str,
@@ -207,8 +202,8 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     push(out, b"}}");
 }
 
-/// Returns whether the session writes this member of `_meta` itself. If so, the caller's member with this key is
-/// omitted.
+/// Returns whether the client writes the `_meta` member `key` itself. A member with this key that the application
+/// supplies is left out.
 fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     match key {
         "progressToken" => meta.progress_token.is_some(),
