@@ -39,7 +39,7 @@ object! {
 impl ClientCapabilities {
     /// Declares the tasks extension, so that the server may respond to `tools/call` with a task.
     ///
-    /// Users call [`Config::declare_tasks`](crate::Config::declare_tasks) instead, which also makes the session poll
+    /// Users call `Config::declare_tasks` instead, which also makes the session poll
     /// each task until the task ends. Specification: extension `io.modelcontextprotocol/tasks`, "Capability
     /// Negotiation".
     #[doc(hidden)]

@@ -120,7 +120,7 @@ pub enum PeerErrorKind {
     /// The message is longer than the client's limit.
     #[error("longer than the limit of {limit} bytes")]
     TooLong {
-        /// The maximum length of a message in bytes: [`Config::max_message`](crate::Config::max_message).
+        /// The maximum length of a message in bytes: `Config::max_message`.
         limit: usize,
     },
 }

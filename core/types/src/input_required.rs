@@ -17,7 +17,7 @@ const MAX_INPUTS: usize = 1024;
 
 /// The result by which a server asks for more input before it completes a request.
 ///
-/// The engine reports each requested input as an [`Event::ServerRequest`](crate::Event::ServerRequest). When the client
+/// The engine reports each requested input as an `Event::ServerRequest`. When the client
 /// has answered all of them, the engine sends the original request again, together with the answers.
 ///
 /// A result with an invalid input cannot be deserialized, because the client must answer all inputs.

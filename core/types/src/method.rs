@@ -63,7 +63,7 @@ pub trait Method {
 
 /// Parameters of requests with the method `M`. They must serialize as a JSON object, or as `null` for no parameters.
 ///
-/// `_meta` is not part of the parameters: set it in [`RequestOptions`](crate::RequestOptions).
+/// `_meta` is not part of the parameters: set it in `RequestOptions`.
 pub trait Params<M: Method + ?Sized>: Serialize {
     /// Checks the parameters that were just serialized to the end of `out`, and may correct them. If this returns
     /// `false`, the request is not sent.
@@ -124,8 +124,8 @@ methods! {
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
     /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
     ///
-    /// Send this request with [`Calls::subscribe`](crate::Calls::subscribe). With
-    /// [`Calls::request`](crate::Calls::request), the subscription would end at the timeout of the request, and the
+    /// Send this request with `Calls::subscribe`. With
+    /// `Calls::request`, the subscription would end at the timeout of the request, and the
     /// session would not report its events.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// `prompts/list`: lists the prompts of a server, one page per request.
@@ -219,8 +219,8 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
 
 /// `tools/call`: calls a tool. The server returns the tool's result, or a task that it created for the call.
 ///
-/// To receive the task, set [`RequestOptions::task`](crate::RequestOptions::task) to
-/// [`TaskMode::Handle`](crate::TaskMode::Handle). In the other modes, the session polls the task and returns the tool's
+/// To receive the task, set `RequestOptions::task` to
+/// `TaskMode::Handle`. In the other modes, the session polls the task and returns the tool's
 /// result.
 pub enum CallToolAsTask {}
 
@@ -262,7 +262,7 @@ impl ClientNotification for RootsListChanged {
     type Params = ();
 }
 
-/// A request method whose name the caller passes to [`Calls::request_raw`](crate::Calls::request_raw) at run time. Its
+/// A request method whose name the caller passes to `Calls::request_raw` at run time. Its
 /// [`Method::NAME`] is empty.
 pub enum Raw {}
 

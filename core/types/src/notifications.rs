@@ -13,8 +13,8 @@ object! {
     pub struct Progress("an object") {
         /// Progress token that the client sent in the request whose progress the server reports.
         ///
-        /// Applications can identify the request by the [`RequestKey`](crate::RequestKey) in
-        /// [`Notification::Progress`](crate::Notification::Progress) instead.
+        /// Applications can identify the request by the `RequestKey` in
+        /// `Notification::Progress` instead.
         optional progress_token: Json = "progressToken",
         /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
         always progress: Number = "progress",

@@ -13,7 +13,7 @@ use crate::text::printable;
 impl ClientCapabilities {
     /// Checks whether a server may send the request `method` to a client with these capabilities.
     ///
-    /// Methods that the protocol does not define always pass. [`Config::answers`](crate::Config::answers) decides
+    /// Methods that the protocol does not define always pass. `Config::answers` decides
     /// whether the client answers them.
     ///
     /// # Errors

@@ -1,21 +1,18 @@
 //! The methods, notifications and definitions of each revision of the protocol.
 //!
 //! Before a session sends a typed request, it looks up the method among the [`rows`]. The request fails at once if the
-//! negotiated revision does not have the method ([`SendError::NotInRevision`]), or if the server does not declare the
-//! required capability ([`SendError::NotOffered`]). Methods that are not in the table belong to vendors or extensions:
+//! negotiated revision does not have the method (`SendError::NotInRevision`), or if the server does not declare the
+//! required capability (`SendError::NotOffered`). Methods that are not in the table belong to vendors or extensions:
 //! the session sends them without a check. The same holds for raw requests.
 //!
 //! ```
 //! use mcpwire_types::ProtocolVersion;
-//! use mcpwire_types::internal::revisions::{self, Kind};
+//! use mcpwire_types::revisions::{self, Kind};
 //!
 //! let ping = revisions::find(Kind::ClientRequest, "ping").unwrap();
 //! assert!(ping.is_in(ProtocolVersion::V2025_11_25) && !ping.is_in(ProtocolVersion::V2026_07_28));
 //! assert_eq!(ping.instead, "`server/discover`");
 //! ```
-//!
-//! [`SendError::NotInRevision`]: crate::SendError::NotInRevision
-//! [`SendError::NotOffered`]: crate::SendError::NotOffered
 
 use core::fmt;
 

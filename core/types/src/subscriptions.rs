@@ -31,7 +31,7 @@ object! {
         /// Ids of the tasks whose status changes the server should report (tasks extension).
         ///
         /// The session passes each report to the application as
-        /// [`Notification::TaskStatus`](crate::Notification::TaskStatus). Specification: extension
+        /// `Notification::TaskStatus`. Specification: extension
         /// `io.modelcontextprotocol/tasks`, "Task Status Notifications".
         or_default task_ids: Vec<String> = "taskIds",
     }

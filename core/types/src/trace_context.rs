@@ -24,7 +24,7 @@ const MAX_BAGGAGE_LENGTH: usize = 8192;
 
 /// The position of a request in a distributed trace, in the format of W3C Trace Context.
 ///
-/// The values are validated. [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) adds them to a
+/// The values are validated. `RequestOptions::trace_context` adds them to a
 /// request.
 ///
 /// ```

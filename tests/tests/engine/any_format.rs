@@ -154,10 +154,24 @@ const NOT_READ: &[&str] = &[
     "FieldError",
     "FieldProblem",
     "FormError",
+    "JsonError",
     "NameIssue",
+    "PeerError",
+    "PeerErrorKind",
+    "RpcError",
+    "StructuredError",
+    "StructuredErrorKind",
+    "ToolFailure",
     "TraceContextError",
     "UnknownVersion",
-    // The traits of lists and methods.
+    "ValidationError",
+    // Views of a tool's result.
+    "ToolOutput",
+    "ToolText",
+    // What a method requires of a server.
+    "Requirement",
+    // Traits.
+    "Validator",
     "PagedList",
 ];
 
@@ -165,6 +179,8 @@ const NOT_READ: &[&str] = &[
 fn no_type_is_forgotten() {
     let exports = include_str!("../../../core/types/src/lib.rs");
     let exports = exports.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
+    // Methods are no data.
+    let exports = exports.filter(|list| !list.starts_with("method::"));
     let names = exports.flat_map(|list| list.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
     let is_type = |name: &&str| name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase);
     let exported: BTreeSet<&str> = names.filter(is_type).collect();
