@@ -9,7 +9,7 @@
 //!
 //! let json = Json::parse(r#"{"content":[{"type":"text","text":"sunny"}],"isError":false}"#)?;
 //! let result: CallToolResult = json.decode()?;
-//! assert_eq!(result.text(), "sunny");
+//! assert_eq!(result.text().as_str(), "sunny");
 //! # Ok::<(), mcpwire_types::JsonError>(())
 //! ```
 //!
