@@ -38,8 +38,8 @@ impl CallToolResult {
 
     #[cold]
     fn unstructured(&self) -> StructuredError {
-        let said = excerpt(self.text().as_str().as_bytes());
-        StructuredError::new(StructuredErrorKind::Absent { failed: self.is_error, said })
+        let text = excerpt(self.text().as_str().as_bytes());
+        StructuredError::new(StructuredErrorKind::Absent { failed: self.is_error, text })
     }
 }
 
@@ -59,13 +59,12 @@ pub struct StructuredError {
 #[non_exhaustive]
 pub enum StructuredErrorKind {
     /// The result has no structured content.
-    #[error("{} has no structured content; it says: {said}", if *failed { "the tool failed, and" } else { "the result" })]
+    #[error("{} has no structured content; it says: {text}", if *failed { "the tool failed, and" } else { "the result" })]
     Absent {
         /// Whether the tool reported a failure (`isError: true`).
         failed: bool,
-        /// At most the first 200 bytes of the tool result's text, without control characters. The error message shows
-        /// them.
-        said: String,
+        /// At most the first 200 bytes of the tool result's text, without control characters.
+        text: String,
     },
     /// The structured content of the tool result cannot be decoded into the Rust type that the caller requested. The
     /// [`PeerError`] contains the path of the invalid part and the reason.

@@ -123,7 +123,7 @@ object! {
 /// Parameters of the requests that list tools, resources, resource templates, prompts or tasks page by page.
 #[derive(Debug, Default, Serialize)]
 pub struct ListParams<'a> {
-    /// Cursor of the requested page: the `nextCursor` in the result with the previous page. `None` requests the first
+    /// Cursor of the requested page: the `nextCursor` that came with the previous page. `None` requests the first
     /// page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,

@@ -110,7 +110,7 @@ impl ToolList {
         self.fresh.store(false, Ordering::Relaxed);
     }
 
-    /// Returns whether a list was loaded and the server has not reported a change since then.
+    /// Returns whether the tool list was loaded and the server has not reported a change of it since.
     pub fn is_fresh(&self) -> bool {
         self.fresh.load(Ordering::Relaxed)
     }

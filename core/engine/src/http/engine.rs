@@ -439,7 +439,7 @@ impl Engine {
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {
-                reply.mirrored = reply.method() == "tools/list" && self.context.endpoint.is_modern();
+                reply.over_modern_http = reply.method() == "tools/list" && self.context.endpoint.is_modern();
             }
             Event::Connected => {
                 let server = self.context.session.server();

@@ -51,7 +51,7 @@ impl<M: Method> Ticket<M> {
         match &reply.outcome {
             ReplyOutcome::Answered { message, id } if reply.key == self.key => {
                 match decode::answer_with(message, *id, M::read) {
-                    Ok(result) if reply.mirrored => Ok(M::over_http(result)),
+                    Ok(result) if reply.over_modern_http => Ok(M::over_http(result)),
                     Ok(result) => Ok(result),
                     Err(fault) => Err(fault.into_call_error(reply.method.clone())),
                 }
@@ -83,7 +83,7 @@ pub struct Reply {
     pub(crate) outcome: ReplyOutcome,
     /// Whether this is the response to a `tools/list` that was sent to a modern server (from revision 2026-07-28) over
     /// HTTP. Decoding then rejects tools with invalid `x-mcp-header` annotations.
-    pub(crate) mirrored: bool,
+    pub(crate) over_modern_http: bool,
     /// Whether a fresh cached response answered the request, so that nothing was sent.
     pub(crate) cached: bool,
 }
@@ -102,12 +102,12 @@ impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
         let outcome = ReplyOutcome::Failed(Some(Arc::new(error)));
-        Reply { key, method, outcome, mirrored: false, cached: false }
+        Reply { key, method, outcome, over_modern_http: false, cached: false }
     }
 
     /// Creates a reply from the response `message`, which contains the JSON-RPC id `id`.
     pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) -> Self {
-        Reply { key, method, outcome: ReplyOutcome::Answered { message, id }, mirrored: false, cached: false }
+        Reply { key, method, outcome: ReplyOutcome::Answered { message, id }, over_modern_http: false, cached: false }
     }
 
     /// Moves the error out of this reply. Returns [`CallError::WrongTicket`] if the reply does not belong to the

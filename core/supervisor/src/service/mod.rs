@@ -255,10 +255,8 @@ impl Supervisor {
         self.catalogue.acknowledge_changes(id);
     }
 
-    /// Requests the expired tool lists of all servers again. The embedder calls this function when a client reads the
+    /// Reloads the tool list of each server whose list has passed its time to live. Call this when a client reads the
     /// tools.
-    ///
-    /// See [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in ids {

@@ -29,8 +29,8 @@ pub enum InputError {
         name: String,
         /// The method of the required input, such as `elicitation/create`.
         asked: String,
-        /// The error with which the program refused the input. If the client did not declare the capability that the
-        /// input needs, the error names this capability.
+        /// Why the program refused to give the input that the server requested, or which client capability the request
+        /// lacks.
         error: RpcError,
     },
     /// The program's handler for the input panicked.

@@ -216,7 +216,7 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles a task status that the server sent. `key` is the key of the call that waits for the task.
+    /// Handles a status of the task that the tool call with this key waits for.
     fn status(
         &mut self,
         key: RequestKey,
