@@ -59,7 +59,7 @@ pub struct TooManyCalls {
 
 impl TooManyCalls {
     /// Returns the [`HubError`] that reports the exceeded rate limit to the user.
-    pub fn contract(&self) -> HubError {
+    pub fn to_hub_error(&self) -> HubError {
         rate_limit_error(self.rate, self.retry_after)
     }
 }

@@ -351,7 +351,7 @@ fn calls_are_counted_and_limited() {
     };
     assert_eq!(refused.rate, Rate::default());
     assert_eq!(refused.retry_after, Duration::from_millis(54_100));
-    assert_eq!(refused.contract().code, ErrorCode::ServiceUnavailable);
+    assert_eq!(refused.to_hub_error().code, ErrorCode::ServiceUnavailable);
     let waiting = fleet.now + refused.retry_after;
     assert!(fleet.supervisor.begin_call(slow, "a", waiting).is_ok());
     assert!(fleet.supervisor.begin_call(slow, "a", waiting).is_err(), "the next one was a tenth of a second later");
@@ -377,7 +377,7 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     assert!(catalogue.find("files__delete_all").is_none() && catalogue.find("delete_all").is_none());
     let denied = fleet.supervisor.begin_call(id, "delete_all", fleet.now);
     assert_eq!(denied, Err(CallRejection::Error(HubError::unknown_tool("delete_all"))));
-    assert_eq!(denied.unwrap_err().contract().message, "Tool not found: delete_all");
+    assert_eq!(denied.unwrap_err().to_hub_error().message, "Tool not found: delete_all");
     assert_eq!(fleet.supervisor.status(id), Some(Status::Running { tools: vec!["read".into()] }));
     // The filter is taken back without a restart.
     fleet.supervisor.update(id, spec("files"), false, fleet.now).expect("it is there");

@@ -105,10 +105,10 @@ impl Shared {
                     let by = self.now() + total;
                     self.command(id, Command::PrepareCall { by }).await?;
                 }
-                Err(Some(refusal)) => return Err(refusal.contract()),
+                Err(Some(refusal)) => return Err(refusal.to_hub_error()),
             }
         }
-        Err(CallRejection::NotRunning.contract())
+        Err(CallRejection::NotRunning.to_hub_error())
     }
 }
 

@@ -163,9 +163,8 @@ impl SseDecoder {
         Some(self.last_id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// Returns the delay before reopening the stream that the server requested in a `retry` field.
-    ///
-    /// Returns `None` if the server sent no such field.
+    /// Returns how long the client must wait before it reopens the stream, as the last `retry` field says. Returns
+    /// `None` if the server sent no such field.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }

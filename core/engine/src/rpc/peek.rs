@@ -180,8 +180,8 @@ fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     None
 }
 
-/// Splits `bytes` into the text before the number, literal or string at the end, and the JSON text of that value.
-/// Returns `None` if there is no such value.
+/// Splits off the JSON scalar at the end of `bytes`. Returns the bytes before it, and the scalar. Returns `None` if
+/// `bytes` does not end with a scalar.
 fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if bytes.last() == Some(&b'"') {
         let (before, inner) = split_last_string(bytes)?;

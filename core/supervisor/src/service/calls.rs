@@ -20,11 +20,11 @@ pub enum CallRejection {
 }
 
 impl CallRejection {
-    /// Returns the error that explains the rejection to the user.
-    pub fn contract(&self) -> HubError {
+    /// Returns the error that tells the user why the tool call was not made.
+    pub fn to_hub_error(&self) -> HubError {
         match self {
             CallRejection::Error(error) => error.clone(),
-            CallRejection::TooManyCalls(error) => error.contract(),
+            CallRejection::TooManyCalls(error) => error.to_hub_error(),
             CallRejection::NotRunning => HubError::unavailable("the MCP server is not running; start it first"),
         }
     }

@@ -24,10 +24,9 @@ use super::read::{self, Reader};
 pub struct Number(Json);
 
 impl Number {
-    /// Returns the `f64` that is nearest to the number. Returns an infinity if the magnitude of the number exceeds
-    /// [`f64::MAX`].
+    /// Returns the nearest `f64`. A number whose magnitude exceeds [`f64::MAX`] becomes an infinity.
     ///
-    /// Returns NaN if this `Number` was created from NaN or from an infinity, because JSON can represent neither.
+    /// A `Number` that was created from NaN or from an infinity becomes NaN.
     pub fn as_f64(&self) -> f64 {
         self.0.get().parse().unwrap_or(f64::NAN)
     }

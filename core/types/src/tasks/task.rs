@@ -87,7 +87,7 @@ impl Task {
     }
 }
 
-/// One of the two task protocols that the specification defines. Their methods and the formats of their results differ.
+/// One of the two protocols for tasks: the experimental one of revision 2025-11-25, or the extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskProtocol {

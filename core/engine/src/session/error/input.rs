@@ -50,8 +50,8 @@ pub enum InputError {
         /// inputs and requests of the server, or 1,000 inputs during the life of one task.
         limit: usize,
     },
-    /// The server required input again, although the client had sent the same request again with input
-    /// [`Config::max_input_rounds`](crate::Config::max_input_rounds) times.
+    /// The server required input for one request more often than
+    /// [`Config::max_input_rounds`](crate::Config::max_input_rounds) allows.
     #[error("the server requests input without end: the request was sent again {limit} times")]
     TooManyInputRounds {
         /// The value of [`Config::max_input_rounds`](crate::Config::max_input_rounds): how many times the client sends

@@ -59,7 +59,6 @@ impl Tasks {
         self.can_cancel = tasks.is_some_and(|tasks| tasks.cancel.is_some());
     }
 
-    /// Returns the number of calls that wait for a task.
     pub(super) fn len(&self) -> usize {
         self.calls.len()
     }
