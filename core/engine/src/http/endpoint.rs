@@ -107,9 +107,7 @@ impl Endpoint {
         let mut session = None;
         if let Some(version) = probed.or(modern) {
             headers.push((VERSION.into(), version.as_str().into()));
-            if !method.is_empty() {
-                headers.push(("Mcp-Method".into(), encode_value(method).into_owned()));
-            }
+            headers.push(("Mcp-Method".into(), encode_value(method).into_owned()));
             if let Some(name) = name_of(method, message) {
                 headers.push(("Mcp-Name".into(), encode_value(&name).into_owned()));
             }
