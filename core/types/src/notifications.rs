@@ -29,10 +29,12 @@ object! {
 
 impl Progress {
     /// Returns the completed fraction of the work: `progress` divided by `total`, limited to the range from 0 to 1.
-    /// Returns `None` if the total is unknown or not positive.
+    /// Returns `None` if the total is unknown or not positive, or if both numbers exceed the range of `f64`.
     pub fn fraction(&self) -> Option<f64> {
         let total = self.total.as_ref().map(Number::as_f64).filter(|total| *total > 0.0)?;
-        Some((self.progress.as_f64() / total).clamp(0.0, 1.0))
+        let fraction = self.progress.as_f64() / total;
+        // A server can send numbers that exceed the range of `f64`.
+        (!fraction.is_nan()).then(|| fraction.clamp(0.0, 1.0))
     }
 }
 

@@ -224,3 +224,14 @@ fn numbers_keep_their_text_until_someone_asks() {
     assert_eq!((some.a, some.b), (1.0, 1));
     assert!(read.structured::<Value>().is_err(), "1e400 is no number of Rust's");
 }
+
+#[test]
+fn progress_beyond_all_numbers_has_no_fraction() {
+    let fraction =
+        |text: &str| Json::parse(text).and_then(|json| json.decode::<Progress>()).expect("progress").fraction();
+    assert_eq!(fraction(r#"{"progress":1,"total":4}"#), Some(0.25));
+    assert_eq!(fraction(r#"{"progress":1e999,"total":4}"#), Some(1.0));
+    assert_eq!(fraction(r#"{"progress":1,"total":1e999}"#), Some(0.0));
+    assert_eq!(fraction(r#"{"progress":1e999,"total":1e999}"#), None);
+    assert_eq!(fraction(r#"{"progress":1,"total":0}"#), None);
+}

@@ -50,14 +50,18 @@ pub fn push(out: &mut Vec<u8>, text: &[u8]) {
 pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
     // Without `core::fmt`, which takes more instructions than everything else that is written for a message's envelope
     // (`jsonrpc`, `id` and `method`).
-    let start = out.len();
-    let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
-    out.resize(start + digits, b'0');
-    for digit in out[start..].iter_mut().rev() {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
         // The remainder is less than ten, so the conversion cannot fail.
-        *digit = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or(0);
         number /= 10;
+        if number == 0 {
+            break;
+        }
     }
+    out.extend_from_slice(&digits[at..]);
 }
 
 /// Appends an integer in decimal digits, with a minus sign if it is negative.
