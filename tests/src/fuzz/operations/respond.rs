@@ -110,7 +110,7 @@ fn called(model: &mut Model, id: u64, form: TaskProtocol, how: u8) -> Answer {
     let name = if how & 64 == 0 { format!("t{id}") } else { model.task(0) };
     let created = |status: &str, more: &str| match form {
         TaskProtocol::Extension => task(form, &name, status, more).replacen("\"complete\"", "\"task\"", 1),
-        _ => format!(r#"{{"task":{}}}"#, task(form, &name, status, more)),
+        TaskProtocol::Experimental => format!(r#"{{"task":{}}}"#, task(form, &name, status, more)),
     };
     let answer = match how % 8 {
         0..=2 => created("working", ""),
@@ -163,6 +163,8 @@ fn task(form: TaskProtocol, name: &str, status: &str, more: &str) -> String {
         TaskProtocol::Extension => format!(
             r#"{{"resultType":"complete","taskId":{name},"status":"{status}",{times},"ttlMs":60000,"pollIntervalMs":200{more}}}"#
         ),
-        _ => format!(r#"{{"taskId":{name},"status":"{status}",{times},"ttl":60000,"pollInterval":200{more}}}"#),
+        TaskProtocol::Experimental => {
+            format!(r#"{{"taskId":{name},"status":"{status}",{times},"ttl":60000,"pollInterval":200{more}}}"#)
+        }
     }
 }
