@@ -10,8 +10,8 @@ use mcpwire_blocking::core::{
 };
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
+use mcpwire_client::Watcher;
 use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_process::Watcher;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use mcpwire_client::{HandlerError, PanicSource, Panics, catch_panic};
 use mcpwire_core::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, Json,
     ListRootsResult, Root, RpcError, ServerRequest, ServerRequestKind,
 };
-use mcpwire_process::{HandlerError, PanicSource, Panics, catch_panic};
 
 /// Answers any request of the server's.
 type Answerer = Box<dyn FnMut(&ServerRequest) -> Result<Json, RpcError> + Send>;

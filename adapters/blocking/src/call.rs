@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::client::McpClient;
 use crate::connection::Connection;
 use crate::tasks::Started;
-use mcpwire_process::Error;
+use mcpwire_client::Error;
 
 type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
 

@@ -7,16 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpwire_client::{PanicSource, Panics, ProcessReport, ShutdownReport, Stderr, TraceSource, Tracer, finish_ask};
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     Event, Notification, Phase, Reply, RequestKey, RequestOptions, ServerRequest, SubscriptionEvent, SubscriptionKey,
     Timestamp,
 };
-use mcpwire_process::{
-    Next, PanicSource, Panics, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer,
-    finish_ask,
-};
+use mcpwire_process::{Next, Process, Stopping};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;

@@ -1,12 +1,12 @@
 //! What servers have beside tools, one method each.
 
+use mcpwire_client::Error;
 use mcpwire_core::internal::{Discover, PageWalk, Step, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
     Complete, CompleteParams, CompleteResult, Era, GetPrompt, GetPromptParams, GetPromptResult, ItemList, ListParams,
     ListPrompts, ListResourceTemplates, ListResources, LoggingLevel, Method, PagedList, Params, Ping, Prompt,
     ProtocolVersion, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate,
 };
-use mcpwire_process::Error;
 use serde::Serialize;
 
 use crate::client::McpClient;

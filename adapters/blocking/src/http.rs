@@ -15,4 +15,4 @@
 //! # Ok::<(), mcpwire_blocking::Error>(())
 //! ```
 
-pub use mcpwire_driver::http::{Begun, EnvToken, HttpClient, HttpOptions, HttpResponse, StaticToken, TokenProvider};
+pub use mcpwire_client::http::{Begun, EnvToken, HttpClient, HttpOptions, HttpResponse, StaticToken, TokenProvider};

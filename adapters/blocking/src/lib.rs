@@ -44,11 +44,11 @@ mod transport;
 pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
-pub use mcpwire_core as core;
-pub use mcpwire_process::{
+pub use mcpwire_client::{
     CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
     ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, inherited_names,
 };
+pub use mcpwire_core as core;
 pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, Started};

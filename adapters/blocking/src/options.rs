@@ -8,7 +8,7 @@ use mcpwire_core::{
     Root, RpcError, ServerRequest,
 };
 
-use mcpwire_process::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
+use mcpwire_client::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
 
 use crate::answers::Answers;
 

@@ -6,10 +6,10 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use mcpwire_client::Error;
 use mcpwire_core::{
     CallError, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
 };
-use mcpwire_process::Error;
 
 use crate::client::McpClient;
 

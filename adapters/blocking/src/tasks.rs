@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use mcpwire_client::Error;
 use mcpwire_core::{
     CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task, TaskHandle,
     TaskParams, UpdateTask, UpdateTaskParams,
 };
-use mcpwire_process::Error;
 
 use crate::call::OnStatus;
 use crate::client::McpClient;

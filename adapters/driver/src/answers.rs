@@ -4,8 +4,8 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mcpwire_client::{HandlerError, PanicSource, catch_panic, finish_ask};
 use mcpwire_core::{Json, RpcError, ServerRequest};
-use mcpwire_process::{HandlerError, PanicSource, catch_panic, finish_ask};
 
 use crate::handlers::unknown;
 use crate::shared::Shared;

@@ -7,12 +7,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcpwire_client::Error;
 use mcpwire_core::internal::{Prepared, ToolCall};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
     Notification, Params, Progress, RequestOptions, SendError, Task, TaskMode,
 };
-use mcpwire_process::Error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

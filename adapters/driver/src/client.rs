@@ -7,12 +7,13 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpwire_client::{Error, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
     RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
-use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport};
+use mcpwire_process::Process;
 use serde::Serialize;
 
 use crate::call::Call;
@@ -20,10 +21,11 @@ use crate::driver::{Driver, Loop};
 use crate::notifications::Notifications;
 use crate::options::ConnectOptions;
 use crate::pending::Pending;
-use crate::runtime::{Clock, ReadStream, Runtime, Streams, Timer, WriteStream};
+use crate::runtime::{Clock, Runtime, Streams, Timer};
 use crate::shared::{Lives, RestartAttempt, Shared};
 use crate::state::{Opened, State, Wish};
 use crate::tools::{self, Boxed, Tools};
+use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. Cheap to clone, and for any number of tasks at once.
 ///
@@ -64,7 +66,7 @@ impl<R: Runtime> McpClient<R> {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_process::HttpSetupError::Missing })
+        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's.

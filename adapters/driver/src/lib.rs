@@ -47,16 +47,17 @@ pub use answers::Answer;
 pub use call::{Call, Calling};
 pub use client::McpClient;
 pub use driver::Driver;
+pub use mcpwire_client::{
+    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
+    ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, WriteStream, Writer,
+    inherited_names,
+};
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
-pub use mcpwire_process::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, inherited_names,
-};
 pub use notifications::Notifications;
 pub use options::ConnectOptions;
 pub use pending::Pending;
-pub use runtime::{Clock, ExitWatch, ReadStream, Reader, Runtime, Streams, Timer, WriteStream, Writer};
+pub use runtime::{Clock, ExitWatch, Runtime, Streams, Timer};
 pub use subscription::Subscription;
 pub use tasks::{RunningTask, Started};
 pub use tools::Tools;

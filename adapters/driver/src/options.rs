@@ -4,12 +4,12 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use mcpwire_client::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
     RpcError, ServerRequest,
 };
-use mcpwire_process::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
 
 use crate::answers::Answer;
 use crate::handlers::{self, Handlers};

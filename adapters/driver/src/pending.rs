@@ -6,11 +6,11 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mcpwire_client::Error;
 use mcpwire_core::internal::{KnownTools, Prepared, PreparedRequest, Step};
 use mcpwire_core::{
     CallError, Calls, Method, Notification, Params, Reply, RequestKey, RequestOptions, Ticket, Timestamp,
 };
-use mcpwire_process::Error;
 
 use crate::shared::Lives;
 use crate::state::Come;

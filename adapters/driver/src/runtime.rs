@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use mcpwire_client::{ReadStream, Reader, WriteStream, Writer};
 use mcpwire_core::Timestamp;
 use mcpwire_process::{ExitHandle, Pipes};
 
@@ -44,9 +45,9 @@ pub trait Runtime: Send + Sync + 'static {
     /// ([`HttpOptions::client`](crate::http::HttpOptions::client)). By default there is none.
     #[cfg(feature = "http")]
     fn http(
-        _: &mcpwire_process::McpServerDef,
-    ) -> Result<Arc<dyn crate::http::HttpClient>, mcpwire_process::HttpSetupError> {
-        Err(mcpwire_process::HttpSetupError::Missing)
+        _: &mcpwire_client::McpServerDef,
+    ) -> Result<Arc<dyn crate::http::HttpClient>, mcpwire_client::HttpSetupError> {
+        Err(mcpwire_client::HttpSetupError::Missing)
     }
 }
 
@@ -94,58 +95,6 @@ impl fmt::Debug for Clock {
         write!(f, "Clock({:?})", self.now())
     }
 }
-
-/// A stream of bytes that the driver reads, of any runtime.
-///
-/// With the feature `futures-io`, all types that implement `futures_io::AsyncRead` implement this trait.
-pub trait ReadStream {
-    /// Reads into `buf`, and returns the number of bytes that were read; 0 at the end of the stream. If no byte is
-    /// available, wakes the task of `cx` when that changes.
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>>;
-}
-
-/// A stream of bytes that the driver writes, of any runtime.
-///
-/// With the feature `futures-io`, all types that implement `futures_io::AsyncWrite` implement this trait.
-pub trait WriteStream {
-    /// Writes a part of `buf`, and returns the number of bytes that were written. If the stream is full, wakes the task
-    /// of `cx` when that changes.
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>>;
-
-    /// Sends all bytes that the stream has buffered.
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-
-    /// Sends all bytes that the stream has buffered, and ends the stream.
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-}
-
-#[cfg(feature = "futures-io")]
-impl<S: futures_io::AsyncRead> ReadStream for S {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        futures_io::AsyncRead::poll_read(self, cx, buf)
-    }
-}
-
-#[cfg(feature = "futures-io")]
-impl<S: futures_io::AsyncWrite> WriteStream for S {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        futures_io::AsyncWrite::poll_write(self, cx, buf)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        futures_io::AsyncWrite::poll_flush(self, cx)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        futures_io::AsyncWrite::poll_close(self, cx)
-    }
-}
-
-/// A [`ReadStream`] of any type.
-pub type Reader = Pin<Box<dyn ReadStream + Send>>;
-
-/// A [`WriteStream`] of any type.
-pub type Writer = Pin<Box<dyn WriteStream + Send>>;
 
 /// Ends when a process has exited.
 pub type ExitWatch = Pin<Box<dyn Future<Output = ()> + Send>>;

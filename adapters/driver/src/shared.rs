@@ -6,12 +6,12 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use mcpwire_client::{
+    Error, Follower, McpServerDef, PanicSource, Panics, ShutdownReport, StderrLines, TraceSource, Tracer, Watcher,
+};
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
-use mcpwire_process::{
-    Error, Follower, McpServerDef, PanicSource, Panics, ShutdownReport, StderrLines, TraceSource, Tracer, Watcher,
-};
 
 use crate::handlers::Handlers;
 use crate::options::ConnectOptions;

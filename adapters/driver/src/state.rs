@@ -5,16 +5,17 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
+use mcpwire_client::{Direction, Exit, ProcessReport, ShutdownReport, StderrTail, catch_panic};
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
     CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
     SubscriptionKey, Timestamp,
 };
-use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail, catch_panic};
+use mcpwire_process::Process;
 
 use crate::notifications::Subscribers;
-use crate::runtime::Writer;
 use crate::slots::{Slot, Slots};
+use mcpwire_client::Writer;
 
 /// How many reports about a request may wait for whoever takes them. 64: later ones say more than earlier ones.
 const MOST_REPORTS: usize = 64;

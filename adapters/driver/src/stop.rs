@@ -3,13 +3,14 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcpwire_client::ShutdownReport;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::EndOfStream;
 use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_process::{Next, ShutdownReport, Stopping};
+use mcpwire_process::{Next, Stopping};
 
-use crate::runtime::Writer;
 use crate::state::{State, Wish};
+use mcpwire_client::Writer;
 
 /// How often a process that is ending is asked whether it has exited, where the system does not tell. 20 ms: it ends within
 /// seconds, and those who wait for that hardly notice so short a delay.

@@ -8,10 +8,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
+use mcpwire_client::Error;
 use mcpwire_core::{
     CallError, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
 };
-use mcpwire_process::Error;
 
 use crate::client::McpClient;
 use crate::shared::Lives;

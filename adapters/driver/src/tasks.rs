@@ -4,11 +4,11 @@ use std::fmt;
 use std::future::poll_fn;
 use std::time::Duration;
 
+use mcpwire_client::Error;
 use mcpwire_core::{
     CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task, TaskHandle,
     TaskParams, UpdateTask, UpdateTaskParams,
 };
-use mcpwire_process::Error;
 
 use crate::client::McpClient;
 use crate::pending::Pending;

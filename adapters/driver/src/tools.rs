@@ -5,9 +5,9 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use mcpwire_client::Error;
 use mcpwire_core::internal::ToolListing;
 use mcpwire_core::{InvalidItem, RequestOptions, Tool, ToolList};
-use mcpwire_process::Error;
 
 use crate::pending::{Sent, Turn};
 use crate::shared::Lives;

@@ -30,9 +30,9 @@ pub mod secrets;
 pub mod service;
 pub mod store;
 
+pub use mcpwire_client::McpServerDef;
 pub use mcpwire_core as core;
 pub use mcpwire_driver::ConnectOptions;
-pub use mcpwire_process::McpServerDef;
 pub use mcpwire_supervisor as supervisor;
 pub use mcpwire_supervisor::{ErrorCode, HubError, ToolChange, ToolPart};
 pub use service::{Hub, HubOptions, McpService, McpStatus};

@@ -17,7 +17,7 @@ mod unix {
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid};
 
     use super::only_zombies;
-    use crate::exit::Exit;
+    use mcpwire_client::Exit;
 
     /// How often a system without process descriptors is asked for the exit.
     const TICK: Duration = Duration::from_millis(5);
@@ -51,7 +51,7 @@ mod unix {
             let leader = self.leader?;
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             let status = waitid(WaitId::Pid(leader), options).ok()??;
-            Some(Exit { code: status.exit_status(), signal: status.terminating_signal() })
+            Some(Exit::new(status.exit_status(), status.terminating_signal()))
         }
 
         /// Whether no process is left in the group. A leader that has not been reaped counts as one.
@@ -151,7 +151,7 @@ mod other {
     use std::process::Child;
     use std::time::{Duration, Instant};
 
-    use crate::exit::Exit;
+    use mcpwire_client::Exit;
 
     #[derive(Debug)]
     pub(crate) struct Group;
@@ -164,7 +164,7 @@ mod other {
 
         pub(crate) fn observe(&self, child: &mut Child) -> Option<Exit> {
             let status = child.try_wait().ok()??;
-            Some(Exit { code: status.code(), signal: None })
+            Some(Exit::new(status.code(), None))
         }
 
         pub(crate) fn is_empty(&self) -> bool {

@@ -9,10 +9,8 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
-use crate::definition::McpServerDef;
-use crate::exit::Exit;
-use crate::spawn::SpawnError;
 use crate::{group, spawn};
+use mcpwire_client::{Exit, McpServerDef, SpawnError};
 
 /// A process that ends, with its group, when this is dropped.
 #[derive(Debug)]

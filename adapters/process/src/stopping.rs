@@ -5,28 +5,11 @@ use std::time::Duration;
 use mcpwire_core::Timestamp;
 use mcpwire_core::shutdown::{GracePeriods, ShutdownSequence, Step};
 
-use crate::exit::Exit;
 use crate::process::Process;
+use mcpwire_client::ShutdownReport;
 
 /// How often a group is looked at whose leader has exited: that the others follow, nothing tells.
 const TICK: Duration = Duration::from_millis(10);
-
-/// How a server ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShutdownReport {
-    /// How its process ended; `None` for a pair of streams.
-    pub exit: Option<Exit>,
-    /// What it took: closing its input, asking it to end, or a kill.
-    pub took: Step,
-}
-
-impl ShutdownReport {
-    /// Of a pair of streams.
-    pub fn of_streams() -> Self {
-        ShutdownReport { exit: None, took: Step::CloseInput }
-    }
-}
 
 /// The way of a process to its end: the [`ShutdownSequence`], with the signals that belong to its steps.
 #[derive(Debug)]
@@ -77,7 +60,7 @@ impl Stopping {
                     let until = [self.sequence.deadline(), tick].into_iter().flatten().min();
                     return Next::Wait(until.unwrap_or(now + TICK));
                 }
-                Step::Done => return Next::Done(ShutdownReport { exit: process.exit().copied(), took: self.took }),
+                Step::Done => return Next::Done(ShutdownReport::new(process.exit().copied(), self.took)),
             }
         }
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use mcpwire_client::catch_panic;
 use mcpwire_driver::core::http::Exchange;
 use mcpwire_driver::http::{Begun, HttpClient};
-use mcpwire_driver::process::catch_panic;
 use mcpwire_http::Net;
 
 use crate::{EXECUTOR, Smol, spawn, start};

@@ -4,8 +4,8 @@ use std::env;
 use std::error::Error;
 use std::time::Duration;
 
+use mcpwire_client::McpServerDef;
 use mcpwire_core::{CallToolResult, Config, ContentBlock, Negotiate};
-use mcpwire_process::McpServerDef;
 use serde::Serialize;
 
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
+use mcpwire_driver::Error;
 use mcpwire_driver::core::{
     CallError, Config, Deadline, Json, ListResources, RequestOptions, ResubscribePolicy, SubscribeOptions,
     SubscriptionEvent, SubscriptionFilter, TaskError,
 };
-use mcpwire_driver::process::Error;
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit, duplex};
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use mcpwire_tests::watched;

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::smol::io::Cursor;
+use mcpwire_client::Watcher;
 use mcpwire_driver::core::Config;
 use mcpwire_driver::core::http::{Exchange, Failure as HttpFailure, FailureKind};
 use mcpwire_driver::http::{Begun, HttpClient, HttpOptions, HttpResponse, StaticToken, TokenProvider};
 use mcpwire_driver::{Direction, ErrorKind, McpServerDef};
-use mcpwire_process::Watcher;
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};
 use mcpwire_tests::{Adapter, Call, Failure, OverHttp, on_every_adapter};

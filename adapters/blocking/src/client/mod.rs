@@ -7,13 +7,13 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use mcpwire_client::{Error, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::{AnyEngine, RequestError};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestKey, RequestOptions, Root,
     RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
 };
-use mcpwire_process::{Error, McpServerDef, ShutdownReport};
 
 use crate::cancel::Canceller;
 use crate::connection::Connection;

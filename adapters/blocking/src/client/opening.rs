@@ -2,9 +2,10 @@
 
 use std::io::{self, Read, Write};
 
+use mcpwire_client::{Error, McpServerDef, Stderr, Tracer};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{Config, ConnectError, ServerInfo, Timestamp, stdio};
-use mcpwire_process::{Error, McpServerDef, Process, Stderr, Tracer};
+use mcpwire_process::Process;
 
 use super::{McpClient, STREAM};
 use crate::connection::{Connection, Opened};
@@ -98,7 +99,7 @@ impl McpClient {
         let http = std::mem::take(&mut options.http);
         let settings = http.settings(def)?;
         let client = http
-            .into_client(|| <mcpwire_smol::Smol as mcpwire_driver::Runtime>::http(def))
+            .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
             .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
@@ -108,7 +109,7 @@ impl McpClient {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_process::HttpSetupError::Missing })
+        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
     }
 
     fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {

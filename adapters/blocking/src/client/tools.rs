@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use mcpwire_client::Error;
 use mcpwire_core::internal::{Step, ToolListing};
 use mcpwire_core::{CallToolResult, InvalidItem, RequestOptions, Tool};
-use mcpwire_process::Error;
 use serde::Serialize;
 
 use super::McpClient;

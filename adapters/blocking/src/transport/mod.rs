@@ -20,7 +20,8 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
 
 use crate::cancel::Waker;
-use mcpwire_process::{PanicSource, Panics, Process, Stderr, Tracer};
+use mcpwire_client::{PanicSource, Panics, Stderr, Tracer};
+use mcpwire_process::Process;
 
 /// The engine's time: what has passed since the client was made.
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::{Surroundings, Transport};
 use crate::cancel::Waker;
-use mcpwire_process::Direction;
-use mcpwire_process::{self, Process};
+use mcpwire_client::Direction;
+use mcpwire_process::Process;
 
 /// How often the exit is asked for where the system cannot tell it.
 const TICK: Duration = Duration::from_millis(20);

@@ -10,7 +10,7 @@ use mcpwire_core::internal::{AnyEngine, EndOfStream};
 
 use super::{Surroundings, Transport};
 use crate::cancel::Waker;
-use mcpwire_process::{Direction, catch_panic};
+use mcpwire_client::{Direction, catch_panic};
 
 /// How much a thread reads at once.
 const CHUNK: usize = 64 * 1024;

@@ -6,11 +6,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{self, Context, Wake};
 use std::time::Duration;
 
+use mcpwire_client::Direction;
+use mcpwire_client::http::{Exchanges, HttpClient};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Verb};
 use mcpwire_core::internal::AnyEngine;
-use mcpwire_driver::http::{Exchanges, HttpClient};
-use mcpwire_process::Direction;
 use mcpwire_smol::Background;
 
 use super::{Surroundings, Transport};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcpwire_client::{PanicSource, ShutdownReport};
 use mcpwire_core::Phase;
-use mcpwire_process::{PanicSource, ShutdownReport};
 
 use super::Loop;
 use crate::state::{State, Wish};

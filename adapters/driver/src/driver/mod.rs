@@ -10,12 +10,12 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use mcpwire_client::{Direction, Reader, ShutdownReport, catch_panic};
 use mcpwire_core::internal::EndOfStream;
 use mcpwire_core::{Phase, Timestamp};
-use mcpwire_process::{Direction, ShutdownReport, catch_panic};
 
 use crate::answers::Answers;
-use crate::runtime::{ExitWatch, Reader, Timer};
+use crate::runtime::{ExitWatch, Timer};
 use crate::shared::{Shared, Watchers};
 use crate::state::{State, Wish};
 use crate::stop::Stop;

@@ -3,9 +3,9 @@
 use std::mem;
 use std::sync::Arc;
 
+use mcpwire_client::{Error, McpServerDef};
 use mcpwire_core::http::{Engine, Settings};
 use mcpwire_core::internal::AnyEngine;
-use mcpwire_process::{Error, McpServerDef};
 
 use super::Exchanges;
 use crate::driver::{Driver, Loop};

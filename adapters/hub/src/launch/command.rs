@@ -1,6 +1,6 @@
 //! The command of each kind of package.
 
-use mcpwire_process::McpServerDef;
+use mcpwire_client::McpServerDef;
 
 use super::container::{self, Container};
 use super::resolve::Resolved;

@@ -20,7 +20,7 @@ mod resolve;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcpwire_process::McpServerDef;
+use mcpwire_client::McpServerDef;
 
 pub use container::Container;
 pub(crate) use preview::argv;

@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::AtomicWaker;
 
-use mcpwire_driver::process::catch_panic;
+use mcpwire_client::catch_panic;
 use mcpwire_driver::{ConnectOptions, Error, McpServerDef, Timer};
 
 use super::{Clock, Connection, Runtime};

@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpwire_client::catch_panic;
 use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
-use mcpwire_driver::process::catch_panic;
 use mcpwire_supervisor::{Effect, Event, Failure, Generation, Retry, ServerId, Stage, State};
 
 use super::attempt::Attempt;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
+use mcpwire_client::catch_panic;
 use mcpwire_core::Timestamp;
-use mcpwire_driver::process::catch_panic;
 use mcpwire_supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, ServerSpec, Supervisor};
 
 use super::attempt::Attempt;

@@ -119,7 +119,7 @@ fn mc_t6_variables_are_set_and_nothing_else_is_passed_on() {
     let expected = [("EMPTY", ""), ("MADE", "/home/me/x"), ("PLAIN", "a b")];
     assert_eq!(env, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     assert_eq!(launch.def.inherit_env, ["PROXY"]);
-    assert_eq!(launch.def.env_policy, mcpwire_process::EnvPolicy::AllowList, "case 25: the rest stays with the hub");
+    assert_eq!(launch.def.env_policy, mcpwire_client::EnvPolicy::AllowList, "case 25: the rest stays with the hub");
 }
 
 #[test]

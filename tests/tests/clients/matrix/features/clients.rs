@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use mcpwire_driver::Error;
 use mcpwire_driver::core::{
     CallToolResult, CompleteParams, CompleteResult, CreateMessageResult, ElicitAction, ElicitResult, Event,
     GetPromptResult, ItemList, LogMessage, LoggingLevel, Method, Notification, Params, Progress, Prompt,
     ProtocolVersion, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root, SubscriptionEvent,
     SubscriptionFilter, Task, TaskHandle, Tool,
 };
-use mcpwire_driver::process::Error;
 use mcpwire_testkit::{PipeReader, PipeWriter, ScriptedServer, duplex};
 use mcpwire_tests::asynchronous::Host;
 use serde_json::{Value, json};

@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
+use mcpwire_driver::Error;
 use mcpwire_driver::core::{
     CallToolResult, Era, Json, Method, Params, ProtocolVersion, RequestOptions, SendError, Tool,
 };
-use mcpwire_driver::process::Error;
 use mcpwire_testkit::{Recorded, ScriptedServer};
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use mcpwire_driver::ErrorKind;
 use mcpwire_driver::core::internal::Discover;
 use mcpwire_driver::core::{CallTool, CallToolParams, Ping, RequestOptions, TraceContext};
-use mcpwire_driver::process::ErrorKind;
 use serde_json::{Value, json};
 
 use super::Outcome::Works;

@@ -1,7 +1,7 @@
 //! Tools and their calls.
 
+use mcpwire_driver::Error;
 use mcpwire_driver::core::{CallError, ProtocolVersion};
-use mcpwire_driver::process::Error;
 use mcpwire_tests::done_of_total;
 use serde_json::json;
 

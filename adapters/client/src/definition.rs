@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// server speaks is found out.
 ///
 /// ```
-/// use mcpwire_process::McpServerDef;
+/// use mcpwire_client::McpServerDef;
 ///
 /// let def: McpServerDef = serde_json::from_str(
 ///     r#"{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"], "env": {"DEBUG": "1"}}"#,

@@ -13,6 +13,11 @@ pub struct Exit {
 }
 
 impl Exit {
+    /// Creates the exit status of a process: the code that it exited with, or the signal that ended it.
+    pub fn new(code: Option<i32>, signal: Option<i32>) -> Self {
+        Exit { code, signal }
+    }
+
     /// Whether it ended by itself and reported success.
     pub fn success(&self) -> bool {
         self.code == Some(0)

@@ -7,14 +7,14 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::{Direction, catch_panic};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind};
-use mcpwire_process::{Direction, catch_panic};
 
 use super::ready::{Flag, Ready};
 use super::watch::{self, Watch};
 use super::{Begun, HttpClient, HttpResponse};
-use crate::runtime::Reader;
+use crate::Reader;
 
 /// How much of a body is read at once. 16 KiB: a record of TLS.
 const PIECE: usize = 16 * 1024;

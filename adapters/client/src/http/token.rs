@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use crate::catch_panic;
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
-use mcpwire_process::catch_panic;
 
 use super::{Begun, HttpClient};
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
+use crate::{Error, HttpSetupError, McpServerDef};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
-use mcpwire_process::{Error, HttpSetupError, McpServerDef};
 
 use super::HttpClient;
 use super::token::{AnyToken, Authorized, TokenProvider};

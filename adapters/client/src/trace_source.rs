@@ -10,7 +10,7 @@ use mcpwire_core::{RequestOptions, TraceContext};
 ///
 /// ```
 /// use mcpwire_core::TraceContext;
-/// use mcpwire_process::TraceSource;
+/// use mcpwire_client::TraceSource;
 ///
 /// let source = TraceSource::new(|| TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").ok());
 /// ```

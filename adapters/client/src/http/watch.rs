@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::Direction;
 use mcpwire_core::http::ExchangeId;
 use mcpwire_core::internal::SseDecoder;
-use mcpwire_process::Direction;
 
 /// The longest message that is shown whole.
 const LONGEST: usize = 64 << 20;
