@@ -249,6 +249,7 @@ pub struct RequestOptions {
 /// | `Handle` | always; the caller receives the task and polls | if the server and the tool allow tasks; the caller receives the task and polls |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias("TaskMetadata", "TaskAugmentedRequestParams"))]
 pub enum TaskMode {
     /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the tool call may become a task. The
     /// session polls the task, and reports the result of the task as the result of the tool call.
