@@ -34,7 +34,7 @@ pub use opening::with_client;
 /// for tool in client.tools() {
 ///     println!("{}", tool.name);
 /// }
-/// let result = client.call_tool("echo", [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
+/// let result = client.call_tool("echo", [("message", "hi")])?;
 /// println!("{}", result.text());
 /// client.shutdown()?;
 /// # Ok::<(), mcpwire_blocking::Error>(())
