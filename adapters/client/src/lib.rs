@@ -9,6 +9,7 @@
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
+//! | `tools` | [`Tools`]: the tools of a server |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
@@ -22,6 +23,7 @@ mod shutdown_report;
 mod spawn_error;
 mod stderr;
 mod streams;
+mod tools;
 mod trace;
 mod trace_source;
 
@@ -33,5 +35,6 @@ pub use shutdown_report::ShutdownReport;
 pub use spawn_error::{SpawnError, SpawnErrorKind};
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
+pub use tools::{IntoIter as ToolsIntoIter, Tools};
 pub use trace::{Direction, Tracer, Watcher};
 pub use trace_source::TraceSource;

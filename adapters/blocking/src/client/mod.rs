@@ -34,7 +34,7 @@ pub use opening::with_client;
 /// for tool in client.tools() {
 ///     println!("{}", tool.name);
 /// }
-/// let result = client.call_tool("echo", [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
+/// let result = client.call_tool("echo", std::collections::BTreeMap::from([("message", "hi")])).call()?;
 /// println!("{}", result.text());
 /// client.shutdown()?;
 /// # Ok::<(), mcpwire_blocking::Error>(())
@@ -98,7 +98,8 @@ impl McpClient {
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
-    pub fn send_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+    #[doc(alias = "send_raw")]
+    pub fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let now = self.connection.now();
         let options = RequestOptions::new();
         let options = self.connection.traced(&options);
@@ -108,7 +109,8 @@ impl McpClient {
     }
 
     /// Sends a notification of any method.
-    pub fn send_notification(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
+    #[doc(alias = "send_notification")]
+    pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
         let now = self.connection.now();
         self.connection.engine.calls().notify_raw(method, params, now).map_err(|error| self.send_error(error))?;
         self.connection.flush();
