@@ -153,7 +153,7 @@ impl<'c, A: Serialize> Call<'c, A> {
     {
         let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
         client.unsubscribe_unwanted();
-        let options = client.connection.traced(&options).into_owned();
+        let options = client.connection.context.traced(&options).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
         let mut call = ToolCall::<M>::new(name, options);
         let mut on_report = |report: &Notification| match (report, &mut on_progress, &mut on_status) {

@@ -4,6 +4,7 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `context` | [`ConnectionContext`]: what a connection keeps; [`construct`]: its errors |
 //! | `definition` | [`McpServerDef`]: the command of a server, or its URL |
 //! | `error`, `exit`, `spawn_error`, `shutdown_report` | [`Error`], and what is known of a server's process |
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
@@ -13,6 +14,8 @@
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
+pub mod construct;
+mod context;
 mod definition;
 mod error;
 mod exit;
@@ -27,6 +30,7 @@ mod tools;
 mod trace;
 mod trace_source;
 
+pub use context::{ConnectionContext, ConnectionFacts};
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
 pub use error::{Error, ErrorKind, HttpSetupError, ProcessReport};
 pub use exit::Exit;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef, ShutdownReport, Tools};
+use mcpwire_client::{Error, McpServerDef, ShutdownReport, Tools, construct};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CallError, ConnectError, InvalidItem, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
@@ -65,7 +65,7 @@ impl<R: Runtime> McpClient<R> {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
+        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's.
@@ -121,8 +121,7 @@ impl<R: Runtime> McpClient<R> {
                 }
                 Opened::Closed(how) => how.into_opening_error(),
             };
-            let process = shared.lock().process_report();
-            return Err(Error::Connect { server: shared.name().into(), error, process });
+            return Err(shared.connect_error(error));
         }
     }
 
@@ -138,11 +137,8 @@ impl<R: Runtime> McpClient<R> {
     #[inline(never)]
     fn restart(&self, begun: Timestamp) -> Result<(), Error> {
         let shared = self.life.shared();
-        let closed = || {
-            let process = shared.lock().process_report();
-            Err(Error::Connect { server: shared.name().into(), error: ConnectError::Closed, process })
-        };
-        let Some(def) = shared.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
+        let closed = || Err(shared.connect_error(ConnectError::Closed));
+        let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
             return closed();
         };
         let (process, Streams { reader, writer, stderr, exit }) = spawn::<R>(def)?;
@@ -160,7 +156,7 @@ impl<R: Runtime> McpClient<R> {
         state.restart(engine, writer, process);
         let begun = state.engine.calls().initialize(now);
         drop(state);
-        begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;
+        begun.map_err(|error| construct::send(shared.name(), error, None))?;
         R::spawn(Loop::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())).into_driver());
         Ok(())
     }
@@ -319,7 +315,7 @@ impl<R> McpClient<R> {
 
     /// How the server was started; `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.life.shared().definition.as_deref()
+        self.life.shared().context.definition.as_deref()
     }
 
     /// Whether the connection was opened.
@@ -398,9 +394,9 @@ fn assemble(
 }
 
 fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
-    let server = || def.display_name().to_owned();
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
-    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| Error::Io { server: server(), error })?;
+    let server = def.display_name();
+    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
+    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| construct::io(server, error))?;
     Ok((process, streams))
 }
 

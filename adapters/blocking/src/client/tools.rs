@@ -20,7 +20,7 @@ impl McpClient {
     /// all the same; [`Config::cache`](mcpwire_core::Config::cache) says how much is kept.
     pub fn list_tools(&mut self) -> Result<Tools, Error> {
         self.unsubscribe_unwanted();
-        let options = self.connection.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
         let mut listing = ToolListing::new(options, self.engine().session().config(), self.connection.now());
         loop {
             let now = self.connection.now();
