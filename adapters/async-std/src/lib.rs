@@ -76,3 +76,8 @@ impl mcpwire_http::Net for AsyncStd {
         Smol::sleep(after)
     }
 }
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

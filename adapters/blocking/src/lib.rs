@@ -52,3 +52,8 @@ pub use mcpwire_core as core;
 pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

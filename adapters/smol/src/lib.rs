@@ -165,3 +165,8 @@ impl Timer for SmolTimer {
         Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

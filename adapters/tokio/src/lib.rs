@@ -184,3 +184,8 @@ stream!(ReadStream, WriteStream);
 // HTTP needs these, and the driver implements its own traits for whatever implements these.
 #[cfg(feature = "http")]
 stream!(futures_io::AsyncRead, futures_io::AsyncWrite);
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
