@@ -66,7 +66,7 @@ impl<R: Runtime> McpClient<R> {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
+        Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's.
@@ -123,7 +123,7 @@ impl<R: Runtime> McpClient<R> {
                 Opened::Closed(how) => how.into_opening_error(),
             };
             let process = shared.lock().process_report();
-            return Err(Error::Connect { server: shared.name().into(), error, process });
+            return Err(Error::new(shared.name(), error).with_process(process));
         }
     }
 
@@ -141,7 +141,7 @@ impl<R: Runtime> McpClient<R> {
         let shared = self.life.shared();
         let closed = || {
             let process = shared.lock().process_report();
-            Err(Error::Connect { server: shared.name().into(), error: ConnectError::Closed, process })
+            Err(Error::new(shared.name(), ConnectError::Closed).with_process(process))
         };
         let Some(def) = shared.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
             return closed();
@@ -161,7 +161,7 @@ impl<R: Runtime> McpClient<R> {
         state.restart(engine, writer, process);
         let begun = state.engine.calls().initialize(now);
         drop(state);
-        begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;
+        begun.map_err(|error| Error::new(shared.name(), error))?;
         R::spawn(Loop::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())).into_driver());
         Ok(())
     }
@@ -407,9 +407,8 @@ fn assemble(
 }
 
 fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
-    let server = || def.display_name().to_owned();
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
-    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| Error::Io { server: server(), error })?;
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(def.display_name(), error))?;
+    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| Error::new(def.display_name(), error))?;
     Ok((process, streams))
 }
 

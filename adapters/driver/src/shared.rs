@@ -205,18 +205,18 @@ impl Shared {
             CallError::Closed { .. } => self.lock().process_report(),
             _ => None,
         };
-        Error::Call { server: self.name().into(), error, process }
+        Error::new(self.name(), error).with_process(process)
     }
 
     fn send_error(&self, state: &mut State, error: SendError) -> Error {
         if let (SendError::Closed, Some(why)) = (&error, &state.failure) {
-            return Error::Io { server: self.name().into(), error: io::Error::other(&**why) };
+            return Error::new(self.name(), io::Error::other(&**why));
         }
         let process = match &error {
             SendError::Closed => state.process_report(),
             _ => None,
         };
-        Error::Send { server: self.name().into(), error, process }
+        Error::new(self.name(), error).with_process(process)
     }
 }
 

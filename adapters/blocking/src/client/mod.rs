@@ -243,7 +243,7 @@ impl McpClient {
             CallError::Closed { .. } => self.connection.report(),
             _ => None,
         };
-        Error::Call { server: self.name().into(), error, process }
+        Error::new(self.name(), error).with_process(process)
     }
 
     pub(crate) fn send_error(&mut self, error: SendError) -> Error {
@@ -254,11 +254,11 @@ impl McpClient {
             SendError::Closed => self.connection.report(),
             _ => None,
         };
-        Error::Send { server: self.name().into(), error, process }
+        Error::new(self.name(), error).with_process(process)
     }
 
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        Error::Io { server: self.name().into(), error }
+        Error::new(self.name(), error)
     }
 
     fn name(&self) -> &str {

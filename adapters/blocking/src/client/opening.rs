@@ -40,8 +40,7 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let transport =
-            Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
+        let transport = Threads::start(reader, writer, None).map_err(|error| Error::new(STREAM, error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
         Ok(Self::of(connection, None, options))
@@ -81,7 +80,7 @@ impl McpClient {
         };
         if let Some(error) = error {
             let process = self.connection.report();
-            return Err(Error::Connect { server: self.name().into(), error, process });
+            return Err(Error::new(self.name(), error).with_process(process));
         }
         match self.connection.engine.session().server() {
             Some(server) => Ok(server),
@@ -100,7 +99,7 @@ impl McpClient {
         let settings = http.settings(def)?;
         let client = http
             .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
-            .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
+            .map_err(|error| Error::new(def.display_name(), error))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
@@ -109,7 +108,7 @@ impl McpClient {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
+        Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
@@ -142,9 +141,8 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
 }
 
 fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
-    let server = || def.display_name().to_owned();
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
-    let transport = transport(pipes).map_err(|error| Error::Io { server: server(), error })?;
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(def.display_name(), error))?;
+    let transport = transport(pipes).map_err(|error| Error::new(def.display_name(), error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));
     Ok(Connection::new(engine, transport, Some(process), clock))
 }

@@ -43,10 +43,7 @@ impl HttpOptions {
     /// # Errors
     /// If its address, or a header, is none that requests can be made with.
     pub fn settings(&self, def: &McpServerDef) -> Result<Settings, Error> {
-        let wrong = |error: SettingsError| Error::Http {
-            server: def.display_name().into(),
-            error: HttpSetupError::Settings(error.to_string()),
-        };
+        let wrong = |error: SettingsError| Error::new(def.display_name(), HttpSetupError::Settings(error));
         let mut settings = Settings::new(def.url.as_deref().unwrap_or_default()).map_err(wrong)?;
         settings.listen = self.listen;
         settings.flavour = self.flavour;

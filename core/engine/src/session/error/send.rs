@@ -85,6 +85,18 @@ pub enum SendError {
     },
 }
 
+impl SendError {
+    /// Returns the method of the request or notification. `None` if the error does not depend on the method.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            SendError::Params { method, .. } | SendError::NotAnObject { method } => Some(method),
+            SendError::NotInRevision { method, .. } | SendError::NotOffered { method, .. } => Some(method),
+            SendError::TaskRequired { .. } => Some("tools/call"),
+            _ => None,
+        }
+    }
+}
+
 fn replacement(instead: &str) -> String {
     if instead.is_empty() { String::new() } else { alloc::format!("; it has {instead} in its place") }
 }
