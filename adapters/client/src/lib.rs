@@ -4,15 +4,18 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `context` | [`ConnectionContext`]: what a connection keeps |
 //! | `definition` | [`McpServerDef`]: the command of a server, or its URL |
 //! | `error` | [`Error`]: why a method of a client failed |
 //! | `exit`, `shutdown_report` | [`Exit`], [`ShutdownReport`]: how a server's process ended |
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
+//! | `tools` | [`Tools`]: the tools of a server |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
+mod context;
 mod definition;
 mod error;
 mod exit;
@@ -22,9 +25,11 @@ mod panics;
 mod shutdown_report;
 mod stderr;
 mod streams;
+mod tools;
 mod trace;
 mod trace_source;
 
+pub use context::{ConnectionContext, ConnectionFacts};
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
 pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
 pub use exit::Exit;
@@ -32,5 +37,6 @@ pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic, 
 pub use shutdown_report::ShutdownReport;
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
+pub use tools::{IntoIter as ToolsIntoIter, Tools};
 pub use trace::{Direction, Tracer, Watcher};
 pub use trace_source::TraceSource;

@@ -34,6 +34,7 @@ extern crate std;
 
 mod answers;
 mod apps;
+mod arguments;
 mod call_result;
 mod capabilities;
 mod client_capabilities;

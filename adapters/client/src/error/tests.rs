@@ -58,7 +58,7 @@ fn call_errors() -> Vec<CallError> {
         structured(r#"{"content":[{"type":"text","text":"mark001"}],"isError":true}"#),
         structured(r#"{"content":[],"structuredContent":{"mark001":1},"isError":true}"#),
         structured(r#"{"content":[{"type":"text","text":"mark001"}]}"#),
-        structured(r#"{"content":[],"structuredContent":"mark001"}"#),
+        structured(r#"{"content":[],"structuredContent":{"mark001":1}}"#),
         CallError::Timeout { method: method(), after, deadline: Deadline::Idle },
         CallError::Timeout { method: method(), after, deadline: Deadline::Total },
         CallError::Cancelled { method: method() },
