@@ -169,7 +169,8 @@ impl<'c, A: Serialize> Call<'c, A> {
             });
             match step {
                 Step::Wait(key) => {
-                    let mut reply = client.reply(key, now, &mut on_report)?;
+                    let reply = client.reply(key, now, &mut on_report);
+                    let mut reply = reply.map_err(|error| error.with_tool(name))?;
                     call.receive(&mut reply);
                     client.connection.engine.recycle(reply);
                     if let Some(result) = call.take_result() {
@@ -178,7 +179,7 @@ impl<'c, A: Serialize> Call<'c, A> {
                 }
                 Step::Drain => client.connection.catch_up(),
                 Step::Done(Ok(result)) => return Ok((client, result)),
-                Step::Done(Err(error)) => return Err(client.request_error(error)),
+                Step::Done(Err(error)) => return Err(client.request_error(error).with_tool(name)),
             }
         }
     }

@@ -45,7 +45,7 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
+    CallbackPanic, Cause, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
     ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, inherited_names,
 };
 pub use mcpwire_core as core;

@@ -177,7 +177,7 @@ impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
                     _ => {}
                 });
                 let Poll::Ready(reply) = reply else { return Poll::Pending };
-                let Some(mut reply) = reply else { return Poll::Ready(Err(waiting.lost())) };
+                let Some(mut reply) = reply else { return Poll::Ready(Err(waiting.lost().with_tool(self.name))) };
                 call.receive(&mut reply);
                 waiting.give_back(reply);
                 *sent = None;
@@ -194,7 +194,11 @@ impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
             match step {
                 Turn::Wait(waiting) => *sent = Some(waiting),
                 Turn::Again => {}
-                Turn::Done(result) => return Poll::Ready(result.map_err(|error| life.shared().request_error(error))),
+                Turn::Done(result) => {
+                    return Poll::Ready(
+                        result.map_err(|error| life.shared().request_error(error).with_tool(self.name)),
+                    );
+                }
             }
         }
     }
@@ -216,7 +220,7 @@ where
             // To serialise the arguments is the caller's work, and may take its time: it is done outside of the lock.
             let shared = this.client.life().shared();
             let params = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
-            let params = Some(params.map_err(|error| shared.refused(error))?);
+            let params = Some(params.map_err(|error| shared.refused(error).with_tool(this.name))?);
             let call = ToolCall::new(this.name, shared.traced(&options).into_owned());
             this.stage = Stage::Running { call, params, sent: None };
         }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef, ShutdownReport, Tools, construct};
+use mcpwire_client::{Error, McpServerDef, ShutdownReport, Tools};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CallError, ConnectError, InvalidItem, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
@@ -65,7 +65,7 @@ impl<R: Runtime> McpClient<R> {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
+        Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's.
@@ -156,7 +156,7 @@ impl<R: Runtime> McpClient<R> {
         state.restart(engine, writer, process);
         let begun = state.engine.calls().initialize(now);
         drop(state);
-        begun.map_err(|error| construct::send(shared.name(), error, None))?;
+        begun.map_err(|error| Error::new(shared.name(), error))?;
         R::spawn(Loop::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())).into_driver());
         Ok(())
     }
@@ -395,8 +395,8 @@ fn assemble(
 
 fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
     let server = def.display_name();
-    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
-    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| construct::io(server, error))?;
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
+    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
     Ok((process, streams))
 }
 

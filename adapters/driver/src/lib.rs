@@ -48,7 +48,7 @@ pub use call::{Call, CallFuture};
 pub use client::McpClient;
 pub use driver::Driver;
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
+    CallbackPanic, Cause, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
     ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, WriteStream,
     Writer, inherited_names,
 };

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
     ConnectionContext, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport, StderrLines, Tracer,
-    Watcher, construct,
+    Watcher,
 };
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
@@ -201,7 +201,7 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        construct::connect(self.name(), error, self.lock().process_report())
+        Error::new(self.name(), error).with_process(self.lock().process_report())
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, ShutdownReport, construct};
+use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::{AnyEngine, RequestError};
 use mcpwire_core::{
     CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestKey, RequestOptions, Root,
@@ -254,7 +254,7 @@ impl McpClient {
 
     #[cold]
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        construct::io(self.connection.context.name(), error)
+        Error::new(self.connection.context.name(), error)
     }
 }
 
