@@ -13,9 +13,10 @@ use mcpwire_core::internal::RequestError;
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
 
+use crate::clock::Clock;
 use crate::handlers::Handlers;
 use crate::options::ConnectOptions;
-use crate::runtime::Clock;
+use crate::runtime::Runtime;
 use crate::state::{Opened, State, Wish, wait};
 
 /// What errors call the other end of a pair of streams.
@@ -23,6 +24,7 @@ const STREAM: &str = "stream";
 
 /// One connection.
 pub(crate) struct Shared {
+    pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) definition: Option<Arc<McpServerDef>>,
     pub(crate) grace_periods: GracePeriods,
     pub(crate) clock: Clock,
@@ -57,15 +59,27 @@ impl Watchers {
 impl Shared {
     /// A connection with these options, but for those that made the state.
     pub(crate) fn new(
+        runtime: Arc<dyn Runtime>,
         definition: Option<Arc<McpServerDef>>,
-        clock: Clock,
-        state: State,
+        mut state: State,
         options: ConnectOptions,
     ) -> Arc<Self> {
         let ConnectOptions { grace_periods, stderr, trace, trace_context, handlers, panics, .. } = options;
         let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
-        let (server, state) = (OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { definition, grace_periods, clock, handlers, trace_context, panics, server, state, watchers })
+        state.runs_by_itself = runtime.runs_by_itself();
+        let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
+        Arc::new(Shared {
+            runtime,
+            definition,
+            grace_periods,
+            clock,
+            handlers,
+            trace_context,
+            panics,
+            server,
+            state,
+            watchers,
+        })
     }
 
     /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
