@@ -4,11 +4,10 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
-use mcpwire_client::{Error, McpServerDef, ShutdownReport};
+use mcpwire_client::{Error, McpServerDef, ShutdownReport, Tools};
 use mcpwire_core::{
-    CallError, CallToolResult, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root, RootsListChanged,
+    CallError, InvalidItem, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root, RootsListChanged,
     ServerCapabilities, ServerInfo, Stats, Tool,
 };
 use serde::Serialize;
@@ -21,7 +20,7 @@ use crate::pending::Pending;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
 use crate::shared::{Lives, RestartAttempt};
 use crate::state::Opened;
-use crate::tools::{self, Boxed, Tools};
+use crate::tools::{self, Boxed};
 use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. Cheap to clone, and for any number of tasks at once.
@@ -126,8 +125,7 @@ impl<R> McpClient<R> {
                 }
                 Opened::Closed(how) => how.into_opening_error(),
             };
-            let process = shared.lock().process_report();
-            return Err(Error::Connect { server: shared.name().into(), error, process });
+            return Err(shared.connect_error(error));
         }
     }
 
@@ -148,7 +146,12 @@ impl<R> McpClient<R> {
 
     /// The tools, as they were last listed. No request is sent.
     pub fn tools(&self) -> Tools {
-        Tools(Arc::clone(self.life.shared().lock().tools.list()))
+        Tools::new(Arc::clone(self.life.shared().lock().tools.list()))
+    }
+
+    /// What was left out of that list, and why.
+    pub fn rejected_tools(&self) -> Vec<InvalidItem> {
+        self.tools().rejected().to_vec()
     }
 
     /// Whether that list has a tool of this name.
@@ -170,21 +173,6 @@ impl<R> McpClient<R> {
         Call::new(self, name, arguments)
     }
 
-    /// Calls a tool that may take longer, or is not to take as long, as others.
-    pub async fn call_tool_with_timeout(
-        &self,
-        name: &str,
-        arguments: impl Serialize,
-        timeout: Duration,
-    ) -> Result<CallToolResult, Error> {
-        self.call_tool(name, arguments).timeout(timeout).call().await
-    }
-
-    /// As [`McpClient::call_tool`]: the name that the blocking client has for a call with options.
-    pub fn tool<'c, A: Serialize>(&'c self, name: &'c str, arguments: A) -> Call<'c, R, A> {
-        self.call_tool(name, arguments)
-    }
-
     /// Sends a request of a typed method and waits for its result.
     pub async fn request<M: Method>(
         &self,
@@ -200,7 +188,8 @@ impl<R> McpClient<R> {
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
-    pub async fn send_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+    #[doc(alias = "send_raw")]
+    pub async fn request_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let options = RequestOptions::new();
         let options = self.life.shared().traced(&options);
         let now = self.life.shared().clock.now();
@@ -213,7 +202,8 @@ impl<R> McpClient<R> {
     }
 
     /// Sends a notification of any method. It is queued, and sent as soon as the server reads; nothing is waited for.
-    pub fn send_notification(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
+    #[doc(alias = "send_notification")]
+    pub fn notify_raw(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
         let shared = self.life.shared();
         let now = shared.clock.now();
         shared.send(|state| state.engine.calls().notify_raw(method, params, now))
@@ -261,7 +251,7 @@ impl<R> McpClient<R> {
 
     /// How the server was started; `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.life.shared().definition.as_deref()
+        self.life.shared().context.definition.as_deref()
     }
 
     /// Whether the connection was opened.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
-use mcpwire_driver::http::{Begun, HttpClient, HttpResponse, Net};
+use mcpwire_driver::http::{HttpClient, HttpResponse, Net, ResponseFuture};
 use mcpwire_driver::{HttpSetupError, McpServerDef};
 
 use crate::body::{Rest, Whole};
@@ -138,7 +138,7 @@ impl Client {
 }
 
 impl HttpClient for Client {
-    fn begin(&self, exchange: Exchange) -> Begun {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.run(exchange).await })
     }

@@ -11,8 +11,7 @@
 //! # async fn run() -> Result<(), mcpwire_tokio::Error> {
 //! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
 //! let client = McpClient::connect_and_initialize(&def).await?;
-//! let arguments = [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
-//! let result = client.call_tool("echo", arguments).timeout(Duration::from_secs(10)).await?;
+//! let result = client.call_tool("echo", [("message", "hi")]).timeout(Duration::from_secs(10)).await?;
 //! println!("{}", result.text());
 //! client.shutdown().await?;
 //! # Ok(())
@@ -145,3 +144,8 @@ impl Timer for TokioTimer {
         self.0.as_mut().poll(cx)
     }
 }
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

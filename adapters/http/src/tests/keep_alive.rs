@@ -14,7 +14,7 @@ impl Runtime for Fast {
         Box::new(FastTimer(Threads.timer(), self.0))
     }
 
-    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> std::io::Result<Streams> {
         Threads.pipes(pipes, exit)
     }
 }

@@ -6,7 +6,6 @@ mod pool;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::io;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::pin::Pin;
@@ -28,7 +27,7 @@ use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind
 use mcpwire_driver::core::{Config, Timestamp};
 use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{HttpSetupError, Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Runtime, Streams, Task, Timer};
 
 use crate::body::Whole;
 use crate::io::Wire;
@@ -47,15 +46,15 @@ impl Runtime for Threads {
         Box::new(IoTimer(async_io::Timer::never()))
     }
 
-    fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        Err(io::ErrorKind::Unsupported.into())
+    fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> std::io::Result<Streams> {
+        Err(std::io::ErrorKind::Unsupported.into())
     }
 }
 
 impl Net for Threads {
     fn connect_tcp(&self, host: String, port: u16) -> Connecting {
         Box::pin(async move {
-            let address = (host, port).to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
+            let address = (host, port).to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
             Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
         })
     }
@@ -73,8 +72,8 @@ impl Timer for IoTimer {
     }
 }
 
-fn client(options: ClientOptions) -> Result<Client, HttpSetupError> {
-    Client::new(Arc::new(Threads), options)
+fn client(options: ClientOptions) -> Client {
+    Client::new(Arc::new(Threads), options).unwrap()
 }
 
 #[derive(Clone)]
@@ -153,7 +152,7 @@ async fn fetch(client: &Client, url: &str) -> Result<String, Failure> {
 }
 
 async fn send(client: &Client, exchange: Exchange) -> Result<String, Failure> {
-    let mut response = client.begin(exchange).await?;
+    let mut response = client.send(exchange).await?;
     let mut text = Vec::new();
     loop {
         let mut piece = [0; 64];
@@ -171,7 +170,7 @@ fn trusting(server: &Secure) -> ClientOptions {
 #[test]
 fn http2_carries_everything_over_one_connection() {
     let server = secure(&["h2", "http/1.1"]);
-    let client = client(trusting(&server)).unwrap();
+    let client = client(trusting(&server));
     assert_eq!(client.capacity(), 64);
     block_on(async {
         assert_eq!(fetch(&client, &server.url).await.unwrap(), "HTTP/2.0");
@@ -193,7 +192,7 @@ fn http2_carries_everything_over_one_connection() {
 #[test]
 fn http1_does_where_there_is_no_http2() {
     let server = secure(&["http/1.1"]);
-    let client = client(trusting(&server)).unwrap();
+    let client = client(trusting(&server));
     for _ in 0..3 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/1.1");
     }
@@ -203,10 +202,10 @@ fn http1_does_where_there_is_no_http2() {
 #[test]
 fn who_is_not_trusted_is_told_nothing() {
     let server = secure(&["h2"]);
-    let client = client(ClientOptions::default()).unwrap();
-    let failure = block_on(fetch(&client, &server.url)).unwrap_err();
+    let strict = client(ClientOptions::default());
+    let failure = block_on(fetch(&strict, &server.url)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Tls, "{failure}");
-    let trusting = client(trusting(&server)).unwrap();
+    let trusting = client(trusting(&server));
     let other_name = server.url.replace("localhost", "127.0.0.1");
     assert_eq!(block_on(fetch(&trusting, &other_name)).unwrap_err().kind, FailureKind::Tls);
 }
@@ -244,7 +243,7 @@ fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
 fn a_proxy_lets_secure_connections_through() {
     let server = secure(&["h2"]);
     let (address, proxy) = proxy(Some(&server));
-    let client = client(trusting(&server).proxy(address)).unwrap();
+    let client = client(trusting(&server).proxy(address));
     assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/2.0");
     let head = proxy.join().unwrap();
     assert!(head.starts_with("CONNECT localhost:"), "{head}");
@@ -255,7 +254,7 @@ fn a_proxy_lets_secure_connections_through() {
 #[test]
 fn a_proxy_is_told_whole_addresses_of_plain_ones() {
     let (address, proxy) = proxy(None);
-    let client = client(ClientOptions::default().proxy(address)).unwrap();
+    let client = client(ClientOptions::default().proxy(address));
     assert_eq!(block_on(fetch(&client, "http://example.invalid/mcp")).unwrap(), "proxied");
     drop(client);
     let head = proxy.join().unwrap();
@@ -270,7 +269,7 @@ fn who_does_not_answer_is_not_waited_for() {
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
     let mut options = ClientOptions::default();
     options.handshake_timeout = Duration::from_millis(20);
-    let client = client(options).unwrap();
+    let client = client(options);
     let failure = block_on(fetch(&client, &url)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.detail.contains("handshake"), "{failure}");
