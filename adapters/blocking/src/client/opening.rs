@@ -100,7 +100,7 @@ impl McpClient {
         let http = std::mem::take(&mut options.http);
         let settings = http.settings(def)?;
         let client = http
-            .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
+            .into_client(|| mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))
             .map_err(|error| Error::new(def.display_name(), error))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
