@@ -27,13 +27,16 @@ mod answers;
 mod call;
 mod client;
 mod driver;
-mod features;
 mod handlers;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
+mod operation;
 mod options;
 mod pending;
+mod prompts;
+mod requests;
+mod resources;
 mod runtime;
 mod shared;
 mod slots;
@@ -48,13 +51,13 @@ pub use call::{Call, CallFuture};
 pub use client::McpClient;
 pub use driver::Driver;
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, WriteStream,
-    Writer, inherited_names,
+    CallbackPanic, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
+    McpServerDef, PanicSource, ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools,
+    TraceSource, WriteStream, Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
-pub use notifications::Notifications;
+pub use notifications::{Events, Notifications};
 pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Runtime, Streams, Timer};

@@ -26,24 +26,24 @@ impl ClientState {
     /// Call this for each event that is neither a reply nor the progress of a request. If the server has ended its HTTP
     /// session, and a new one was opened, this sends the log level again: the level was part of the ended session.
     #[inline]
-    pub fn handle_event(&mut self, event: &Event, calls: &mut Calls<'_>, now: Timestamp) {
+    pub fn handle_event(&mut self, event: &Event, calls: &mut Calls<'_>) {
         match event {
             Event::Notification(Notification::ToolsChanged) => self.tools.invalidate(),
             #[cfg(feature = "http")]
-            Event::SessionReestablished => self.restore_log_level(calls, now),
+            Event::SessionReestablished => self.restore_log_level(calls),
             _ => {
-                let _ = (calls, now);
+                let _ = calls;
             }
         }
     }
 
     /// Sends the log level again. Nobody waits for the reply: if the server refuses the level, its log messages are
-    /// those of its default level.
+    /// those of its default level. The request begins at the latest time that was passed to the engine.
     #[cfg(feature = "http")]
     #[cold]
-    fn restore_log_level(&self, calls: &mut Calls<'_>, now: Timestamp) {
+    fn restore_log_level(&self, calls: &mut Calls<'_>) {
         if let Some(level) = &self.log_level {
-            let _ = calls.set_log_level(level, &RequestOptions::new(), now);
+            let _ = calls.set_log_level(level, &RequestOptions::new(), Timestamp::ORIGIN);
         }
     }
 }

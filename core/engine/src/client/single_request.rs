@@ -43,9 +43,7 @@ impl<M: Method, S: SendRequest<M>> Operation for SingleRequest<'_, M, S> {
         now: Timestamp,
     ) -> Step<Result<M::Result, RequestError>> {
         match &mut self.state {
-            SingleRequestState::New { has_drained: has_drained @ false }
-                if calls.session().keeps_answers_to::<M>() =>
-            {
+            SingleRequestState::New { has_drained: has_drained @ false } if calls.session().keeps_answers_to::<M>() => {
                 *has_drained = true;
                 Step::Drain
             }

@@ -71,11 +71,24 @@ impl<'t, M: Method, S: SendRequest<M>> ToolCall<'t, M, S> {
         ToolCall { tool, request: Some(request), options, state }
     }
 
-    /// Creates the state machine for a call that is sent by the first poll or fails: it never searches for the tool
-    /// before the call.
-    pub fn without_search(tool: &'t str, request: S, options: RequestOptions) -> Self {
-        let state = ToolCallState::New { has_searched: true, has_drained: true };
-        ToolCall { tool, request: Some(request), options, state }
+    /// Sends the call at once, without a search for the tool, and returns the ticket of the call.
+    ///
+    /// # Errors
+    /// Returns an error and sends nothing if the client knows that the tool does not exist or requires a task that the
+    /// client may not follow, or if the call cannot be sent.
+    pub fn send_now(
+        mut self,
+        client: &mut ClientState,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
+    ) -> Result<Ticket<M>, RequestError> {
+        self.state = ToolCallState::New { has_searched: true, has_drained: true };
+        let step = self.poll(client, calls, now);
+        match (self.state, step) {
+            (ToolCallState::Waiting(ticket), _) => Ok(ticket),
+            (_, Step::Done(Err(error))) => Err(error),
+            _ => Err(SendError::Closed.into()),
+        }
     }
 }
 
