@@ -59,3 +59,8 @@ pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
