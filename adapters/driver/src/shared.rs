@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport, StderrLines, Tracer,
-    Watcher,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport,
+    StderrLines, Tracer, Watcher,
 };
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
@@ -127,6 +127,16 @@ impl Shared {
             wait(&mut state.ended, cx);
         }
         state.report.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Waits until nothing is left of the server, and returns why the connection has ended.
+    pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<ConnectionEnd> {
+        let mut state = self.lock();
+        if let Some(end) = state.connection_end().filter(|_| state.report.is_some()) {
+            return Poll::Ready(end);
+        }
+        wait(&mut state.ended, cx);
+        Poll::Pending
     }
 
     /// Asks for the end, step by step.
