@@ -6,9 +6,11 @@ use std::time::Duration;
 use mcpwire_blocking::core::{
     CallTool, CallToolParams, CallToolResult, Config, Event, InvalidItem, Json, LoggingLevel, Notification,
     RequestOptions, ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
-    TaskHandle, Ticket, Tool,
+    TaskHandle, Tool,
 };
-use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, RunningTask, ShutdownReport, Subscription};
+use mcpwire_blocking::{
+    ConnectOptions, Error, McpClient, McpServerDef, Pending, RunningTask, ShutdownReport, Subscription,
+};
 use serde_json::Value;
 
 use crate::adapter::{Number, OverHttp};
@@ -52,7 +54,7 @@ impl Adapter for Blocking {
     }
 
     fn call(&mut self, call: Call) -> Result<CallToolResult, Failure> {
-        let mut request = self.0.tool(&call.tool, &call.arguments);
+        let mut request = self.0.call_tool(&call.tool, &call.arguments);
         if let Some(timeout) = call.timeout {
             request = request.timeout(timeout);
         }
@@ -74,13 +76,13 @@ impl Adapter for Blocking {
         for (call, ticket) in calls.iter().zip(begun) {
             waited_for.push(match ticket {
                 Ok(ticket) if call.given_up => {
-                    self.0.cancel(ticket);
+                    ticket.cancel(&mut self.0, "no longer needed");
                     Err(Failure::given_up())
                 }
                 other => Ok(other),
             });
         }
-        waited_for.into_iter().map(|ticket| Ok(self.0.wait(ticket??)?)).collect()
+        waited_for.into_iter().map(|ticket| Ok(ticket??.wait(&mut self.0)?)).collect()
     }
 
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure {
@@ -94,9 +96,9 @@ impl Adapter for Blocking {
         })
     }
 
-    fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
+    fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
-        Ok(self.0.send_raw(method, params.as_ref())?.get().to_owned())
+        Ok(self.0.request_raw(method, params.as_ref())?.get().to_owned())
     }
 
     fn subscribe(
@@ -124,7 +126,7 @@ impl Adapter for Blocking {
     }
 
     fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
-        Ok(self.0.tool(tool, ()).structured::<Number>()?.n)
+        Ok(self.0.call_tool(tool, ()).structured::<Number>()?.n)
     }
 
     fn ping(&mut self) -> Result<(), Failure> {
@@ -144,7 +146,7 @@ impl Adapter for Blocking {
     }
 
     fn in_flight(&self) -> usize {
-        self.0.engine().session().in_flight()
+        self.0.in_flight()
     }
 
     fn is_running(&mut self) -> bool {
@@ -160,7 +162,7 @@ impl Adapter for Blocking {
     }
 
     fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
-        let request = self.0.tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60));
+        let request = self.0.call_tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60));
         Ok(request.as_task()?.into_task().map(RunningTask::into_handle))
     }
 
@@ -169,8 +171,8 @@ impl Adapter for Blocking {
     }
 
     fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
-        let task = self.0.task(handle.clone());
-        Ok(task.on_status(|task| statuses.lock().unwrap().push(task.status.to_string())).wait()?)
+        let mut task = self.0.task(handle.clone());
+        Ok(task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string()))?)
     }
 
     fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure> {
@@ -187,7 +189,7 @@ impl Adapter for Blocking {
 }
 
 impl Blocking {
-    fn begin(&mut self, call: &Call) -> Result<Ticket<CallTool>, Error> {
+    fn begin(&mut self, call: &Call) -> Result<Pending<CallTool>, Error> {
         let mut options = RequestOptions::new();
         (options.timeout, options.total_timeout) = (call.timeout, call.total_timeout);
         self.0.begin(&CallToolParams { name: &call.tool, arguments: &call.arguments }, &options)

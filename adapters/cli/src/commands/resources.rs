@@ -44,7 +44,7 @@ pub(super) fn read(session: &mut Session<'_>, uri: &str, save: Option<&Path>) ->
     };
     let saved = if session.options.json {
         let params = Json::from_value(&ReadResourceParams { uri }).ok();
-        let result = session.request(|client| client.send_raw("resources/read", params.as_ref()))?;
+        let result = session.request(|client| client.request_raw("resources/read", params.as_ref()))?;
         let saved = result.decode().map_or(Ok(Vec::new()), |read| keep(&read))?;
         output::raw(&result)?;
         saved

@@ -61,10 +61,6 @@ fn read_head(reader: &mut impl BufRead) -> Option<u64> {
     }
 }
 
-fn client(options: ClientOptions) -> Client<Threads> {
-    Client::new(options).unwrap()
-}
-
 #[test]
 fn a_request_that_follows_at_once_goes_by_the_same_connection() {
     let server = plain(|stream| answer_all(&stream, ""));
@@ -115,7 +111,7 @@ fn a_response_that_is_given_up_ends_its_connection() {
         while (&stream).read(&mut [0; 4096]).is_ok_and(|n| n > 0) {}
     });
     let client = client(ClientOptions::default());
-    drop(block_on(client.begin(exchange(&server.url))).unwrap());
+    drop(block_on(client.send(exchange(&server.url))).unwrap());
     server.ended.lock().unwrap().recv().unwrap();
 }
 

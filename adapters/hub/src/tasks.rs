@@ -1,0 +1,116 @@
+//! The runtime as the hub uses it: tasks that can be ended, answers of what blocks, and waiting for so long.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt as _;
+use futures_util::future::{AbortHandle, abortable};
+use futures_util::task::AtomicWaker;
+
+use mcpwire_client::catch_panic;
+use mcpwire_driver::{Clock, ConnectOptions, Error, McpClient, McpServerDef, Runtime, Timer};
+
+use crate::HubError;
+
+/// A client on the runtime of the hub.
+pub(crate) type Client = McpClient<()>;
+
+/// A runtime. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Tasks(Arc<dyn Runtime>);
+
+impl Tasks {
+    pub(crate) fn new(runtime: Arc<dyn Runtime>) -> Self {
+        Tasks(runtime)
+    }
+
+    /// Runs a task that nobody waits for.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.spawn(Box::pin(task));
+    }
+
+    /// The same, and it can be ended.
+    pub(crate) fn spawn_abortable(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        let (task, handle) = abortable(task);
+        self.spawn(task.map(drop));
+        handle
+    }
+
+    /// Runs something where it may block. It goes on if nobody waits for what comes of it. An error if it panics, as a
+    /// program's own store of secrets may, or if the runtime ends.
+    pub(crate) fn block<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
+        &self,
+        work: W,
+    ) -> impl Future<Output = Result<T, HubError>> + Send + use<T, W> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.spawn_blocking(Box::new(move || drop(sender.send(catch_panic(work)))));
+        receiver.map(|ended| match ended {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(message)) => Err(panicked("what the hub was doing", &message)),
+            Err(_) => Err(HubError::unavailable("the hub has ended")),
+        })
+    }
+
+    /// The same, and what comes of it is nothing to wait for.
+    pub(crate) fn block_detached(&self, work: impl FnOnce() + Send + 'static) {
+        self.0.spawn_blocking(Box::new(work));
+    }
+
+    /// What comes of this, if it comes in time.
+    pub(crate) async fn within<T>(&self, time: Duration, future: impl Future<Output = T>) -> Option<T> {
+        let mut timer = self.timer();
+        timer.reset(time);
+        let mut future = pin!(future);
+        poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending => timer.poll(cx).map(|()| None),
+        })
+        .await
+    }
+
+    pub(crate) fn timer(&self) -> Box<dyn Timer> {
+        self.0.timer()
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    pub(crate) fn connect(&self, def: &McpServerDef, options: ConnectOptions) -> Result<Client, Error> {
+        McpClient::connect_on(Arc::clone(&self.0), def, options)
+    }
+}
+
+/// The error of something whose code, which may be the program's, panicked.
+pub(crate) fn panicked(what: &str, message: &str) -> HubError {
+    HubError::unavailable(format!("{what} panicked: {message}"))
+}
+
+/// Wakes one task that waits for it, or will.
+#[derive(Default)]
+pub(crate) struct Alarm {
+    rung: AtomicBool,
+    waiting: AtomicWaker,
+}
+
+impl Alarm {
+    pub(crate) fn ring(&self) {
+        self.rung.store(true, Ordering::Release);
+        self.waiting.wake();
+    }
+
+    /// Waits until it rings, or so much time has passed. One that has rung since the last time counts.
+    pub(crate) async fn wait(&self, timer: &mut dyn Timer, time: Duration) {
+        timer.reset(time);
+        poll_fn(|cx| {
+            self.waiting.register(cx.waker());
+            if self.rung.swap(false, Ordering::Acquire) { Poll::Ready(()) } else { timer.poll(cx) }
+        })
+        .await;
+    }
+}
