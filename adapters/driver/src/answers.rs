@@ -22,8 +22,7 @@ use crate::state::Asked;
 /// impl Answer for Roots {
 ///     async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
 ///         let roots: Vec<_> = self.0.iter().map(|uri| format!(r#"{{"uri":"{uri}"}}"#)).collect();
-///         Json::parse(format!(r#"{{"roots":[{}]}}"#, roots.join(",")))
-///             .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+///         Ok(Json::parse(format!(r#"{{"roots":[{}]}}"#, roots.join(",")))?)
 ///     }
 /// }
 ///
