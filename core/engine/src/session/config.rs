@@ -13,6 +13,7 @@ use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVe
 /// Which protocol versions a client accepts, and how it determines which versions the server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias = "ProtocolMode")]
 pub enum Negotiate {
     /// The client accepts every version. It sends `server/discover` first, and `initialize` if the server does not
     /// support `server/discover`.

@@ -42,6 +42,7 @@ pub enum Event {
         method: String,
     },
     /// The server sent a message that is not JSON-RPC or cannot be parsed. The session ignored the message.
+    #[doc(alias = "UnparsableMessage")]
     InvalidMessage {
         /// Beginning of the invalid message, without control characters.
         excerpt: String,
