@@ -9,7 +9,7 @@ use mcpwire_blocking::core::{
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::http::HttpOptions;
-use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
+use mcpwire_blocking::{ConnectOptions, ErrorKind, McpServerDef, ShutdownReport};
 use mcpwire_client::Watcher;
 use mcpwire_core::shutdown::GracePeriods;
 use serde::Deserialize;
@@ -132,6 +132,17 @@ pub struct OverHttp {
     pub trace: Option<Watcher>,
     /// Who makes the requests, and with which token.
     pub http: HttpOptions,
+}
+
+impl From<OverHttp> for ConnectOptions {
+    fn from(options: OverHttp) -> Self {
+        let OverHttp { config, grace_periods, trace, http } = options;
+        let options = ConnectOptions::new(config).grace_periods(grace_periods).http(http);
+        match trace {
+            Some(trace) => options.trace(trace),
+            None => options,
+        }
+    }
 }
 
 /// How a task stood, in the words of the protocol.

@@ -47,6 +47,11 @@ impl Canceller {
     /// told. If none is waited for, the next one ends so.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Ends the wait, without cancelling the call.
+    pub(crate) fn wake(&self) {
         match &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             // A pipe that is full wakes as well as one that has one byte more.
             #[cfg(unix)]

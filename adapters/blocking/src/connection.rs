@@ -7,18 +7,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_client::{PanicSource, Panics, ProcessReport, ShutdownReport, Stderr, TraceSource, Tracer, finish_ask};
+use mcpwire_client::{
+    Answered, ConnectionHooks, Exit, NewHooks, PanicSource, Panics, ProcessReport, ShutdownReport, Stderr, TraceSource,
+    Tracer, Transport as TransportKind,
+};
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
-    Event, Notification, Phase, Reply, RequestKey, RequestOptions, ServerRequest, SubscriptionEvent, SubscriptionKey,
-    Timestamp,
+    Event, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent, SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Next, Process, Stopping};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
-use crate::options::Listener;
 use crate::transport::{Clock, Surroundings, Transport};
 
 pub(crate) struct Connection {
@@ -27,7 +28,8 @@ pub(crate) struct Connection {
     process: Option<Process>,
     pub(crate) stderr: Stderr,
     pub(crate) tracer: Option<Tracer>,
-    pub(crate) listener: Option<Listener>,
+    /// The program's callbacks for what happens on the connection.
+    hooks: Option<Arc<dyn ConnectionHooks>>,
     pub(crate) answers: Answers,
     pub(crate) trace_context: Option<TraceSource>,
     /// The callbacks for panics in the program's code.
@@ -69,7 +71,7 @@ impl Connection {
             process,
             stderr: Stderr::default(),
             tracer: None,
-            listener: None,
+            hooks: None,
             answers: Answers::default(),
             trace_context: None,
             panics: Panics::default(),
@@ -89,9 +91,15 @@ impl Connection {
     /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
     /// no trace to give.
     pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
-        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
-        traced.unwrap_or(Cow::Borrowed(options))
+        let traced = match &self.trace_context {
+            Some(source) => self.panics.catch(PanicSource::TraceContext, || source.options(options)),
+            None => None,
+        };
+        let traced = traced.unwrap_or(Cow::Borrowed(options));
+        match &self.hooks {
+            Some(hooks) => Cow::Owned(hooks.tag(traced.into_owned())),
+            None => traced,
+        }
     }
 
     /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.
@@ -102,7 +110,7 @@ impl Connection {
     /// Drives the opening to its end.
     pub(crate) fn open(&mut self) -> io::Result<Opened> {
         loop {
-            while let Some(event) = self.engine.poll_event() {
+            while let Some(event) = self.next_event() {
                 match event {
                     Event::Connected => {
                         self.flush();
@@ -132,7 +140,7 @@ impl Connection {
             return Ok(Some(reply));
         }
         loop {
-            while let Some(event) = self.engine.poll_event() {
+            while let Some(event) = self.next_event() {
                 match event {
                     Event::Reply(reply) if reply.key() == key => {
                         // A timeout has left a word for the server behind.
@@ -181,7 +189,7 @@ impl Connection {
         until: Option<Timestamp>,
     ) -> io::Result<Result<Option<SubscriptionEvent>, ()>> {
         loop {
-            while let Some(event) = self.engine.poll_event() {
+            while let Some(event) = self.next_event() {
                 self.event(event, None, &mut |_| {});
             }
             let event = self.engine.calls().poll_subscription(key);
@@ -204,7 +212,7 @@ impl Connection {
     /// Drives the engine until `until`, for the sake of what the server tells unasked.
     pub(crate) fn listen(&mut self, until: Timestamp) -> io::Result<()> {
         loop {
-            while let Some(event) = self.engine.poll_event() {
+            while let Some(event) = self.next_event() {
                 self.event(event, None, &mut |_| {});
             }
             if self.now() >= until || self.engine.session().phase() == Phase::Closed {
@@ -222,7 +230,7 @@ impl Connection {
         for _ in 0..CAUGHT_UP {
             // A stream that fails will fail the next call as well.
             let _ = self.turn(Some(Timestamp::ORIGIN));
-            while let Some(event) = self.engine.poll_event() {
+            while let Some(event) = self.next_event() {
                 self.event(event, None, &mut |_| {});
             }
             if !self.transport.has_more() {
@@ -268,6 +276,14 @@ impl Connection {
 
     /// Ends the server step by step.
     pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
+        let report = self.stop(grace_periods);
+        if self.hooks.is_some() {
+            self.end_hooks(report.exit);
+        }
+        report
+    }
+
+    fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
         if self.engine.is_http() {
@@ -301,7 +317,7 @@ impl Connection {
     fn end_session(&mut self, grace_periods: GracePeriods) {
         let until = self.now() + grace_periods.after_close;
         while self.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
-            while self.engine.poll_event().is_some() {}
+            while self.next_event().is_some() {}
             if self.turn(Some(until)).is_err() {
                 return;
             }
@@ -320,9 +336,13 @@ impl Connection {
         }
         successor.stderr = self.stderr.take_over();
         successor.tracer = self.tracer.take();
-        successor.listener = self.listener.take();
         successor.answers = std::mem::take(&mut self.answers);
         successor.trace_context = self.trace_context.take();
+        if let Some(hooks) = self.hooks.take() {
+            hooks.process_exited(self.process.as_ref().and_then(Process::exit).copied());
+            successor.hooks = Some(hooks);
+            successor.process_started();
+        }
         successor.panics = std::mem::take(&mut self.panics);
         Ok(())
     }
@@ -330,8 +350,22 @@ impl Connection {
     fn turn(&mut self, until: Option<Timestamp>) -> io::Result<()> {
         let deadline = self.engine.poll_timeout();
         let until = [deadline, until].into_iter().flatten().min();
+        if self.answers.needs_canceller() {
+            let canceller = self.canceller()?;
+            self.answers.set_canceller(canceller);
+        }
+        let answered = self.answers.poll_woken();
+        if !answered.is_empty() {
+            self.send_answers(answered);
+            if self.engine.session().has_events() {
+                return Ok(());
+            }
+        }
         let (transport, engine, mut around) = self.split();
         let now = transport.turn(engine, &mut around, until)?;
+        if let Some(hooks) = &self.hooks {
+            hooks.deliver();
+        }
         if deadline.is_some_and(|deadline| deadline <= now) {
             self.engine.handle_timeout(now);
         }
@@ -346,25 +380,74 @@ impl Connection {
         match event {
             Event::Reply(reply) => {
                 self.replies.insert(reply.key(), reply);
-                return;
             }
             Event::Notification(
                 ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
             ) if Some(key) == waited_for => on_report(report),
             Event::Notification(Notification::ToolsChanged) => self.tools.invalidate(),
-            Event::ServerRequest(ref ask) => self.answer(ask),
+            Event::ServerRequest(request) => {
+                let answered = self.answers.start(&request);
+                self.send_answers(answered);
+            }
+            Event::ServerRequestCancelled(id) => self.answers.cancel(id),
             _ => {}
-        }
-        if let Some(listener) = &mut self.listener {
-            self.panics.catch(PanicSource::OnEvent, || listener(&event));
         }
     }
 
-    fn answer(&mut self, ask: &ServerRequest) {
-        let answer = self.answers.answer(ask, &self.panics);
-        // Whoever answered may have taken a while.
-        let now = self.clock.now();
-        finish_ask(&mut self.engine.calls(), ask, answer, now);
+    fn send_answers(&mut self, answered: Vec<Answered>) {
+        for answered in answered {
+            // The handler may have taken a while.
+            self.asked = None;
+            let now = self.clock.now();
+            answered.send(&mut self.engine.calls(), now);
+        }
+    }
+
+    /// Returns the next event, after the program's callbacks have learned of it.
+    fn next_event(&mut self) -> Option<Event> {
+        let event = self.engine.poll_event()?;
+        if let Some(hooks) = &self.hooks {
+            hooks.record(&event, self.engine.session());
+            hooks.deliver();
+        }
+        Some(event)
+    }
+
+    /// Starts the program's callbacks for what happens on the connection.
+    pub(crate) fn start_hooks(&mut self, hooks: Box<dyn NewHooks>) {
+        let transport = match &self.process {
+            _ if self.engine.is_http() => TransportKind::Http,
+            Some(_) => TransportKind::Stdio,
+            None => TransportKind::Stream,
+        };
+        let clock = self.clock;
+        self.hooks = Some(hooks.start(transport, Box::new(move || clock.now())));
+        self.process_started();
+    }
+
+    /// Records that the connection is being opened.
+    pub(crate) fn connecting(&self) {
+        if let Some(hooks) = &self.hooks {
+            hooks.connecting();
+            hooks.deliver();
+        }
+    }
+
+    /// Lets the program's callbacks learn of the end of the connection.
+    #[cold]
+    fn end_hooks(&mut self, exit: Option<Exit>) {
+        while self.next_event().is_some() {}
+        if let Some(hooks) = self.hooks.take() {
+            hooks.process_exited(exit);
+            hooks.deliver();
+        }
+    }
+
+    fn process_started(&self) {
+        if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid()) {
+            hooks.process_started(pid);
+            hooks.deliver();
+        }
     }
 
     fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, Surroundings<'_>) {
@@ -375,6 +458,7 @@ impl Connection {
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
             tracer: self.tracer.as_mut(),
+            hooks: self.hooks.as_deref(),
             panics: &self.panics,
             failure: &mut self.failure,
         };
@@ -387,6 +471,10 @@ impl Drop for Connection {
         if self.engine.session().phase() != Phase::Closed {
             let now = self.now();
             self.transport.abandon(&mut self.engine, now, ABANDONED);
+        }
+        if self.hooks.is_some() {
+            self.engine.close();
+            self.end_hooks(None);
         }
     }
 }

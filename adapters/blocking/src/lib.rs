@@ -23,7 +23,7 @@
 //! | [`McpServerDef`] | how a server is started |
 //! | [`McpClient`], [`with_client`], [`Call`] | using it |
 //! | [`Subscription`] | being told of changes |
-//! | [`ConnectOptions`] | who this client is, its limits, who is told what |
+//! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`Canceller`] | ending a wait from another thread |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
@@ -36,7 +36,6 @@ mod connection;
 mod features;
 #[cfg(feature = "http")]
 pub mod http;
-mod options;
 mod subscription;
 mod tasks;
 mod transport;
@@ -45,10 +44,11 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, inherited_names,
+    CallbackPanic, Cancelled, ClientHandler, ConnectOptions, ConnectionEvent, ConnectionInfo, Direction, EnvPolicy,
+    Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, McpServerDef, Observer, PanicSource,
+    ProcessReport, RequestHandler, RequestInfo, RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind,
+    TraceSource, Transport, inherited_names,
 };
 pub use mcpwire_core as core;
-pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, Started};

@@ -177,7 +177,7 @@ impl Error {
     }
 }
 
-fn kind_of_call(error: &CallError) -> ErrorKind {
+pub(crate) fn kind_of_call(error: &CallError) -> ErrorKind {
     match error {
         CallError::Server { .. } => ErrorKind::Server,
         CallError::ToolNotFound { .. } => ErrorKind::ToolNotFound,

@@ -6,6 +6,9 @@
 //! |---|---|
 //! | `definition` | [`McpServerDef`]: the command of a server, or its URL |
 //! | `error`, `exit`, `spawn_error`, `shutdown_report` | [`Error`], and what is known of a server's process |
+//! | `options` | [`ConnectOptions`]: the options of a connection |
+//! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's answers to requests of servers |
+//! | `observer`, `hooks` | [`Observer`]: what happens on connections and to their requests |
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
@@ -15,8 +18,12 @@
 mod definition;
 mod error;
 mod exit;
+mod handler;
+mod hooks;
 #[cfg(feature = "http")]
 pub mod http;
+mod observer;
+mod options;
 mod panics;
 mod shutdown_report;
 mod spawn_error;
@@ -28,7 +35,14 @@ mod trace_source;
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
 pub use error::{Error, ErrorKind, HttpSetupError, ProcessReport};
 pub use exit::Exit;
-pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic, finish_ask};
+pub use handler::{
+    Answered, Cancelled, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, PendingAnswers,
+    RequestHandler, method_not_found,
+};
+pub use hooks::{ConnectionHooks, NewHooks};
+pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
+pub use options::{ConnectOptions, OptionParts};
+pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};
 pub use shutdown_report::ShutdownReport;
 pub use spawn_error::{SpawnError, SpawnErrorKind};
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};

@@ -7,7 +7,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_client::{Error, McpServerDef, ShutdownReport};
+use mcpwire_client::{ConnectOptions, Error, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
@@ -19,10 +19,9 @@ use serde::Serialize;
 use crate::call::Call;
 use crate::driver::{Driver, Loop};
 use crate::notifications::Notifications;
-use crate::options::ConnectOptions;
 use crate::pending::Pending;
 use crate::runtime::{Clock, Runtime, Streams, Timer};
-use crate::shared::{Lives, RestartAttempt, Shared};
+use crate::shared::{Lives, RestartAttempt, Shared, server_name};
 use crate::state::{Opened, State, Wish};
 use crate::tools::{self, Boxed, Tools};
 use mcpwire_client::{ReadStream, WriteStream};
@@ -48,7 +47,8 @@ impl<R: Runtime> McpClient<R> {
     /// Starts a server with options.
     #[inline(never)]
     pub fn connect_with(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
-        options.config = def.configure(options.config);
+        let config = mem::take(options.config_mut());
+        *options.config_mut() = def.configure(config);
         if def.url.is_some() {
             return Self::connect_http(def, options);
         }
@@ -58,8 +58,7 @@ impl<R: Runtime> McpClient<R> {
 
     #[cfg(feature = "http")]
     fn connect_http(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let settings = options.http.settings(def)?;
-        let (life, driver) = crate::http::assemble::<R>(def, settings, options, R::clock(), Box::new(R::timer()))?;
+        let (life, driver) = crate::http::assemble::<R>(def, options, R::clock(), Box::new(R::timer()))?;
         R::spawn(driver);
         Ok(McpClient { life, runtime: PhantomData })
     }
@@ -395,13 +394,15 @@ fn assemble(
     definition: Option<Arc<McpServerDef>>,
     process: Option<Process>,
     streams: Streams,
-    mut options: ConnectOptions,
+    options: ConnectOptions,
     clock: Clock,
     timer: Box<dyn Timer>,
 ) -> (Lives, Driver) {
     let Streams { reader, writer, stderr, exit } = streams;
+    let name = server_name(definition.as_deref(), &options);
+    let mut options = options.into_parts(&name);
     let engine = AnyEngine::stream(mem::take(&mut options.config));
-    let shared = Shared::new(definition, clock, State::new(engine, Some(writer), process), options);
+    let shared = Shared::new(definition, name, clock, State::new(engine, Some(writer), process), options);
     let driver = Loop::new(Arc::clone(&shared), Some(reader), stderr, exit, timer).into_driver();
     (Lives::of(shared), driver)
 }

@@ -19,7 +19,7 @@
 //! | [`McpClient`], [`Call`], [`Pending`] | using a server |
 //! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
 //! | [`RunningTask`] | a call that goes on after its answer |
-//! | [`ConnectOptions`], [`Answer`] | who this client is, its limits, who watches, who answers the server |
+//! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | [`Runtime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 //! | [`Driver`] | the loop |
 
@@ -28,11 +28,9 @@ mod call;
 mod client;
 mod driver;
 mod features;
-mod handlers;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
-mod options;
 mod pending;
 mod runtime;
 mod shared;
@@ -43,19 +41,18 @@ mod subscription;
 mod tasks;
 mod tools;
 
-pub use answers::Answer;
 pub use call::{Call, Calling};
 pub use client::McpClient;
 pub use driver::Driver;
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, WriteStream, Writer,
-    inherited_names,
+    CallbackPanic, Cancelled, ClientHandler, ConnectOptions, ConnectionEvent, ConnectionInfo, Direction, EnvPolicy,
+    Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, McpServerDef, Observer, PanicSource,
+    ProcessReport, ReadStream, Reader, RequestHandler, RequestInfo, RequestOutcome, ShutdownReport, SpawnError,
+    SpawnErrorKind, TraceSource, Transport, WriteStream, Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
 pub use notifications::Notifications;
-pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Runtime, Streams, Timer};
 pub use subscription::Subscription;

@@ -195,8 +195,10 @@ impl Subscribers {
         Notifications(queue)
     }
 
-    /// Tells all of them. Whom to wake is added to `wakers`.
-    pub(crate) fn tell(&mut self, notification: Notification, wakers: &mut Vec<Waker>) {
+    /// Passes the notification to all of them, and adds the tasks to wake to `wakers`. Returns how many notifications were
+    /// dropped.
+    pub(crate) fn tell(&mut self, notification: Notification, wakers: &mut Vec<Waker>) -> u64 {
+        let mut dropped = 0;
         let mut told = Some(notification);
         let mut left = self.listeners.len();
         self.listeners.retain(|listener| {
@@ -206,12 +208,15 @@ impl Subscribers {
             let told = if left == 0 { told.take() } else { told.clone() };
             let mut queue = lock(&queue);
             if let Some(told) = told {
+                let before = queue.dropped;
                 queue.push(told);
+                dropped += queue.dropped - before;
             }
             wakers.extend(queue.waker.take());
             self.crowded |= queue.is_crowded();
             true
         });
+        dropped
     }
 
     /// Whether one of them has more to take than it should be given at once.

@@ -7,27 +7,30 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    Error, Follower, McpServerDef, PanicSource, Panics, ShutdownReport, StderrLines, TraceSource, Tracer, Watcher,
+    ConnectOptions, ConnectionHandlers, ConnectionHooks, Error, McpServerDef, OptionParts, PanicSource, Panics,
+    ShutdownReport, StderrLines, TraceSource, Tracer,
 };
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
 
-use crate::handlers::Handlers;
-use crate::options::ConnectOptions;
 use crate::runtime::Clock;
 use crate::state::{Opened, State, Wish, wait};
 
-/// What errors call the other end of a pair of streams.
+/// The name of a server in errors that is reached over a pair of streams.
 const STREAM: &str = "stream";
 
 /// One connection.
 pub(crate) struct Shared {
     pub(crate) definition: Option<Arc<McpServerDef>>,
+    /// The name of the server in errors.
+    name: Arc<str>,
     pub(crate) grace_periods: GracePeriods,
     pub(crate) clock: Clock,
-    /// Who answers what the server asks for.
-    pub(crate) handlers: Option<Arc<Handlers>>,
+    /// The program's handlers for requests of the server.
+    pub(crate) handlers: Option<Arc<dyn ConnectionHandlers>>,
+    /// The program's callbacks for what happens on the connection.
+    pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
     /// Who knows where in a trace the program is.
     pub(crate) trace_context: Option<TraceSource>,
     /// The callbacks for panics in the program's code.
@@ -46,34 +49,58 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    fn new(stderr: Option<Follower>, trace: Option<Watcher>, panics: &Panics) -> Self {
-        Watchers {
-            lines: StderrLines::new(stderr.map(|follower| panics.guard_follower(follower))),
-            tracer: trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher))),
-        }
+    fn new(options: &mut OptionParts) -> Self {
+        let tracer = options.trace.take().map(Tracer::new);
+        Watchers { lines: StderrLines::new(options.stderr.take()), tracer }
     }
 }
 
+/// Returns the name of a server in errors.
+pub(crate) fn server_name(definition: Option<&McpServerDef>, options: &ConnectOptions) -> Arc<str> {
+    definition.map_or_else(|| options.server_name().unwrap_or(STREAM), McpServerDef::display_name).into()
+}
+
 impl Shared {
-    /// A connection with these options, but for those that made the state.
+    /// Creates a connection with these options, except those that are part of the state.
     pub(crate) fn new(
         definition: Option<Arc<McpServerDef>>,
+        name: Arc<str>,
         clock: Clock,
-        state: State,
-        options: ConnectOptions,
+        mut state: State,
+        mut options: OptionParts,
     ) -> Arc<Self> {
-        let ConnectOptions { grace_periods, stderr, trace, trace_context, handlers, panics, .. } = options;
-        let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
-        let (server, state) = (OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { definition, grace_periods, clock, handlers, trace_context, panics, server, state, watchers })
+        if let Some(hooks) = options.hooks.take() {
+            state.start_hooks(hooks, clock.clone());
+        }
+        let watchers = Mutex::new(Watchers::new(&mut options));
+        let OptionParts { grace_periods, trace_context, handlers, panics, .. } = options;
+        Arc::new(Shared {
+            definition,
+            name,
+            grace_periods,
+            clock,
+            handlers,
+            hooks: state.hooks.clone(),
+            trace_context,
+            panics,
+            server: OnceLock::new(),
+            state: Mutex::new(state),
+            watchers,
+        })
     }
 
     /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
     /// no trace to give.
     pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
-        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
-        traced.unwrap_or(Cow::Borrowed(options))
+        let traced = match &self.trace_context {
+            Some(source) => self.panics.catch(PanicSource::TraceContext, || source.options(options)),
+            None => None,
+        };
+        let traced = traced.unwrap_or(Cow::Borrowed(options));
+        match &self.hooks {
+            Some(hooks) => Cow::Owned(hooks.tag(traced.into_owned())),
+            None => traced,
+        }
     }
 
     /// Locks the state. Not inlined, because there are twenty callers.
@@ -190,7 +217,7 @@ impl Shared {
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.definition.as_ref().map_or(STREAM, |def| def.display_name())
+        &self.name
     }
 
     pub(crate) fn request_error(&self, error: RequestError) -> Error {

@@ -5,7 +5,9 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
-use mcpwire_client::{Direction, Exit, ProcessReport, ShutdownReport, StderrTail, catch_panic};
+use mcpwire_client::{
+    ConnectionHooks, Direction, Exit, NewHooks, ProcessReport, ShutdownReport, StderrTail, Transport, catch_panic,
+};
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
     CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
@@ -14,6 +16,7 @@ use mcpwire_core::{
 use mcpwire_process::Process;
 
 use crate::notifications::Subscribers;
+use crate::runtime::Clock;
 use crate::slots::{Slot, Slots};
 use mcpwire_client::Writer;
 
@@ -47,6 +50,12 @@ pub(crate) struct State {
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
     /// What the server has asked for, and whether it still wants to know, for the driver to take.
     pub(crate) asks: Vec<Asked>,
+    /// The program's callbacks for what happens on the connection.
+    pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
+    /// Number of bytes that were sent since the callbacks learned of them.
+    sent: u64,
+    /// Number of bytes that were received since the callbacks learned of them.
+    pub(crate) received: u64,
     pub(crate) wish: Wish,
     /// The message of a panic in the writer, for the driver, which ends the connection with it.
     pub(crate) writer_panic: Option<String>,
@@ -140,6 +149,9 @@ impl State {
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
             asks: Vec::new(),
+            hooks: None,
+            sent: 0,
+            received: 0,
             wish: Wish::Live,
             writer_panic: None,
             failure: None,
@@ -151,12 +163,37 @@ impl State {
         }
     }
 
+    /// Starts the program's callbacks for what happens on the connection.
+    #[cold]
+    pub(crate) fn start_hooks(&mut self, hooks: Box<dyn NewHooks>, clock: Clock) {
+        let transport = match &self.process {
+            _ if self.engine.is_http() => Transport::Http,
+            Some(_) => Transport::Stdio,
+            None => Transport::Stream,
+        };
+        let hooks = hooks.start(transport, Box::new(move || clock.now()));
+        if let Some(pid) = self.pid {
+            hooks.process_started(pid);
+        }
+        self.hooks = Some(hooks);
+    }
+
+    /// Records the bytes on the wire for the program's callbacks.
+    #[cold]
+    pub(crate) fn record_bytes(&mut self, hooks: &dyn ConnectionHooks) {
+        hooks.bytes(Direction::Sent, mem::take(&mut self.sent));
+        hooks.bytes(Direction::Received, mem::take(&mut self.received));
+    }
+
     /// Takes the place of a server that ended on the probe.
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
         self.unflushed = false;
         self.pid = Some(process.pid());
+        if let Some(hooks) = &self.hooks {
+            hooks.process_started(process.pid());
+        }
         self.process = Some(process);
         self.exit = None;
         self.stderr = StderrTail::default();
@@ -286,6 +323,7 @@ impl State {
                 Poll::Ready(Ok(n)) if n > 0 => {
                     watch(Direction::Sent, &bytes[..n]);
                     self.engine.transmitted(n);
+                    self.sent += n as u64;
                     self.unflushed = true;
                     written = true;
                 }
@@ -309,6 +347,9 @@ impl State {
         let mut any = false;
         while let Some(event) = self.engine.poll_event() {
             any = true;
+            if let Some(hooks) = &self.hooks {
+                hooks.record(&event, self.engine.session());
+            }
             match event {
                 Event::Notification(notification) => {
                     self.notification(notification, wakers);
@@ -362,7 +403,10 @@ impl State {
             }
             _ => {}
         }
-        self.subscribers.tell(notification, wakers);
+        let dropped = self.subscribers.tell(notification, wakers);
+        if let Some(hooks) = &self.hooks {
+            hooks.dropped(dropped);
+        }
     }
 
     fn opened(&mut self, opened: Opened, wakers: &mut Vec<Waker>) {
@@ -402,7 +446,13 @@ impl State {
             (Some(Opened::Restart | Opened::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
             // Whoever began it did not wait for the end of it.
             (Some(Opened::Connected), Phase::Ready) if !self.opening.told => Ok(()),
-            _ => self.engine.calls().initialize(now),
+            _ => {
+                self.engine.calls().initialize(now)?;
+                if let Some(hooks) = &self.hooks {
+                    hooks.connecting();
+                }
+                Ok(())
+            }
         }
     }
 

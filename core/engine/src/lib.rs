@@ -156,9 +156,9 @@ pub use mcpwire_types::{
     UnknownContent, UnknownVersion, UpdateTask, UpdateTaskParams, ValidationError, Validator, printable,
 };
 pub use session::{
-    CallError, Calls, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
-    Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, ServerInfo, ServerRequest, ServerRequestId,
-    ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
-    TaskError, TaskMode, Ticket,
+    CallError, Calls, ClientRequest, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate,
+    Notification, Phase, Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, SentRequest, ServerInfo,
+    ServerRequest, ServerRequestId, ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd,
+    SubscriptionEvent, SubscriptionKey, TaskError, TaskMode, Ticket,
 };
 pub use time::Timestamp;

@@ -5,6 +5,7 @@ mod tools;
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_client::{Error, McpServerDef, ShutdownReport};
@@ -43,6 +44,8 @@ pub struct McpClient {
     pub(crate) connection: Connection,
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
+    /// The name of the server in errors.
+    name: Arc<str>,
     grace_periods: GracePeriods,
     /// Subscriptions whose handles have gone.
     pub(crate) unwanted: Unwanted,
@@ -118,7 +121,7 @@ impl McpClient {
     /// Changes the roots. A legacy server that was told that there are some (by
     /// [`ConnectOptions::roots`](crate::ConnectOptions::roots)) is told that they have changed.
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        self.connection.answers.roots = Some(roots.into_iter().collect());
+        self.connection.answers.set_roots(roots);
         if self.connection.engine.session().declares_roots_list_changed() {
             let now = self.connection.now();
             self.connection
@@ -262,7 +265,7 @@ impl McpClient {
     }
 
     fn name(&self) -> &str {
-        self.definition.as_ref().map_or(STREAM, McpServerDef::display_name)
+        &self.name
     }
 }
 

@@ -1,15 +1,16 @@
 //! How a connection comes to be: a server is started or reached, and the connection to it is opened.
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef, Stderr, Tracer};
+use mcpwire_client::{ConnectOptions, Error, McpServerDef, OptionParts, Stderr, Tracer};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{Config, ConnectError, ServerInfo, Timestamp, stdio};
 use mcpwire_process::Process;
 
 use super::{McpClient, STREAM};
+use crate::answers::Answers;
 use crate::connection::{Connection, Opened};
-use crate::options::ConnectOptions;
 use crate::subscription::Unwanted;
 use crate::transport::{Clock, Threads, Transport};
 
@@ -23,12 +24,15 @@ impl McpClient {
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         let mut options = options;
-        options.config = def.configure(options.config);
+        let config = std::mem::take(options.config_mut());
+        *options.config_mut() = def.configure(config);
+        let name = Arc::from(def.display_name());
+        let options = options.into_parts(&name);
         if def.url.is_some() {
-            return Self::connect_http(def, options);
+            return Self::connect_http(def, name, options);
         }
         let connection = spawn(def, options.config.clone(), Clock::start())?;
-        Ok(Self::of(connection, Some(def.clone()), options))
+        Ok(Self::new(connection, Some(def.clone()), name, options))
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
@@ -40,11 +44,13 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
+        let name: Arc<str> = options.server_name().unwrap_or(STREAM).into();
+        let options = options.into_parts(&name);
         let transport =
-            Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
+            Threads::start(reader, writer, None).map_err(|error| Error::Io { server: (*name).into(), error })?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
-        Ok(Self::of(connection, None, options))
+        Ok(Self::new(connection, None, name, options))
     }
 
     /// Starts a server, opens the connection and lists the tools.
@@ -91,11 +97,12 @@ impl McpClient {
 
     fn open(&mut self, now: Timestamp) -> Result<Opened, Error> {
         self.connection.engine.calls().initialize(now).map_err(|error| self.send_error(error))?;
+        self.connection.connecting();
         self.connection.open().map_err(|error| self.io_error(error))
     }
 
     #[cfg(feature = "http")]
-    fn connect_http(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
+    fn connect_http(def: &McpServerDef, name: Arc<str>, mut options: OptionParts) -> Result<Self, Error> {
         let http = std::mem::take(&mut options.http);
         let settings = http.settings(def)?;
         let client = http
@@ -104,23 +111,25 @@ impl McpClient {
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
-        Ok(Self::of(connection, Some(def.clone()), options))
+        Ok(Self::new(connection, Some(def.clone()), name, options))
     }
 
     #[cfg(not(feature = "http"))]
-    fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
+    fn connect_http(def: &McpServerDef, _: Arc<str>, _: OptionParts) -> Result<Self, Error> {
         Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
     }
 
-    fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
-        let ConnectOptions { grace_periods, stderr, trace, trace_context, answers, on_event, panics, .. } = options;
-        connection.stderr = Stderr::new(stderr.map(|follower| panics.guard_follower(follower)));
-        connection.tracer = trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher)));
-        connection.listener = on_event;
-        connection.answers = answers;
+    fn new(mut connection: Connection, definition: Option<McpServerDef>, name: Arc<str>, options: OptionParts) -> Self {
+        let OptionParts { grace_periods, stderr, trace, trace_context, handlers, hooks, panics, .. } = options;
+        connection.stderr = Stderr::new(stderr);
+        connection.tracer = trace.map(Tracer::new);
+        connection.answers = Answers::new(handlers);
         connection.trace_context = trace_context;
         connection.panics = panics;
-        McpClient { connection, definition, grace_periods, unwanted: Unwanted::default() }
+        if let Some(hooks) = hooks {
+            connection.start_hooks(hooks);
+        }
+        McpClient { connection, definition, name, grace_periods, unwanted: Unwanted::default() }
     }
 }
 

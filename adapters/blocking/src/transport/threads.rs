@@ -86,9 +86,7 @@ impl Threads {
         let Some(write) = &self.write else { return };
         match write.try_send(bytes.to_vec()) {
             Ok(()) => {
-                if let Some(tracer) = &mut around.tracer {
-                    tracer.push(Direction::Sent, bytes);
-                }
+                around.observe(Direction::Sent, bytes);
                 self.writing = true;
                 let n = bytes.len();
                 engine.transmitted(n);
@@ -118,9 +116,7 @@ impl Threads {
     fn take_in(&mut self, told: Told, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) {
         match told {
             Told::Read(bytes) => {
-                if let Some(tracer) = &mut around.tracer {
-                    tracer.push(Direction::Received, &bytes);
-                }
+                around.observe(Direction::Received, &bytes);
                 self.rest = bytes;
                 self.feed(engine, now);
             }

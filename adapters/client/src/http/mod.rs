@@ -21,8 +21,7 @@
 //!     }
 //! }
 //!
-//! let mut options = ConnectOptions::default();
-//! options.http = HttpOptions::default().client(Mine);
+//! let options = ConnectOptions::default().http(HttpOptions::default().client(Mine));
 //! ```
 
 mod exchanges;

@@ -14,6 +14,7 @@ use super::token::{AnyToken, Authorized, TokenProvider};
 const AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
 
 /// Options of a connection by HTTP; of no effect on others.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
     /// Whether to open a stream on which legacy servers say what belongs to no request; true by default.

@@ -102,8 +102,7 @@ where
     H::Runtime: Net,
 {
     loop {
-        let mut options = ConnectOptions::new(config(case.flood));
-        options.http = case.http::<H::Runtime>();
+        let options = ConnectOptions::new(config(case.flood)).http(case.http::<H::Runtime>());
         let client = McpClient::<H::Runtime>::connect_with(&case.flooding.def(), options).expect("it is made");
         if case.ended(&client.initialize().await.expect_err(case.flood.name).to_string()) {
             return;
