@@ -1,6 +1,5 @@
 //! One connection: an engine, what carries its bytes, and the process at the other end. The loop that drives them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,14 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_client::{
-    Answered, ConnectionHooks, Exit, NewHooks, PanicSource, Panics, ProcessReport, ShutdownReport, Stderr, TraceSource,
-    Tracer, Transport as TransportKind,
+    Answered, ConnectionContext, ConnectionFacts, Exit, NewHooks, ProcessReport, ShutdownReport, Stderr, Tracer,
+    Transport as TransportKind,
 };
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_core::{
-    Event, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent, SubscriptionKey, Timestamp,
-};
+use mcpwire_core::{Event, Notification, Phase, Reply, RequestKey, SubscriptionEvent, SubscriptionKey, Timestamp};
 use mcpwire_process::{Next, Process, Stopping};
 
 use crate::answers::Answers;
@@ -28,12 +25,8 @@ pub(crate) struct Connection {
     process: Option<Process>,
     pub(crate) stderr: Stderr,
     pub(crate) tracer: Option<Tracer>,
-    /// The program's callbacks for what happens on the connection.
-    hooks: Option<Arc<dyn ConnectionHooks>>,
     pub(crate) answers: Answers,
-    pub(crate) trace_context: Option<TraceSource>,
-    /// The callbacks for panics in the program's code.
-    pub(crate) panics: Panics,
+    pub(crate) context: ConnectionContext,
     /// Why this side could not go on, if that is how the connection ended.
     pub(crate) failure: Option<Arc<str>>,
     pub(crate) clock: Clock,
@@ -71,10 +64,8 @@ impl Connection {
             process,
             stderr: Stderr::default(),
             tracer: None,
-            hooks: None,
             answers: Answers::default(),
-            trace_context: None,
-            panics: Panics::default(),
+            context: ConnectionContext::default(),
             failure: None,
             clock,
             asked: None,
@@ -86,20 +77,6 @@ impl Connection {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-
-    /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
-    /// no trace to give.
-    pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let traced = match &self.trace_context {
-            Some(source) => self.panics.catch(PanicSource::TraceContext, || source.options(options)),
-            None => None,
-        };
-        let traced = traced.unwrap_or(Cow::Borrowed(options));
-        match &self.hooks {
-            Some(hooks) => Cow::Owned(hooks.tag(traced.into_owned())),
-            None => traced,
-        }
     }
 
     /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.
@@ -267,23 +244,17 @@ impl Connection {
         self.process.as_ref().map(Process::pid)
     }
 
-    /// What is known of the process, for an error.
-    pub(crate) fn report(&mut self) -> Option<Box<ProcessReport>> {
-        let process = self.process.as_mut()?;
-        let exit = process.observe().copied();
-        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.tail() }))
-    }
-
     /// Ends the server step by step.
-    pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
-        let report = self.stop(grace_periods);
-        if self.hooks.is_some() {
+    pub(crate) fn shut_down(&mut self) -> ShutdownReport {
+        let report = self.stop();
+        if self.context.hooks.is_some() {
             self.end_hooks(report.exit);
         }
         report
     }
 
-    fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
+    fn stop(&mut self) -> ShutdownReport {
+        let grace_periods = self.context.grace_periods;
         self.flush();
         self.engine.close();
         if self.engine.is_http() {
@@ -337,13 +308,11 @@ impl Connection {
         successor.stderr = self.stderr.take_over();
         successor.tracer = self.tracer.take();
         successor.answers = std::mem::take(&mut self.answers);
-        successor.trace_context = self.trace_context.take();
-        if let Some(hooks) = self.hooks.take() {
+        successor.context = std::mem::take(&mut self.context);
+        if let Some(hooks) = &successor.context.hooks {
             hooks.process_exited(self.process.as_ref().and_then(Process::exit).copied());
-            successor.hooks = Some(hooks);
             successor.process_started();
         }
-        successor.panics = std::mem::take(&mut self.panics);
         Ok(())
     }
 
@@ -363,7 +332,7 @@ impl Connection {
         }
         let (transport, engine, mut around) = self.split();
         let now = transport.turn(engine, &mut around, until)?;
-        if let Some(hooks) = &self.hooks {
+        if let Some(hooks) = &self.context.hooks {
             hooks.deliver();
         }
         if deadline.is_some_and(|deadline| deadline <= now) {
@@ -406,7 +375,7 @@ impl Connection {
     /// Returns the next event, after the program's callbacks have learned of it.
     fn next_event(&mut self) -> Option<Event> {
         let event = self.engine.poll_event()?;
-        if let Some(hooks) = &self.hooks {
+        if let Some(hooks) = &self.context.hooks {
             hooks.record(&event, self.engine.session());
             hooks.deliver();
         }
@@ -421,13 +390,13 @@ impl Connection {
             None => TransportKind::Stream,
         };
         let clock = self.clock;
-        self.hooks = Some(hooks.start(transport, Box::new(move || clock.now())));
+        self.context.hooks = Some(hooks.start(transport, Box::new(move || clock.now())));
         self.process_started();
     }
 
     /// Records that the connection is being opened.
     pub(crate) fn connecting(&self) {
-        if let Some(hooks) = &self.hooks {
+        if let Some(hooks) = &self.context.hooks {
             hooks.connecting();
             hooks.deliver();
         }
@@ -437,14 +406,14 @@ impl Connection {
     #[cold]
     fn end_hooks(&mut self, exit: Option<Exit>) {
         while self.next_event().is_some() {}
-        if let Some(hooks) = self.hooks.take() {
+        if let Some(hooks) = self.context.hooks.take() {
             hooks.process_exited(exit);
             hooks.deliver();
         }
     }
 
     fn process_started(&self) {
-        if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid()) {
+        if let (Some(hooks), Some(pid)) = (&self.context.hooks, self.pid()) {
             hooks.process_started(pid);
             hooks.deliver();
         }
@@ -458,11 +427,22 @@ impl Connection {
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
             tracer: self.tracer.as_mut(),
-            hooks: self.hooks.as_deref(),
-            panics: &self.panics,
+            hooks: self.context.hooks.as_deref(),
+            panics: &self.context.panics,
             failure: &mut self.failure,
         };
         (&mut *self.transport, &mut self.engine, around)
+    }
+}
+
+impl ConnectionFacts for Connection {
+    fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+        let exit = self.process.as_mut()?.observe().copied();
+        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.tail() }))
+    }
+
+    fn failure(&self) -> Option<Arc<str>> {
+        self.failure.clone()
     }
 }
 
@@ -472,7 +452,7 @@ impl Drop for Connection {
             let now = self.now();
             self.transport.abandon(&mut self.engine, now, ABANDONED);
         }
-        if self.hooks.is_some() {
+        if self.context.hooks.is_some() {
             self.engine.close();
             self.end_hooks(None);
         }

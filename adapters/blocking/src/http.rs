@@ -14,4 +14,7 @@
 //! # Ok::<(), mcpwire_blocking::Error>(())
 //! ```
 
-pub use mcpwire_client::http::{Begun, EnvToken, HttpClient, HttpOptions, HttpResponse, StaticToken, TokenProvider};
+pub use mcpwire_client::http::{
+    EnvToken, HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenError, TokenFuture,
+    TokenProvider,
+};

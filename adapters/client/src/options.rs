@@ -13,7 +13,10 @@ use mcpwire_core::{
 
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
 use crate::hooks::{HookSet, Hooks, NewHooks};
-use crate::{CallbackPanic, Direction, Observer, Panics, TraceSource};
+use crate::{CallbackPanic, ConnectionContext, Direction, McpServerDef, Observer, Panics, TraceSource};
+
+/// The default name of the server at the other end of a pair of streams.
+const STREAM: &str = "stream";
 
 pub(crate) type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
 pub(crate) type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
@@ -81,15 +84,13 @@ pub struct ConnectOptions {
 #[doc(hidden)]
 pub struct OptionParts {
     pub config: Config,
-    pub grace_periods: GracePeriods,
+    pub context: ConnectionContext,
     pub stderr: Option<crate::Follower>,
     pub trace: Option<crate::Watcher>,
-    pub trace_context: Option<TraceSource>,
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,
     pub handlers: Option<Arc<dyn handler::ConnectionHandlers>>,
     pub hooks: Option<Box<dyn NewHooks>>,
-    pub panics: Panics,
 }
 
 impl ConnectOptions {
@@ -161,8 +162,8 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the name of the server in errors and for handlers. Default: the name in the server's definition, or `stream`
-    /// for a connection over streams.
+    /// Sets the name of the server at the other end of a pair of streams, in errors and for handlers. Default: `stream`. The
+    /// definition of a server has a name of its own ([`McpServerDef::name`]).
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into().into());
         self
@@ -225,13 +226,12 @@ impl ConnectOptions {
     /// must see which server asks, and be able to decline.
     ///
     /// ```
-    /// use std::collections::BTreeMap;
     /// use mcpwire_client::ConnectOptions;
     /// use mcpwire_core::ElicitResult;
     ///
     /// let options = ConnectOptions::default().on_elicitation(|form, context| async move {
     ///     println!("{} asks: {}", context.server(), form.message);
-    ///     Ok(ElicitResult::accept(&BTreeMap::from([("name", "Ada")])).unwrap())
+    ///     Ok(ElicitResult::accept(&[("name", "Ada")])?)
     /// });
     /// ```
     pub fn on_elicitation<F>(
@@ -368,11 +368,6 @@ impl ConnectOptions {
         self.stderr.clone()
     }
 
-    /// Returns the name that [`ConnectOptions::name`] has set.
-    pub fn server_name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
     fn hooks(&mut self) -> &mut Hooks {
         self.hooks.get_or_insert_with(|| Box::new(Hooks::default())).hooks()
     }
@@ -381,30 +376,45 @@ impl ConnectOptions {
         self.handlers.get_or_insert_with(|| Box::new(Handlers::default())).handlers()
     }
 
-    /// Takes the options apart for a connection to the server of this name.
+    /// Takes the options apart for a connection to this server, or over streams if there is no definition.
     #[doc(hidden)]
-    pub fn into_parts(self, server: &Arc<str>) -> OptionParts {
-        let ConnectOptions { mut config, grace_periods, stderr, trace, trace_context, handlers, hooks, panics, .. } =
-            self;
+    pub fn into_parts(self, definition: Option<Arc<McpServerDef>>) -> OptionParts {
+        let ConnectOptions {
+            mut config,
+            name,
+            grace_periods,
+            stderr,
+            trace,
+            trace_context,
+            handlers,
+            hooks,
+            panics,
+            ..
+        } = self;
+        let name = match &definition {
+            Some(definition) => {
+                config = definition.configure(config);
+                definition.display_name().into()
+            }
+            None => name.unwrap_or_else(|| STREAM.into()),
+        };
         let handlers = handlers.map(|handlers| {
             handlers.declare(&mut config);
-            handlers.connect(Arc::clone(server), panics.clone())
+            handlers.connect(Arc::clone(&name), panics.clone())
         });
         let hooks = hooks.map(|hooks| {
             hooks.configure(&mut config);
-            hooks.connect(Arc::clone(server), panics.clone())
+            hooks.connect(Arc::clone(&name), panics.clone())
         });
         OptionParts {
             config,
-            grace_periods,
             stderr: stderr.map(|f| panics.guard_follower(Box::new(move |line| f(line)))),
             trace: trace.map(|f| panics.guard_watcher(Box::new(move |direction, message| f(direction, message)))),
-            trace_context,
             #[cfg(feature = "http")]
             http: self.http,
             handlers,
             hooks,
-            panics,
+            context: ConnectionContext { name, definition, grace_periods, trace_context, panics, hooks: None },
         }
     }
 }

@@ -41,14 +41,14 @@ mod subscription;
 mod tasks;
 mod tools;
 
-pub use call::{Call, Calling};
+pub use call::{Call, CallFuture};
 pub use client::McpClient;
 pub use driver::Driver;
 pub use mcpwire_client::{
     CallbackPanic, Cancelled, ClientHandler, ConnectOptions, ConnectionEvent, ConnectionInfo, Direction, EnvPolicy,
     Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, McpServerDef, Observer, PanicSource,
     ProcessReport, ReadStream, Reader, RequestHandler, RequestInfo, RequestOutcome, ShutdownReport, SpawnError,
-    SpawnErrorKind, TraceSource, Transport, WriteStream, Writer, inherited_names,
+    SpawnErrorKind, Tools, TraceSource, Transport, WriteStream, Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
@@ -56,5 +56,4 @@ pub use notifications::Notifications;
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Runtime, Streams, Timer};
 pub use subscription::Subscription;
-pub use tasks::{RunningTask, Started};
-pub use tools::Tools;
+pub use tasks::{RunningTask, TaskOrResult};

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionHooks, Direction, Exit, NewHooks, ProcessReport, ShutdownReport, StderrTail, Transport, catch_panic,
+    ConnectionFacts, ConnectionHooks, Direction, Exit, NewHooks, ProcessReport, ShutdownReport, StderrTail, Transport,
+    catch_panic,
 };
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
@@ -475,8 +476,16 @@ impl State {
         wakers.append(&mut self.ended);
     }
 
-    /// What is known of the process, for an error.
-    pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+    pub(crate) fn is_running(&mut self) -> bool {
+        match &mut self.process {
+            Some(process) => process.observe().is_none(),
+            None => self.engine.session().phase() != Phase::Closed,
+        }
+    }
+}
+
+impl ConnectionFacts for State {
+    fn process_report(&mut self) -> Option<Box<ProcessReport>> {
         let exit = match &mut self.process {
             Some(process) => process.observe().copied(),
             None => Some(self.exit?),
@@ -484,10 +493,7 @@ impl State {
         Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.shown() }))
     }
 
-    pub(crate) fn is_running(&mut self) -> bool {
-        match &mut self.process {
-            Some(process) => process.observe().is_none(),
-            None => self.engine.session().phase() != Phase::Closed,
-        }
+    fn failure(&self) -> Option<Arc<str>> {
+        self.failure.clone()
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
-use mcpwire_driver::http::{Begun, HttpClient, HttpResponse};
+use mcpwire_driver::http::{HttpClient, HttpResponse, ResponseFuture};
 use mcpwire_driver::{HttpSetupError, McpServerDef};
 
 use crate::body::{Rest, Whole};
@@ -138,7 +138,7 @@ impl<N: Net> Client<N> {
 }
 
 impl<N: Net> HttpClient for Client<N> {
-    fn begin(&self, exchange: Exchange) -> Begun {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.run(exchange).await })
     }

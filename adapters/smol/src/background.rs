@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcpwire_client::catch_panic;
 use mcpwire_driver::core::http::Exchange;
-use mcpwire_driver::http::{Begun, HttpClient};
+use mcpwire_driver::http::{HttpClient, ResponseFuture};
 use mcpwire_http::Net;
 
 use crate::{EXECUTOR, Smol, spawn, start};
@@ -29,7 +29,7 @@ impl Background {
     /// Makes a request that nobody waits for, and gives it up after so long.
     pub fn detach(&self, exchange: Exchange, limit: Duration) {
         // It is called where the client is dropped, by a thread that may be panicking already.
-        let Ok(mut begun) = catch_panic(|| self.0.begin(exchange)) else { return };
+        let Ok(mut begun) = catch_panic(|| self.0.send(exchange)) else { return };
         let mut late = <Smol as Net>::sleep(limit);
         spawn(poll_fn(move |cx| match begun.as_mut().poll(cx) {
             Poll::Ready(_) => Poll::Ready(()),
@@ -39,10 +39,10 @@ impl Background {
 }
 
 impl HttpClient for Background {
-    fn begin(&self, exchange: Exchange) -> Begun {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
         start();
         // Dropped, the task is cancelled.
-        Box::pin(EXECUTOR.spawn(self.0.begin(exchange)))
+        Box::pin(EXECUTOR.spawn(self.0.send(exchange)))
     }
 
     fn capacity(&self) -> usize {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use ::smol::io::{AsyncRead, Cursor};
 use mcpwire_driver::ErrorKind;
 use mcpwire_driver::core::http::Exchange;
-use mcpwire_driver::http::{Begun, HttpClient, HttpOptions, HttpResponse, TokenProvider};
+use mcpwire_driver::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture, TokenFuture, TokenProvider};
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Adapter, Call, OverHttp, on_every_adapter};
 use serde_json::{Value, json};
@@ -16,9 +16,11 @@ use serde_json::{Value, json};
 struct Fragile(Arc<AtomicBool>);
 
 impl TokenProvider for Fragile {
-    async fn token(&self) -> Result<Option<String>, String> {
-        assert!(!self.0.load(Ordering::SeqCst), "nobody is logged in");
-        Ok(None)
+    fn token(&self) -> TokenFuture<'_> {
+        Box::pin(async {
+            assert!(!self.0.load(Ordering::SeqCst), "nobody is logged in");
+            Ok(None)
+        })
     }
 }
 
@@ -49,8 +51,8 @@ impl Breaks {
 }
 
 impl HttpClient for Breaks {
-    fn begin(&self, exchange: Exchange) -> Begun {
-        Breaks::check(&self.0, "begin");
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        Breaks::check(&self.0, "send");
         let place = Arc::clone(&self.0);
         Box::pin(async move {
             Breaks::check(&place, "head");
@@ -85,7 +87,7 @@ fn an_http_client_that_panics_fails_its_own_requests<A: Adapter>() {
     let http = HttpOptions::default().client(Breaks(Arc::clone(&place)));
     let mut client = A::over_http(&web.def(), OverHttp { http, ..OverHttp::default() }).expect("it is made");
     client.initialize().expect("it opens");
-    for here in ["begin", "head", "body", "begin"] {
+    for here in ["send", "head", "body", "send"] {
         *place.lock().unwrap() = here;
         let failures = client.call_together(vec![Call::new("echo"), Call::new("echo")]);
         for failure in failures {

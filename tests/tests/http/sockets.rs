@@ -9,7 +9,9 @@ use ::smol::io::Cursor;
 use mcpwire_client::Watcher;
 use mcpwire_driver::core::Config;
 use mcpwire_driver::core::http::{Exchange, Failure as HttpFailure, FailureKind};
-use mcpwire_driver::http::{Begun, HttpClient, HttpOptions, HttpResponse, StaticToken, TokenProvider};
+use mcpwire_driver::http::{
+    HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenFuture, TokenProvider,
+};
 use mcpwire_driver::{Direction, ErrorKind, McpServerDef};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};
@@ -256,8 +258,8 @@ fn a_server_that_does_not_end_its_session_is_not_waited_for<A: Adapter>() {
 fn headers_and_tokens_go_with_every_request<A: Adapter>() {
     struct None;
     impl TokenProvider for None {
-        async fn token(&self) -> Result<Option<String>, String> {
-            Err("nobody is logged in".into())
+        fn token(&self) -> TokenFuture<'_> {
+            Box::pin(async { Err("nobody is logged in".into()) })
         }
     }
     let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
@@ -305,7 +307,7 @@ fn messages_are_watched<A: Adapter>() {
 struct Canned(Arc<AtomicUsize>);
 
 impl HttpClient for Canned {
-    fn begin(&self, exchange: Exchange) -> Begun {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
         let begun = self.0.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let request: Value = serde_json::from_slice(&exchange.body).expect("it is a message");

@@ -3,12 +3,12 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectOptions, Error, McpServerDef, OptionParts, Stderr, Tracer};
+use mcpwire_client::{ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer, construct};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{Config, ConnectError, ServerInfo, Timestamp, stdio};
 use mcpwire_process::Process;
 
-use super::{McpClient, STREAM};
+use super::McpClient;
 use crate::answers::Answers;
 use crate::connection::{Connection, Opened};
 use crate::subscription::Unwanted;
@@ -23,16 +23,12 @@ impl McpClient {
 
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let mut options = options;
-        let config = std::mem::take(options.config_mut());
-        *options.config_mut() = def.configure(config);
-        let name = Arc::from(def.display_name());
-        let options = options.into_parts(&name);
+        let options = options.into_parts(Some(Arc::new(def.clone())));
         if def.url.is_some() {
-            return Self::connect_http(def, name, options);
+            return Self::connect_http(def, options);
         }
         let connection = spawn(def, options.config.clone(), Clock::start())?;
-        Ok(Self::new(connection, Some(def.clone()), name, options))
+        Ok(Self::new(connection, options))
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
@@ -44,13 +40,12 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let name: Arc<str> = options.server_name().unwrap_or(STREAM).into();
-        let options = options.into_parts(&name);
+        let options = options.into_parts(None);
         let transport =
-            Threads::start(reader, writer, None).map_err(|error| Error::Io { server: (*name).into(), error })?;
+            Threads::start(reader, writer, None).map_err(|error| construct::io(options.context.name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
-        Ok(Self::new(connection, None, name, options))
+        Ok(Self::new(connection, options))
     }
 
     /// Starts a server, opens the connection and lists the tools.
@@ -71,7 +66,7 @@ impl McpClient {
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
         let began = self.connection.now();
         let mut opened = self.open(began)?;
-        if let (Opened::Restart, Some(def)) = (&opened, self.definition.clone()) {
+        if let (Opened::Restart, Some(def)) = (&opened, self.connection.context.definition.clone()) {
             let spent = self.connection.now().duration_since(began);
             let config = self.connection.engine.session().config().for_restart(spent);
             let mut successor = spawn(&def, config, self.connection.clock)?;
@@ -86,8 +81,8 @@ impl McpClient {
             Opened::Restart => Some(ConnectError::Closed),
         };
         if let Some(error) = error {
-            let process = self.connection.report();
-            return Err(Error::Connect { server: self.name().into(), error, process });
+            let process = self.connection.process_report();
+            return Err(construct::connect(self.connection.context.name(), error, process));
         }
         match self.connection.engine.session().server() {
             Some(server) => Ok(server),
@@ -102,34 +97,33 @@ impl McpClient {
     }
 
     #[cfg(feature = "http")]
-    fn connect_http(def: &McpServerDef, name: Arc<str>, mut options: OptionParts) -> Result<Self, Error> {
+    fn connect_http(def: &McpServerDef, mut options: OptionParts) -> Result<Self, Error> {
         let http = std::mem::take(&mut options.http);
         let settings = http.settings(def)?;
         let client = http
             .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
-            .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
+            .map_err(|error| construct::http(def.display_name(), error))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
-        Ok(Self::new(connection, Some(def.clone()), name, options))
+        Ok(Self::new(connection, options))
     }
 
     #[cfg(not(feature = "http"))]
-    fn connect_http(def: &McpServerDef, _: Arc<str>, _: OptionParts) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
+    fn connect_http(def: &McpServerDef, _: OptionParts) -> Result<Self, Error> {
+        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
-    fn new(mut connection: Connection, definition: Option<McpServerDef>, name: Arc<str>, options: OptionParts) -> Self {
-        let OptionParts { grace_periods, stderr, trace, trace_context, handlers, hooks, panics, .. } = options;
+    fn new(mut connection: Connection, options: OptionParts) -> Self {
+        let OptionParts { context, stderr, trace, handlers, hooks, .. } = options;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.answers = Answers::new(handlers);
-        connection.trace_context = trace_context;
-        connection.panics = panics;
+        connection.context = context;
         if let Some(hooks) = hooks {
             connection.start_hooks(hooks);
         }
-        McpClient { connection, definition, name, grace_periods, unwanted: Unwanted::default() }
+        McpClient { connection, unwanted: Unwanted::default() }
     }
 }
 
@@ -151,9 +145,9 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
 }
 
 fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
-    let server = || def.display_name().to_owned();
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
-    let transport = transport(pipes).map_err(|error| Error::Io { server: server(), error })?;
+    let server = def.display_name();
+    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
+    let transport = transport(pipes).map_err(|error| construct::io(server, error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));
     Ok(Connection::new(engine, transport, Some(process), clock))
 }

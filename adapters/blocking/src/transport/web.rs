@@ -43,7 +43,7 @@ impl Web {
             self.exchanges.take_commands(engine, around.clock.now());
         }
         let mut cx = Context::from_waker(&self.waker);
-        let has_come = self.exchanges.go_on(may_read, &mut self.watched, &mut cx);
+        let has_come = self.exchanges.poll(may_read, &mut self.watched, &mut cx);
         self.show(around);
         has_come || self.exchanges.has_more()
     }
@@ -70,7 +70,7 @@ impl Transport for Web {
         }
         let now = around.clock.now();
         if let Some(engine) = engine.http() {
-            self.exchanges.tell_next(engine, now, &mut self.watched);
+            self.exchanges.deliver_next(engine, now, &mut self.watched);
             self.show(around);
         }
         Ok(now)

@@ -1,4 +1,4 @@
-//! The exchanges of a connection: begun, read, and given up, by the task of the driver, or by the thread that calls.
+//! [`Exchanges`]: the HTTP exchanges of a connection, from the engine's command to the last byte of the response.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -7,97 +7,106 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::{Direction, catch_panic};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind};
 
-use super::ready::{Flag, Ready};
-use super::watch::{self, Watch};
-use super::{Begun, HttpClient, HttpResponse};
-use crate::Reader;
+use super::trace::{MessageTrace, Traced, push_line};
+use super::wake_queue::{ExchangeWaker, WakeQueue};
+use super::{HttpClient, HttpResponse, ResponseFuture};
+use crate::{Direction, Reader, catch_panic};
 
-/// How much of a body is read at once. 16 KiB: a record of TLS.
-const PIECE: usize = 16 * 1024;
+/// Size of the buffer that bodies are read into. 16 KiB: the largest TLS record.
+const READ_SIZE: usize = 16 * 1024;
 
-/// How many pieces are read before the engine looks at them, and before others of the runtime have their turn. 64, which is 1 MiB.
-const MOST: usize = 64;
+/// Maximum number of reads before the engine receives the result, and before other tasks of the runtime run. 64 reads, which are
+/// 1 MiB.
+const MAX_READS: usize = 64;
 
-/// How many pieces in a row are read of one body, while others wait.
-const IN_A_ROW: usize = 4;
+/// Maximum number of consecutive reads of one body while other exchanges are ready.
+const MAX_READS_OF_ONE: usize = 4;
 
-/// The exchanges that an [`Engine`](mcpwire_core::http::Engine) has under way, for who drives one: it takes what the engine
-/// wants to be done, lets an [`HttpClient`] do it, and tells the engine what came.
+/// The HTTP exchanges of an [`Engine`], for the code that drives it.
 ///
-/// In turns: [`take_commands`](Exchanges::take_commands), [`go_on`](Exchanges::go_on), then
-/// [`tell_next`](Exchanges::tell_next) until there is nothing more to tell, with the engine's events polled after each. What it
-/// has read and not told is 1 MiB at most; nothing more is read meanwhile. Dropped, it gives up what is under way.
+/// It takes the engine's commands, lets an [`HttpClient`] carry them out, and hands the responses to the engine. Repeat these
+/// steps: [`take_commands`](Exchanges::take_commands), [`poll`](Exchanges::poll), then [`deliver_next`](Exchanges::deliver_next)
+/// until it returns `false`, and poll the engine's events after each.
+///
+/// At most 1 MiB is read ahead of the engine. Dropping this value aborts the exchanges in flight.
 pub struct Exchanges {
     client: Arc<dyn HttpClient>,
-    /// What is to be done, as the engine said it.
+    /// The engine's commands that have not been carried out.
     commands: Vec<Command>,
-    /// What waits for a place.
+    /// Exchanges that wait because the HTTP client is at its capacity.
     waiting: VecDeque<Exchange>,
     running: HashMap<ExchangeId, Running>,
-    /// How many places are taken.
-    taken: usize,
-    ready: Arc<Ready>,
-    /// What has come, and the engine has not been told.
+    /// Number of running exchanges that count against the capacity.
+    counted: usize,
+    woken: Arc<WakeQueue>,
+    /// Parts of responses that the engine has not received.
     parts: VecDeque<(ExchangeId, Part)>,
     buffer: Box<[u8]>,
-    watch: Option<Watch>,
+    trace: Option<MessageTrace>,
 }
 
 struct Running {
     stage: Stage,
-    flag: Arc<Flag>,
+    exchange_waker: Arc<ExchangeWaker>,
+    /// The same waker as a [`Waker`], made once.
     waker: Waker,
-    has_place: bool,
+    is_counted: bool,
 }
 
 enum Stage {
-    Begun(Begun),
+    /// The head of the response has not arrived.
+    Head(ResponseFuture),
     Body(Reader),
 }
 
 enum Part {
     Head { status: u16, headers: Vec<(String, Vec<u8>)> },
-    Piece(Vec<u8>),
-    Ended,
-    Failed(Failure),
+    Body(Vec<u8>),
+    End,
+    Failure(Failure),
 }
 
 impl Exchanges {
-    /// No exchanges yet; this client will make them. Whether somebody watches the messages that go over the wire.
-    pub fn new(client: Arc<dyn HttpClient>, is_watched: bool) -> Self {
+    /// Creates an empty set of exchanges that this client will carry out. `is_traced` enables the trace of messages.
+    pub fn new(client: Arc<dyn HttpClient>, is_traced: bool) -> Self {
         Exchanges {
             client,
             commands: Vec::new(),
             waiting: VecDeque::new(),
             running: HashMap::new(),
-            taken: 0,
-            ready: Arc::default(),
+            counted: 0,
+            woken: Arc::default(),
             parts: VecDeque::new(),
-            buffer: vec![0; PIECE].into(),
-            watch: is_watched.then(Watch::default),
+            buffer: vec![0; READ_SIZE].into(),
+            trace: is_traced.then(MessageTrace::default),
         }
     }
 
-    /// Takes what the engine wants to be done; [`Exchanges::go_on`] does it.
+    /// Takes the engine's commands. [`Exchanges::poll`] carries them out.
     pub fn take_commands(&mut self, engine: &mut Engine, now: Timestamp) {
         while let Some(command) = engine.poll_exchange(now) {
             self.commands.push(command);
         }
     }
 
-    /// Tells the engine the next thing that has come. Whether there was one. If the messages are watched, those that are whole
-    /// with it are added to `watched`, each as a line.
-    pub fn tell_next(&mut self, engine: &mut Engine, now: Timestamp, watched: &mut Vec<(Direction, Vec<u8>)>) -> bool {
+    /// Hands the next part of a response to the engine, and returns whether there was one.
+    ///
+    /// If messages are traced, the messages that are complete with this part are added to `traced`, each as a line.
+    pub fn deliver_next(
+        &mut self,
+        engine: &mut Engine,
+        now: Timestamp,
+        traced: &mut Vec<(Direction, Vec<u8>)>,
+    ) -> bool {
         let Some((id, part)) = self.parts.pop_front() else { return false };
-        if let Some(watch) = &mut self.watch {
+        if let Some(trace) = &mut self.trace {
             match &part {
-                Part::Head { headers, .. } => watch.head(id, headers),
-                Part::Piece(bytes) => watch.piece(id, bytes, watched),
-                Part::Ended | Part::Failed(_) => watch.end(id, watched),
+                Part::Head { headers, .. } => trace.begin(id, headers),
+                Part::Body(bytes) => trace.body(id, bytes, traced),
+                Part::End | Part::Failure(_) => trace.end(id, traced),
             }
         }
         match part {
@@ -105,122 +114,123 @@ impl Exchanges {
                 let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
                 engine.response(id, status, headers, now);
             }
-            Part::Piece(bytes) => engine.body(id, &bytes, now),
-            Part::Ended => engine.ended(id, now),
-            Part::Failed(failure) => engine.failed(id, failure, now),
+            Part::Body(bytes) => engine.body(id, &bytes, now),
+            Part::End => engine.ended(id, now),
+            Part::Failure(failure) => engine.failed(id, failure, now),
         }
         true
     }
 
-    /// Does what is to be done, and reads what can be read, if it may. Whether the engine has something to be told; if not, the
-    /// task is woken when there may be more. What is polled here is the HTTP client's: not to be called with a lock held.
+    /// Carries out the commands and, if `may_read` is set, reads responses. Returns whether a part of a response is ready for
+    /// [`deliver_next`](Exchanges::deliver_next). If not, the task of `cx` is woken when there may be one.
     ///
-    /// While what came before has not been told, nothing more is read: whoever sends too fast, waits.
-    pub fn go_on(&mut self, may_read: bool, watched: &mut Vec<(Direction, Vec<u8>)>, cx: &mut Context<'_>) -> bool {
+    /// Reads nothing while parts wait for the engine, so a server that sends too fast is slowed down. This function runs code of
+    /// the HTTP client: call it without holding a lock.
+    pub fn poll(&mut self, may_read: bool, traced: &mut Vec<(Direction, Vec<u8>)>, cx: &mut Context<'_>) -> bool {
         for command in std::mem::take(&mut self.commands) {
             match command {
                 Command::Start(exchange) => {
-                    if self.watch.is_some() && !exchange.body.is_empty() {
-                        watch::show(Direction::Sent, exchange.body.clone(), watched);
+                    if self.trace.is_some() && !exchange.body.is_empty() {
+                        push_line(Direction::Sent, exchange.body.clone(), traced);
                     }
                     self.waiting.push_back(exchange);
                 }
-                Command::Abort(id) => self.abort(id, watched),
+                Command::Abort(id) => self.abort(id, traced),
                 _ => {}
             }
         }
-        self.begin_waiting();
+        self.start_waiting();
         if may_read && self.parts.is_empty() {
             self.read(cx);
-            self.begin_waiting();
+            self.start_waiting();
         }
         !self.parts.is_empty()
     }
 
-    /// Whether something could be read that was not, because it is enough for now.
+    /// Returns whether a further call of [`poll`](Exchanges::poll) can read more at once.
     pub fn has_more(&self) -> bool {
-        self.parts.is_empty() && !self.ready.is_empty()
+        self.parts.is_empty() && !self.woken.is_empty()
     }
 
-    /// Nobody is interested any more.
-    fn abort(&mut self, id: ExchangeId, watched: &mut Vec<(Direction, Vec<u8>)>) {
+    fn abort(&mut self, id: ExchangeId, traced: &mut Traced) {
         self.waiting.retain(|exchange| exchange.id != id);
         self.parts.retain(|(of, _)| *of != id);
         self.remove(id);
-        if let Some(watch) = &mut self.watch {
-            watch.end(id, watched);
+        if let Some(trace) = &mut self.trace {
+            trace.end(id, traced);
         }
     }
 
     fn remove(&mut self, id: ExchangeId) {
         if let Some(running) = self.running.remove(&id) {
-            self.taken -= usize::from(running.has_place);
+            self.counted -= usize::from(running.is_counted);
         }
     }
 
-    /// Begins what waits, as far as there are places. What needs none overtakes the rest.
-    fn begin_waiting(&mut self) {
+    /// Starts the waiting exchanges that fit into the capacity. Exchanges that do not count overtake the others.
+    fn start_waiting(&mut self) {
         if self.waiting.is_empty() {
             return;
         }
         let capacity = self.client.capacity().max(1);
         let mut at = 0;
         while at < self.waiting.len() {
-            let needs_place = self.waiting[at].is_request && !self.waiting[at].is_long;
-            if needs_place && self.taken >= capacity {
+            let is_counted = self.waiting[at].is_request && !self.waiting[at].is_long;
+            if is_counted && self.counted >= capacity {
                 at += 1;
             } else if let Some(exchange) = self.waiting.remove(at) {
-                self.taken += usize::from(needs_place);
-                self.begin(exchange, needs_place);
+                self.counted += usize::from(is_counted);
+                self.start(exchange, is_counted);
             }
         }
     }
 
-    fn begin(&mut self, exchange: Exchange, has_place: bool) {
+    fn start(&mut self, exchange: Exchange, is_counted: bool) {
         let id = exchange.id;
-        let begun = catch_panic(|| self.client.begin(exchange))
-            .unwrap_or_else(|message| Box::pin(ready(Err(panicked(&message)))));
-        let flag = Flag::new(id, &self.ready);
-        let waker = Waker::from(Arc::clone(&flag));
-        Arc::clone(&flag).wake();
-        self.running.insert(id, Running { stage: Stage::Begun(begun), flag, waker, has_place });
+        let response = catch_panic(|| self.client.send(exchange))
+            .unwrap_or_else(|message| Box::pin(ready(Err(panic_failure(&message)))));
+        let exchange_waker = ExchangeWaker::new(id, &self.woken);
+        let waker = Waker::from(Arc::clone(&exchange_waker));
+        Arc::clone(&exchange_waker).wake();
+        self.running.insert(id, Running { stage: Stage::Head(response), exchange_waker, waker, is_counted });
     }
 
-    /// Polls those that were woken.
+    /// Polls the exchanges that were woken.
     fn read(&mut self, cx: &mut Context<'_>) {
-        let mut left = MOST;
-        for flag in self.ready.take(cx) {
+        let mut left = MAX_READS;
+        for woken in self.woken.take(cx) {
             if left == 0 {
-                // Its turn comes after what was read has been looked at.
-                flag.wake();
+                // Queued again, to be polled once the engine has received what was read.
+                woken.wake();
                 continue;
             }
-            let Some(running) = self.running.get_mut(&flag.id) else { continue };
-            let most = left.min(IN_A_ROW);
+            let Some(running) = self.running.get_mut(&woken.id) else { continue };
+            let max_reads = left.min(MAX_READS_OF_ONE);
             let before = self.parts.len();
             let parts = &mut self.parts;
-            let is_over = catch_panic(|| running.go_on(&mut self.buffer, most, parts)).unwrap_or_else(|message| {
-                self.parts.push_back((flag.id, Part::Failed(panicked(&message))));
-                true
-            });
+            let has_ended =
+                catch_panic(|| running.poll(&mut self.buffer, max_reads, parts)).unwrap_or_else(|message| {
+                    self.parts.push_back((woken.id, Part::Failure(panic_failure(&message))));
+                    true
+                });
             left = left.saturating_sub(self.parts.len() - before);
-            if is_over {
-                self.remove(flag.id);
+            if has_ended {
+                self.remove(woken.id);
             }
         }
     }
 }
 
 impl Running {
-    /// Reads at most so many pieces. Whether it has ended.
-    fn go_on(&mut self, buffer: &mut [u8], most: usize, parts: &mut VecDeque<(ExchangeId, Part)>) -> bool {
-        let id = self.flag.id;
+    /// Waits for the head, or reads the body at most `max_reads` times. Returns whether the exchange has ended.
+    fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, Part)>) -> bool {
+        let id = self.exchange_waker.id;
         let mut cx = Context::from_waker(&self.waker);
-        if let Stage::Begun(begun) = &mut self.stage {
-            match begun.as_mut().poll(&mut cx) {
+        if let Stage::Head(response) = &mut self.stage {
+            match response.as_mut().poll(&mut cx) {
                 Poll::Pending => return false,
                 Poll::Ready(Err(failure)) => {
-                    parts.push_back((id, Part::Failed(failure)));
+                    parts.push_back((id, Part::Failure(failure)));
                     return true;
                 }
                 Poll::Ready(Ok(HttpResponse { status, headers, body })) => {
@@ -230,33 +240,33 @@ impl Running {
             }
         }
         let Stage::Body(body) = &mut self.stage else { return false };
-        for _ in 0..most {
+        for _ in 0..max_reads {
             match body.as_mut().poll_read(&mut cx, buffer) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => {
-                    parts.push_back((id, Part::Ended));
+                    parts.push_back((id, Part::End));
                     return true;
                 }
-                Poll::Ready(Ok(n)) => parts.push_back((id, Part::Piece(buffer[..n].to_vec()))),
+                Poll::Ready(Ok(n)) => parts.push_back((id, Part::Body(buffer[..n].to_vec()))),
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Poll::Ready(Err(error)) => {
-                    parts.push_back((id, Part::Failed(failure(&error))));
+                    parts.push_back((id, Part::Failure(read_failure(&error))));
                     return true;
                 }
             }
         }
-        Arc::clone(&self.flag).wake();
+        Arc::clone(&self.exchange_waker).wake();
         false
     }
 }
 
-/// The failure of an exchange in whose making the HTTP client panicked. How far it had come is not known.
+/// The failure of an exchange for which the HTTP client panicked. Part of the request may have been sent.
 #[cold]
-fn panicked(message: &str) -> Failure {
+fn panic_failure(message: &str) -> Failure {
     Failure::new(FailureKind::Broken, format!("the HTTP client panicked: {message}"))
 }
 
-fn failure(error: &io::Error) -> Failure {
+fn read_failure(error: &io::Error) -> Failure {
     let kind = match error.kind() {
         io::ErrorKind::InvalidData => FailureKind::Invalid,
         _ => FailureKind::Broken,

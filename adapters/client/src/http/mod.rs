@@ -1,17 +1,17 @@
-//! HTTP, without an HTTP client: what one has to do to carry a connection ([`HttpClient`]), and who gives tokens
-//! ([`TokenProvider`]).
+//! The parts of HTTP that every client shares: the trait of an HTTP client ([`HttpClient`]), access tokens ([`TokenProvider`]),
+//! and the exchanges of a connection ([`Exchanges`]).
 //!
-//! The engine says which requests are to be made, and is told what came of them; the adapter runs them. Which connections there are, which TLS, which proxies, is the HTTP client's. `mcpwire-http` is the one that the
-//! runtimes' crates bring with their feature `http`; any other does as well:
+//! The engine decides which requests to make, and the HTTP client makes them. Connections, TLS and proxies belong to the HTTP
+//! client. The crates of the runtimes bring `mcpwire-http` with their feature `http`; `mcpwire-reqwest` uses a `reqwest::Client`.
+//! Any other HTTP client needs one function:
 //!
 //! ```no_run
 //! # struct Mine;
-//! use mcpwire_core::http::{Exchange, Failure, FailureKind};
-//! use mcpwire_client::http::{Begun, HttpClient, HttpOptions, HttpResponse};
-//! use mcpwire_driver::ConnectOptions;
+//! use mcpwire_core::http::Exchange;
+//! use mcpwire_client::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture};
 //!
 //! impl HttpClient for Mine {
-//!     fn begin(&self, exchange: Exchange) -> Begun {
+//!     fn send(&self, exchange: Exchange) -> ResponseFuture {
 //!         Box::pin(async move {
 //!             // Send `exchange.verb`, `exchange.uri`, `exchange.headers` and `exchange.body`; wait for the head.
 //!             # let body: &[u8] = b"";
@@ -21,65 +21,121 @@
 //!     }
 //! }
 //!
-//! let options = ConnectOptions::default().http(HttpOptions::default().client(Mine));
+//! let options = HttpOptions::default().client(Mine);
+//! ```
+//!
+//! A closure is an HTTP client, too:
+//!
+//! ```
+//! use mcpwire_core::http::{Exchange, Failure, FailureKind};
+//! use mcpwire_client::http::HttpOptions;
+//!
+//! let offline = async |exchange: Exchange| {
+//!     Err(Failure::new(FailureKind::Unreachable, format!("{} is offline", exchange.uri)))
+//! };
+//! let options = HttpOptions::default().client(offline);
 //! ```
 
+mod error_chain;
 mod exchanges;
 mod options;
-mod ready;
+#[cfg(test)]
+mod tests;
 mod token;
-mod watch;
+mod trace;
+mod wake_queue;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use mcpwire_core::http::{Exchange, Failure};
 
+pub use error_chain::error_chain;
 pub use exchanges::Exchanges;
 pub use options::HttpOptions;
-pub use token::{EnvToken, StaticToken, TokenProvider};
+pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
 
 use crate::Reader;
 
-/// Any HTTP client, as far as a connection needs one.
+/// An HTTP client that makes the requests of a connection.
 ///
-/// It makes each request as it is told to: all of its headers, and none that the engine sets in another way. What it may add is
-/// what belongs to the connection (`Host`, `Content-Length`). It follows redirects to the same origin only, and for `POST` only
-/// those that keep it one (307, 308). It does not wait for the end of a response: a stream of events has none for long.
+/// The implementation keeps these rules:
+///
+/// * It sends each request with all of its headers, and with no header that the engine sets in another way. It adds only what
+///   belongs to the connection, such as `Host` and `Content-Length`.
+/// * It follows redirects to the same origin only, and those of a `POST` or `DELETE` only if they keep the method (307, 308).
+/// * It returns the response as soon as the head has arrived, because an event stream may stay open for days.
+///
+/// Closures that take an [`Exchange`] and return a future implement this trait, as do `Arc<T>` and `Box<dyn HttpClient>`.
 pub trait HttpClient: Send + Sync + 'static {
-    /// Makes a request. The future ends with the head of the response; dropped before, or with the body half read, the request is
-    /// given up, which servers are to notice: its stream or connection is closed.
+    /// Sends a request. The future resolves when the head of the response has arrived.
     ///
-    /// This is called, and the future polled, by the task that drives the connection and with no lock held. It must not block.
-    /// If it panics, the request fails with the message.
-    fn begin(&self, exchange: Exchange) -> Begun;
+    /// If the future is dropped, or the body before its end, the client must close the stream or the connection: this is how a
+    /// server learns that its response is no longer wanted.
+    ///
+    /// The task that drives the connection calls this function and polls the future, without holding a lock. Neither may block.
+    /// A panic fails the request with the message of the panic.
+    fn send(&self, exchange: Exchange) -> ResponseFuture;
 
-    /// How many requests it carries at the same time; what is more, waits. What is meant to stay open
-    /// ([`Exchange::is_long`]), and what others may wait for ([`Exchange::is_request`] is false), is not held back. Asked each
-    /// time. 64 by default: with a connection for each, what a server bears.
+    /// Returns the number of requests that may be in flight at the same time. Further requests wait.
+    ///
+    /// [Long-lived exchanges](Exchange::is_long) and exchanges [without a response](Exchange::is_request) are neither counted nor
+    /// held back. Called before each request. The default is 64, which servers bear as connections.
     fn capacity(&self) -> usize {
         64
     }
 }
 
-/// A request that has been begun, until the head of its response is there.
-pub type Begun = Pin<Box<dyn Future<Output = Result<HttpResponse, Failure>> + Send>>;
+/// A request in flight, until the head of its response has arrived.
+pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<HttpResponse, Failure>> + Send>>;
 
-/// A response, as far as it has come: its head, and where the rest is read from.
+impl<T: HttpClient + ?Sized> HttpClient for Arc<T> {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        (**self).send(exchange)
+    }
+
+    fn capacity(&self) -> usize {
+        (**self).capacity()
+    }
+}
+
+impl HttpClient for Box<dyn HttpClient> {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        (**self).send(exchange)
+    }
+
+    fn capacity(&self) -> usize {
+        (**self).capacity()
+    }
+}
+
+impl<F, Fut> HttpClient for F
+where
+    F: Fn(Exchange) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<HttpResponse, Failure>> + Send + 'static,
+{
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        Box::pin(self(exchange))
+    }
+}
+
+/// The head of an HTTP response, and a reader for its body.
 pub struct HttpResponse {
-    /// The status. Interim responses (1xx) are not told.
+    /// The status code. Interim responses (1xx) are not reported.
     pub status: u16,
-    /// The headers, with their names in any case. How many of them there may be is for the HTTP client to limit.
+    /// The names and values of the headers, with the names in any case. The HTTP client limits their number.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body, without what belongs to the transfer. Errors of the kind
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) say that it breaks the rules of HTTP, others that the connection was lost;
-    /// a body that ends too early is an error.
+    /// The body, without its transfer encoding.
+    ///
+    /// A body that ends too early must be an error. Errors of the kind [`InvalidData`](std::io::ErrorKind::InvalidData) mean
+    /// that the response is not valid HTTP, all others that the connection was lost.
     pub body: Reader,
 }
 
 impl fmt::Debug for HttpResponse {
-    /// Without the values of headers: they may be secrets.
+    /// Formats the response without the values of its headers, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("HttpResponse").field("status", &self.status).field("headers", &names).finish_non_exhaustive()

@@ -1,73 +1,72 @@
-//! [`HttpOptions`]: what a connection by HTTP may have of its own.
+//! [`HttpOptions`]: options of a connection over HTTP.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
-use crate::{Error, HttpSetupError, McpServerDef};
+use crate::{Error, HttpSetupError, McpServerDef, construct};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
 use super::HttpClient;
-use super::token::{AnyToken, Authorized, TokenProvider};
+use super::token::{Authorized, TokenProvider};
 
-/// What requests say of who makes them, unless the definition has another.
-const AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
+/// The `User-Agent` header of requests, unless the definition of the server has another.
+const USER_AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
 
-/// Options of a connection by HTTP; of no effect on others.
+/// Options of a connection over HTTP. They have no effect on other connections.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// Whether to open a stream on which legacy servers say what belongs to no request; true by default.
+    /// Whether to open a stream for the messages of a legacy server that belong to no request. The default is `true`.
     pub listen: bool,
-    /// Which shape of the transport the server speaks; `None`, the default, to find out.
+    /// The version of the HTTP transport that the server uses. `None`, the default, detects it.
     pub flavour: Option<Flavour>,
     client: Option<Arc<dyn HttpClient>>,
-    tokens: Option<Arc<dyn AnyToken>>,
+    tokens: Option<Arc<dyn TokenProvider>>,
 }
 
 impl HttpOptions {
-    /// Sets who makes the requests, in place of the runtime's own HTTP client.
+    /// Uses this HTTP client instead of the runtime's own.
     pub fn client(mut self, client: impl HttpClient) -> Self {
         self.client = Some(Arc::new(client));
         self
     }
 
-    /// Sets who gives the token that requests are sent with. It goes before an `Authorization` among the headers of the
-    /// definition, and to the server's origin only.
+    /// Sends requests with the tokens of this provider.
+    ///
+    /// The token replaces an `Authorization` header of the definition, and goes to the server's origin only.
     pub fn token(mut self, tokens: impl TokenProvider) -> Self {
         self.tokens = Some(Arc::new(tokens));
         self
     }
 
-    /// What the definition says of a server that is spoken to by HTTP, with these options.
+    /// Returns the engine's settings for this server and these options.
     ///
     /// # Errors
-    /// If its address, or a header, is none that requests can be made with.
+    /// If the URL or a header of the definition is invalid.
     pub fn settings(&self, def: &McpServerDef) -> Result<Settings, Error> {
-        let wrong = |error: SettingsError| Error::Http {
-            server: def.display_name().into(),
-            error: HttpSetupError::Settings(error.to_string()),
-        };
+        let wrong =
+            |error: SettingsError| construct::http(def.display_name(), HttpSetupError::Settings(error.to_string()));
         let mut settings = Settings::new(def.url.as_deref().unwrap_or_default()).map_err(wrong)?;
         settings.listen = self.listen;
         settings.flavour = self.flavour;
         settings.seed = RandomState::new().build_hasher().finish();
-        settings.header("User-Agent", AGENT).map_err(wrong)?;
+        settings.header("User-Agent", USER_AGENT).map_err(wrong)?;
         for (name, value) in &def.headers {
             settings.header(name, value).map_err(wrong)?;
         }
         Ok(settings)
     }
 
-    /// Who makes the requests: the client that was set, or this one, and the tokens with it.
+    /// Returns the HTTP client of these options, which adds the tokens of the provider. Calls `default` if no client was set.
     ///
     /// # Errors
-    /// If the other client is wanted and there is none.
+    /// If `default` fails.
     pub fn into_client(
         self,
-        or: impl FnOnce() -> Result<Arc<dyn HttpClient>, HttpSetupError>,
+        default: impl FnOnce() -> Result<Arc<dyn HttpClient>, HttpSetupError>,
     ) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
-        let client = self.client.map_or_else(or, Ok)?;
+        let client = self.client.map_or_else(default, Ok)?;
         Ok(match self.tokens {
             Some(tokens) => Arc::new(Authorized { tokens, client }),
             None => client,

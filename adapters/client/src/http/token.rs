@@ -1,69 +1,95 @@
-//! [`TokenProvider`]: who gives the token that requests are sent with.
+//! [`TokenProvider`]: the access tokens that requests are sent with.
 
 use std::env;
+use std::error::Error;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::{Future, poll_fn, ready};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use crate::catch_panic;
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
 
-use super::{Begun, HttpClient};
+use super::{HttpClient, ResponseFuture, error_chain};
+use crate::catch_panic;
 
-/// Gives the bearer token of a server. It is asked before each request, so that a token may be renewed meanwhile.
+/// Provides the bearer token of a server.
+///
+/// The client asks for the token before each request, so the provider may renew it at any time. A closure is a provider, as are
+/// `Arc<T>` and `Box<dyn TokenProvider>`:
+///
+/// ```
+/// use mcpwire_client::http::{HttpOptions, TokenFuture, TokenProvider};
+///
+/// async fn login() -> std::io::Result<String> {
+///     Ok("t0ken".to_owned())
+/// }
+///
+/// let options = HttpOptions::default().token(|| async { login().await.map(Some) });
+///
+/// struct Login;
+///
+/// impl TokenProvider for Login {
+///     fn token(&self) -> TokenFuture<'_> {
+///         Box::pin(async { Ok(Some(login().await?)) })
+///     }
+/// }
+///
+/// let options = HttpOptions::default().token(Login);
+/// ```
 pub trait TokenProvider: Send + Sync + 'static {
-    /// The token that the next request is sent with, as `Authorization: Bearer` has it; `None` for none.
+    /// Returns the token for the `Authorization: Bearer` header of the next request. `None` sends the request without a token.
     ///
-    /// # Errors
-    /// If there is none and should be: the request fails with these words, which must not hold secrets. It fails with the
-    /// message of a panic as well.
-    fn token(&self) -> impl Future<Output = Result<Option<String>, String>> + Send;
+    /// Return `Err` if a token is required and missing: the request fails and the user sees the error and its sources, which
+    /// must not contain secrets. A panic fails the request with the message of the panic.
+    fn token(&self) -> TokenFuture<'_>;
 }
 
-pub(super) type Token = Pin<Box<dyn Future<Output = Result<Option<String>, String>> + Send>>;
+/// A token that a [`TokenProvider`] is obtaining.
+pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, TokenError>> + Send + 'a>>;
 
-/// Any [`TokenProvider`].
-pub(super) trait AnyToken: Send + Sync {
-    fn begin(self: Arc<Self>) -> Token;
-}
+/// Why a [`TokenProvider`] has no token. Texts and all errors convert into it with `into()` or `?`.
+pub type TokenError = Box<dyn Error + Send + Sync>;
 
-impl<T: TokenProvider> AnyToken for T {
-    fn begin(self: Arc<Self>) -> Token {
-        Box::pin(async move { self.token().await })
+impl<T: TokenProvider + ?Sized> TokenProvider for Arc<T> {
+    fn token(&self) -> TokenFuture<'_> {
+        (**self).token()
     }
 }
 
-/// An HTTP client that makes its requests with a token.
+impl TokenProvider for Box<dyn TokenProvider> {
+    fn token(&self) -> TokenFuture<'_> {
+        (**self).token()
+    }
+}
+
+impl<F, Fut, E> TokenProvider for F
+where
+    F: Fn() -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Option<String>, E>> + Send + 'static,
+    E: Into<TokenError>,
+{
+    fn token(&self) -> TokenFuture<'_> {
+        let token = self();
+        Box::pin(async { token.await.map_err(Into::into) })
+    }
+}
+
+/// An HTTP client that adds the token of a provider to each request.
 pub(super) struct Authorized {
-    pub(super) tokens: Arc<dyn AnyToken>,
+    pub(super) tokens: Arc<dyn TokenProvider>,
     pub(super) client: Arc<dyn HttpClient>,
 }
 
 impl HttpClient for Authorized {
-    fn begin(&self, mut exchange: Exchange) -> Begun {
+    fn send(&self, mut exchange: Exchange) -> ResponseFuture {
         let (tokens, client) = (Arc::clone(&self.tokens), Arc::clone(&self.client));
         Box::pin(async move {
-            let mut token = tokens.begin();
-            let token = poll_fn(|cx| match catch_panic(|| token.as_mut().poll(cx)) {
-                Ok(token) => token,
-                Err(message) => Poll::Ready(Err(format!("the token provider panicked: {message}"))),
-            });
-            match token.await {
-                Ok(None) => {}
-                // Nothing that would end the header, or be another one.
-                Ok(Some(token)) if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                    exchange.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
-                    exchange.headers.push(("Authorization".into(), format!("Bearer {token}")));
-                }
-                Ok(Some(_)) => {
-                    let detail = "the token has characters that tokens do not have";
-                    return Err(Failure::new(FailureKind::NotMade, detail));
-                }
-                Err(why) => return Err(Failure::new(FailureKind::NotMade, why)),
+            if let Some(token) = obtain_token(&*tokens).await? {
+                exchange.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
+                exchange.headers.push(("Authorization".into(), format!("Bearer {token}")));
             }
-            client.begin(exchange).await
+            client.send(exchange).await
         })
     }
 
@@ -72,36 +98,61 @@ impl HttpClient for Authorized {
     }
 }
 
-/// Always the same token.
+async fn obtain_token(tokens: &dyn TokenProvider) -> Result<Option<String>, Failure> {
+    let mut token = pin!(async { tokens.token().await.map_err(|error| error_chain(&*error)) });
+    let token = poll_fn(|cx| match catch_panic(|| token.as_mut().poll(cx)) {
+        Ok(token) => token,
+        Err(message) => Poll::Ready(Err(format!("the token provider panicked: {message}"))),
+    });
+    let not_made = |detail| Failure::new(FailureKind::NotMade, detail);
+    match token.await.map_err(not_made)? {
+        // A space or line break would end the header or begin another one. The text does not repeat the token.
+        Some(token) if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Err(not_made("invalid access token: it is empty, or contains spaces or characters other than ASCII".into()))
+        }
+        token => Ok(token),
+    }
+}
+
+/// Provides the same token for every request.
 #[derive(Clone)]
 pub struct StaticToken(pub String);
 
 impl TokenProvider for StaticToken {
-    async fn token(&self) -> Result<Option<String>, String> {
-        Ok(Some(self.0.clone()))
+    fn token(&self) -> TokenFuture<'_> {
+        Box::pin(ready(Ok(Some(self.0.clone()))))
     }
 }
 
 impl fmt::Debug for StaticToken {
-    /// Without the token.
+    /// Formats the provider without its token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StaticToken(..)")
     }
 }
 
-/// The token that a variable of this process has.
+/// Provides the token that an environment variable of this process contains.
 #[derive(Clone, Debug)]
 pub struct EnvToken(pub String);
 
-impl TokenProvider for EnvToken {
-    async fn token(&self) -> Result<Option<String>, String> {
-        match env::var(&self.0) {
+impl EnvToken {
+    fn read(&self) -> Result<Option<String>, TokenError> {
+        let name = &self.0;
+        match env::var(name) {
             Ok(token) if !token.trim().is_empty() => Ok(Some(token.trim().to_owned())),
-            Ok(_) => Err(format!("the variable `{}`, which is to have the token, is empty", self.0)),
+            Ok(_) => Err(format!("the environment variable `{name}` is empty. Set it to the access token").into()),
             Err(env::VarError::NotPresent) => {
-                Err(format!("the variable `{}`, which is to have the token, is not set", self.0))
+                Err(format!("the environment variable `{name}` is not set. Set it to the access token").into())
             }
-            Err(env::VarError::NotUnicode(_)) => Err(format!("the variable `{}` is no text", self.0)),
+            Err(env::VarError::NotUnicode(_)) => {
+                Err(format!("the environment variable `{name}` is not valid UTF-8").into())
+            }
         }
+    }
+}
+
+impl TokenProvider for EnvToken {
+    fn token(&self) -> TokenFuture<'_> {
+        Box::pin(ready(self.read()))
     }
 }

@@ -160,7 +160,7 @@ impl Loop {
         moved |= self.read(state, cx);
         #[cfg(feature = "http")]
         if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
-            moved |= http.tell_next(engine, self.shared.clock.now(), &mut self.watched);
+            moved |= http.deliver_next(engine, self.shared.clock.now(), &mut self.watched);
         }
         moved | state.events(&self.shared.server, &mut self.wakers)
     }
@@ -276,7 +276,7 @@ impl Loop {
                 tracer.push(direction, &bytes);
             }
         }
-        if let Some(hooks) = &self.shared.hooks {
+        if let Some(hooks) = &self.shared.context.hooks {
             if let Some(report) = &self.report {
                 hooks.process_exited(report.exit);
             }
@@ -306,7 +306,7 @@ impl Loop {
             let Some(http) = &mut self.http else { return Poll::Pending };
             // While those who listen are waited for, nothing is read: they wake this task.
             let may_read = self.held.is_none();
-            let has_come = http.go_on(may_read, &mut self.watched, cx);
+            let has_come = http.poll(may_read, &mut self.watched, cx);
             if !may_read || !has_come && !http.has_more() {
                 self.outside();
                 return Poll::Pending;
@@ -334,7 +334,7 @@ impl Loop {
             driver => self.former.extend(driver.replace(cx.waker().clone())),
         }
         let asks = mem::take(&mut state.asks);
-        if let Some(hooks) = &shared.hooks {
+        if let Some(hooks) = &shared.context.hooks {
             state.record_bytes(&**hooks);
         }
         let writer_panic = state.writer_panic.take();

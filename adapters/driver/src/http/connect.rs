@@ -3,14 +3,14 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectOptions, Error, McpServerDef};
+use mcpwire_client::{ConnectOptions, Error, McpServerDef, construct};
 use mcpwire_core::http::Engine;
 use mcpwire_core::internal::AnyEngine;
 
 use super::Exchanges;
 use crate::driver::{Driver, Loop};
 use crate::runtime::{Clock, Runtime, Timer};
-use crate::shared::{Lives, Shared, server_name};
+use crate::shared::{Lives, Shared};
 use crate::state::State;
 
 /// The two halves of a connection.
@@ -20,16 +20,15 @@ pub(crate) fn assemble<R: Runtime>(
     clock: Clock,
     timer: Box<dyn Timer>,
 ) -> Result<(Lives, Driver), Error> {
-    let name = server_name(Some(def), &options);
-    let mut options = options.into_parts(&name);
+    let mut options = options.into_parts(Some(Arc::new(def.clone())));
     let settings = options.http.settings(def)?;
     let is_watched = options.trace.is_some();
     let client = mem::take(&mut options.http)
         .into_client(|| R::http(def))
-        .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
+        .map_err(|error| construct::http(def.display_name(), error))?;
     let exchanges = Exchanges::new(client, is_watched);
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
-    let shared = Shared::new(Some(Arc::new(def.clone())), name, clock, State::new(engine, None, None), options);
+    let shared = Shared::new(clock, State::new(engine, None, None), options);
     let mut driver = Loop::new(Arc::clone(&shared), None, None, None, timer);
     driver.http = Some(Box::new(exchanges));
     Ok((Lives::of(shared), driver.into_driver()))

@@ -131,7 +131,7 @@ async fn fetch<N: Net>(client: &Client<N>, url: &str) -> Result<String, Failure>
 }
 
 async fn send<N: Net>(client: &Client<N>, exchange: Exchange) -> Result<String, Failure> {
-    let mut response = client.begin(exchange).await?;
+    let mut response = client.send(exchange).await?;
     let mut text = Vec::new();
     loop {
         let mut piece = [0; 64];

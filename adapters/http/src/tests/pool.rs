@@ -115,7 +115,7 @@ fn a_response_that_is_given_up_ends_its_connection() {
         while (&stream).read(&mut [0; 4096]).is_ok_and(|n| n > 0) {}
     });
     let client = client(ClientOptions::default());
-    drop(block_on(client.begin(exchange(&server.url))).unwrap());
+    drop(block_on(client.send(exchange(&server.url))).unwrap());
     server.ended.lock().unwrap().recv().unwrap();
 }
 

@@ -1,0 +1,18 @@
+use std::error::Error;
+
+/// Formats an error and its sources as one line, for the detail of a [`Failure`](mcpwire_core::http::Failure).
+///
+/// A source whose text is already part of the line is left out.
+pub fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let more = source.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        next = source.source();
+    }
+    text
+}

@@ -1,0 +1,74 @@
+//! [`MessageTrace`]: the messages on the wire, one line each, for a program that watches them.
+
+use std::collections::HashMap;
+
+use crate::Direction;
+use mcpwire_core::http::ExchangeId;
+use mcpwire_core::internal::SseDecoder;
+
+/// Maximum length of a traced message, in bytes. The rest of a longer body is cut off; a longer event is left out.
+const MAX_MESSAGE: usize = 64 << 20;
+
+/// The responses that are being read.
+#[derive(Default)]
+pub(super) struct MessageTrace(HashMap<ExchangeId, TracedBody>);
+
+enum TracedBody {
+    /// A body that is one message: the bytes so far.
+    Message(Vec<u8>),
+    /// An event stream, with a message in each event.
+    Events(Box<SseDecoder>),
+}
+
+/// Traced messages, in the order in which they were sent and received. Each ends with a line break.
+pub(super) type Traced = Vec<(Direction, Vec<u8>)>;
+
+impl MessageTrace {
+    /// Begins to trace a response.
+    pub(super) fn begin(&mut self, id: ExchangeId, headers: &[(String, Vec<u8>)]) {
+        let is_stream = headers.iter().any(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type")
+                && value.get(..17).is_some_and(|media| media.eq_ignore_ascii_case(b"text/event-stream"))
+        });
+        let body = if is_stream {
+            TracedBody::Events(Box::new(SseDecoder::new(MAX_MESSAGE)))
+        } else {
+            TracedBody::Message(Vec::new())
+        };
+        self.0.insert(id, body);
+    }
+
+    /// Adds the messages that are complete with these bytes of a body to `traced`.
+    pub(super) fn body(&mut self, id: ExchangeId, mut bytes: &[u8], traced: &mut Traced) {
+        match self.0.get_mut(&id) {
+            Some(TracedBody::Message(body)) => {
+                let room = MAX_MESSAGE.saturating_sub(body.len());
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+            Some(TracedBody::Events(decoder)) => {
+                while let Some(event) = decoder.next(&mut bytes) {
+                    push_line(Direction::Received, event.data, traced);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Ends the trace of a response, and adds its message to `traced` unless it is an event stream.
+    pub(super) fn end(&mut self, id: ExchangeId, traced: &mut Traced) {
+        if let Some(TracedBody::Message(body)) = self.0.remove(&id) {
+            push_line(Direction::Received, body, traced);
+        }
+    }
+}
+
+/// Adds a message to `traced` as one line. Line breaks become spaces, which does not change the meaning of JSON.
+pub(super) fn push_line(direction: Direction, mut message: Vec<u8>, traced: &mut Traced) {
+    for byte in &mut message {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    message.push(b'\n');
+    traced.push((direction, message));
+}

@@ -1,0 +1,75 @@
+//! [`WakeQueue`]: the exchanges that were woken. With many exchanges in flight, only these are polled.
+
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Wake, Waker};
+
+use mcpwire_core::http::ExchangeId;
+
+/// The exchanges that were woken since they were last polled, in the order of their wake-ups.
+#[derive(Default)]
+pub(super) struct WakeQueue(Mutex<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    exchanges: Vec<Arc<ExchangeWaker>>,
+    /// The task that polls the exchanges.
+    task: Option<Waker>,
+}
+
+/// Wakes one exchange.
+pub(super) struct ExchangeWaker {
+    pub(super) id: ExchangeId,
+    is_queued: AtomicBool,
+    queue: Arc<WakeQueue>,
+}
+
+impl WakeQueue {
+    /// Removes and returns the exchanges that were woken. The task of `cx` is woken for further ones.
+    pub(super) fn take(&self, cx: &mut Context<'_>) -> Vec<Arc<ExchangeWaker>> {
+        let mut queue = self.lock();
+        let former = match &queue.task {
+            Some(waker) if waker.will_wake(cx.waker()) => None,
+            _ => queue.task.replace(cx.waker().clone()),
+        };
+        let taken = mem::take(&mut queue.exchanges);
+        drop(queue);
+        drop(former);
+        for exchange in &taken {
+            // Before the exchange is polled, so that a wake-up during the poll queues it again.
+            exchange.is_queued.store(false, Ordering::Release);
+        }
+        taken
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().exchanges.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ExchangeWaker {
+    pub(super) fn new(id: ExchangeId, queue: &Arc<WakeQueue>) -> Arc<Self> {
+        Arc::new(ExchangeWaker { id, is_queued: AtomicBool::new(false), queue: Arc::clone(queue) })
+    }
+}
+
+impl Wake for ExchangeWaker {
+    fn wake(self: Arc<Self>) {
+        if self.is_queued.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::clone(&self.queue);
+        let mut queue = shared.lock();
+        queue.exchanges.push(self);
+        let task = queue.task.clone();
+        drop(queue);
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
