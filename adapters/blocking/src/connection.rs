@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_client::{
-    Answered, ConnectionContext, ConnectionFacts, Exit, NewHooks, ProcessReport, ShutdownReport, Stderr, Tracer,
-    Transport as TransportKind,
+    Answered, ConnectionContext, ConnectionFacts, Exit, ProcessReport, ShutdownReport, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::GracePeriods;
@@ -382,18 +381,6 @@ impl Connection {
         Some(event)
     }
 
-    /// Starts the program's callbacks for what happens on the connection.
-    pub(crate) fn start_hooks(&mut self, hooks: Box<dyn NewHooks>) {
-        let transport = match &self.process {
-            _ if self.engine.is_http() => TransportKind::Http,
-            Some(_) => TransportKind::Stdio,
-            None => TransportKind::Stream,
-        };
-        let clock = self.clock;
-        self.context.hooks = Some(hooks.start(transport, Box::new(move || clock.now())));
-        self.process_started();
-    }
-
     /// Records that the connection is being opened.
     pub(crate) fn connecting(&self) {
         if let Some(hooks) = &self.context.hooks {
@@ -412,7 +399,7 @@ impl Connection {
         }
     }
 
-    fn process_started(&self) {
+    pub(crate) fn process_started(&self) {
         if let (Some(hooks), Some(pid)) = (&self.context.hooks, self.pid()) {
             hooks.process_started(pid);
             hooks.deliver();

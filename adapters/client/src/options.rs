@@ -8,12 +8,12 @@ use std::time::Duration;
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl,
-    Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest,
+    Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest, Timestamp,
 };
 
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
 use crate::hooks::{HookSet, Hooks, NewHooks};
-use crate::{CallbackPanic, ConnectionContext, Direction, McpServerDef, Observer, Panics, TraceSource};
+use crate::{CallbackPanic, ConnectionContext, Direction, McpServerDef, Observer, Panics, TraceSource, Transport};
 
 /// The default name of the server at the other end of a pair of streams.
 const STREAM: &str = "stream";
@@ -59,7 +59,7 @@ pub(crate) type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
 /// | [`on_answer_error`](Self::on_answer_error), [`on_notification`](Self::on_notification), [`on_invalid_message`](Self::on_invalid_message), [`stderr`](Self::stderr), [`trace`](Self::trace), the [`observer`](Self::observer) | the one line, message or event is skipped |
 /// | [`trace_context`](Self::trace_context) | the request is sent without a trace context |
 /// | a stream, a timer or a clock of the program or its runtime | the connection ends; pending calls fail with [`CloseReason::Failed`](mcpwire_core::CloseReason::Failed), which contains the message |
-/// | a token provider or an HTTP client | the calls whose requests it should have made fail with the message |
+/// | a token provider, an HTTP client, or `on_request` | the calls whose requests it should have made fail with the message |
 /// | a callback of a call, such as `on_progress` | the panic reaches the caller; the call is cancelled |
 ///
 /// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller learns of anyway. The
@@ -75,6 +75,8 @@ pub struct ConnectOptions {
     trace_context: Option<TraceSource>,
     #[cfg(feature = "http")]
     http: crate::http::HttpOptions,
+    #[cfg(feature = "http")]
+    on_request: Option<crate::http::OnRequest>,
     handlers: Option<Box<dyn HandlerSet>>,
     hooks: Option<Box<dyn HookSet>>,
     panics: Panics,
@@ -89,6 +91,8 @@ pub struct OptionParts {
     pub trace: Option<crate::Watcher>,
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,
+    #[cfg(feature = "http")]
+    on_request: Option<crate::http::OnRequest>,
     pub handlers: Option<Arc<dyn handler::ConnectionHandlers>>,
     pub hooks: Option<Box<dyn NewHooks>>,
 }
@@ -179,6 +183,30 @@ impl ConnectOptions {
     #[cfg(feature = "http")]
     pub fn http(mut self, http: crate::http::HttpOptions) -> Self {
         self.http = http;
+        self
+    }
+
+    /// Sets the callback that adds headers to each HTTP request, right before it is sent. It has no effect on connections
+    /// that do not use HTTP.
+    ///
+    /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. If the
+    /// callback panics, the request is not sent, and fails with the message.
+    ///
+    /// ```
+    /// use mcpwire_client::ConnectOptions;
+    ///
+    /// let options = ConnectOptions::default().on_request(|call, head| {
+    ///     if let Some(tool) = call.tool() {
+    ///         let _ = head.header("X-Audit", format!("{tool}, attempt {}", call.attempt));
+    ///     }
+    /// });
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn on_request(
+        mut self,
+        f: impl Fn(&crate::http::CallInfo, &mut crate::http::RequestHead<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_request = Some(Arc::new(f));
         self
     }
 
@@ -412,10 +440,42 @@ impl ConnectOptions {
             trace: trace.map(|f| panics.guard_watcher(Box::new(move |direction, message| f(direction, message)))),
             #[cfg(feature = "http")]
             http: self.http,
+            #[cfg(feature = "http")]
+            on_request: self.on_request,
             handlers,
             hooks,
             context: ConnectionContext { name, definition, grace_periods, trace_context, panics, hooks: None },
         }
+    }
+}
+
+impl OptionParts {
+    /// Starts the callbacks for what happens on the connection.
+    pub fn start_hooks(&mut self, transport: Transport, clock: impl Fn() -> Timestamp + Send + Sync + 'static) {
+        if let Some(hooks) = self.hooks.take() {
+            self.context.hooks = Some(hooks.start(transport, Box::new(clock)));
+        }
+    }
+
+    /// Returns the HTTP client of the connection, which calls the program's callbacks. Calls `default` if the options name
+    /// no HTTP client. Call [`OptionParts::start_hooks`] before.
+    ///
+    /// # Errors
+    /// If `default` fails.
+    #[cfg(feature = "http")]
+    pub fn http_client(
+        &mut self,
+        default: impl FnOnce() -> Result<Arc<dyn crate::http::HttpClient>, crate::HttpSetupError>,
+    ) -> Result<Arc<dyn crate::http::HttpClient>, crate::Error> {
+        let client = std::mem::take(&mut self.http)
+            .into_client(default)
+            .map_err(|error| crate::construct::http(self.context.name(), error))?;
+        let (on_request, hooks) = (self.on_request.take(), self.context.hooks.clone());
+        if on_request.is_none() && hooks.is_none() {
+            return Ok(client);
+        }
+        let server = Arc::clone(&self.context.name);
+        Ok(Arc::new(crate::http::HookedClient { server, on_request, hooks, client }))
     }
 }
 
@@ -430,6 +490,8 @@ impl Clone for ConnectOptions {
             trace_context: self.trace_context.clone(),
             #[cfg(feature = "http")]
             http: self.http.clone(),
+            #[cfg(feature = "http")]
+            on_request: self.on_request.clone(),
             handlers: self.handlers.as_ref().map(|handlers| handlers.clone_box()),
             hooks: self.hooks.as_ref().map(|hooks| hooks.clone_box()),
             panics: self.panics.clone(),

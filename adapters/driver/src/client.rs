@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectOptions, Error, McpServerDef, ShutdownReport, Tools, construct};
+use mcpwire_client::{ConnectOptions, Error, McpServerDef, ShutdownReport, Tools, Transport, construct};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CallError, ConnectError, InvalidItem, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
@@ -385,6 +385,9 @@ fn assemble(
 ) -> (Lives, Driver) {
     let Streams { reader, writer, stderr, exit } = streams;
     let mut options = options.into_parts(definition);
+    let transport = if process.is_some() { Transport::Stdio } else { Transport::Stream };
+    let time = clock.clone();
+    options.start_hooks(transport, move || time.now());
     let engine = AnyEngine::stream(mem::take(&mut options.config));
     let shared = Shared::new(clock, State::new(engine, Some(writer), process), options);
     let driver = Loop::new(Arc::clone(&shared), Some(reader), stderr, exit, timer).into_driver();

@@ -44,10 +44,7 @@ impl Watchers {
 impl Shared {
     /// Creates a connection with these options, except those that are part of the state.
     pub(crate) fn new(clock: Clock, mut state: State, mut options: OptionParts) -> Arc<Self> {
-        if let Some(hooks) = options.hooks.take() {
-            state.start_hooks(hooks, clock.clone());
-            options.context.hooks.clone_from(&state.hooks);
-        }
+        state.set_hooks(options.context.hooks.clone());
         let watchers = Mutex::new(Watchers::new(&mut options));
         let OptionParts { context, handlers, .. } = options;
         let (server, state) = (OnceLock::new(), Mutex::new(state));

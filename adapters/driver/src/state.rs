@@ -6,8 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionFacts, ConnectionHooks, Direction, Exit, NewHooks, ProcessReport, ShutdownReport, StderrTail, Transport,
-    catch_panic,
+    ConnectionFacts, ConnectionHooks, Direction, Exit, ProcessReport, ShutdownReport, StderrTail, catch_panic,
 };
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
@@ -17,7 +16,6 @@ use mcpwire_core::{
 use mcpwire_process::Process;
 
 use crate::notifications::Subscribers;
-use crate::runtime::Clock;
 use crate::slots::{Slot, Slots};
 use mcpwire_client::Writer;
 
@@ -164,19 +162,12 @@ impl State {
         }
     }
 
-    /// Starts the program's callbacks for what happens on the connection.
-    #[cold]
-    pub(crate) fn start_hooks(&mut self, hooks: Box<dyn NewHooks>, clock: Clock) {
-        let transport = match &self.process {
-            _ if self.engine.is_http() => Transport::Http,
-            Some(_) => Transport::Stdio,
-            None => Transport::Stream,
-        };
-        let hooks = hooks.start(transport, Box::new(move || clock.now()));
-        if let Some(pid) = self.pid {
+    /// Sets the program's callbacks for what happens on the connection.
+    pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<dyn ConnectionHooks>>) {
+        if let (Some(hooks), Some(pid)) = (&hooks, self.pid) {
             hooks.process_started(pid);
         }
-        self.hooks = Some(hooks);
+        self.hooks = hooks;
     }
 
     /// Records the bytes on the wire for the program's callbacks.

@@ -121,7 +121,7 @@ pub mod internal {
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
     pub use crate::random::{XorShift64, mix64};
-    pub use crate::session::{Prepared, PreparedRequest};
+    pub use crate::session::{MessageSummary, Prepared, PreparedRequest};
     pub use mcpwire_types::json::error::{ReadError, Result as ReadResult};
     pub use mcpwire_types::json::read::{Reader, Text};
     pub use mcpwire_types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};

@@ -3,7 +3,10 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer, construct};
+use mcpwire_client::{
+    ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer, Transport as TransportKind,
+    construct,
+};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{Config, ConnectError, ServerInfo, Timestamp, stdio};
 use mcpwire_process::Process;
@@ -23,11 +26,13 @@ impl McpClient {
 
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let options = options.into_parts(Some(Arc::new(def.clone())));
+        let mut options = options.into_parts(Some(Arc::new(def.clone())));
         if def.url.is_some() {
             return Self::connect_http(def, options);
         }
-        let connection = spawn(def, options.config.clone(), Clock::start())?;
+        let clock = Clock::start();
+        options.start_hooks(TransportKind::Stdio, move || clock.now());
+        let connection = spawn(def, options.config.clone(), clock)?;
         Ok(Self::new(connection, options))
     }
 
@@ -40,11 +45,13 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let options = options.into_parts(None);
+        let mut options = options.into_parts(None);
+        let clock = Clock::start();
+        options.start_hooks(TransportKind::Stream, move || clock.now());
         let transport =
             Threads::start(reader, writer, None).map_err(|error| construct::io(options.context.name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
-        let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
+        let connection = Connection::new(engine, Box::new(transport), None, clock);
         Ok(Self::new(connection, options))
     }
 
@@ -98,14 +105,13 @@ impl McpClient {
 
     #[cfg(feature = "http")]
     fn connect_http(def: &McpServerDef, mut options: OptionParts) -> Result<Self, Error> {
-        let http = std::mem::take(&mut options.http);
-        let settings = http.settings(def)?;
-        let client = http
-            .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
-            .map_err(|error| construct::http(def.display_name(), error))?;
+        let clock = Clock::start();
+        options.start_hooks(TransportKind::Http, move || clock.now());
+        let settings = options.http.settings(def)?;
+        let client = options.http_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
-        let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
+        let connection = Connection::new(engine, Box::new(transport), None, clock);
         Ok(Self::new(connection, options))
     }
 
@@ -115,14 +121,12 @@ impl McpClient {
     }
 
     fn new(mut connection: Connection, options: OptionParts) -> Self {
-        let OptionParts { context, stderr, trace, handlers, hooks, .. } = options;
+        let OptionParts { context, stderr, trace, handlers, .. } = options;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.answers = Answers::new(handlers);
         connection.context = context;
-        if let Some(hooks) = hooks {
-            connection.start_hooks(hooks);
-        }
+        connection.process_started();
         McpClient { connection, unwanted: Unwanted::default() }
     }
 }

@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectOptions, Error, McpServerDef, construct};
+use mcpwire_client::{ConnectOptions, Error, McpServerDef, Transport};
 use mcpwire_core::http::Engine;
 use mcpwire_core::internal::AnyEngine;
 
@@ -23,9 +23,9 @@ pub(crate) fn assemble<R: Runtime>(
     let mut options = options.into_parts(Some(Arc::new(def.clone())));
     let settings = options.http.settings(def)?;
     let is_watched = options.trace.is_some();
-    let client = mem::take(&mut options.http)
-        .into_client(|| R::http(def))
-        .map_err(|error| construct::http(def.display_name(), error))?;
+    let time = clock.clone();
+    options.start_hooks(Transport::Http, move || time.now());
+    let client = options.http_client(|| R::http(def))?;
     let exchanges = Exchanges::new(client, is_watched);
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
     let shared = Shared::new(clock, State::new(engine, None, None), options);

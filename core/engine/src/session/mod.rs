@@ -56,7 +56,7 @@ pub use connection::Phase;
 pub(crate) use error::RequestFault;
 pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskError};
 pub(crate) use event::Message;
-pub use event::{ClientRequest, Event, Notification, SentRequest, ServerRequest};
+pub use event::{ClientRequest, Event, MessageSummary, Notification, SentRequest, ServerRequest};
 pub use prepared::{Prepared, PreparedRequest};
 pub use request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 pub use router::Session;
