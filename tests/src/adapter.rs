@@ -21,8 +21,12 @@ use crate::asynchronous::Lines;
 pub trait Adapter: Sized {
     /// Starts the server, and no more.
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure>;
-    /// Goes to a server that is spoken to by HTTP. Nothing is asked of it yet.
-    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure>;
+    /// Starts a server, or goes to one that is reached over HTTP, with these options. Nothing is asked of it yet.
+    fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure>;
+    /// The same, over HTTP.
+    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
+        Self::connect_with(def, options.into())
+    }
     /// The handshake.
     fn initialize(&mut self) -> Result<ServerInfo, Failure>;
     /// All pages of the list of tools.

@@ -18,7 +18,7 @@ use mcpwire_driver::{
 };
 use serde_json::Value;
 
-use crate::adapter::{Number, OverHttp};
+use crate::adapter::Number;
 use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
 pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
@@ -100,8 +100,8 @@ impl<H: Host> Adapter for Async<H> {
         Ok(Self::connect(def, options(config, heard), heard)?)
     }
 
-    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
-        Ok(Self::connect(def, options.into(), &Heard::default())?)
+    fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
+        Ok(Self::connect(def, options, &Heard::default())?)
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {

@@ -12,7 +12,7 @@ use mcpwire_blocking::core::{
 use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, RunningTask, ShutdownReport, Subscription};
 use serde_json::Value;
 
-use crate::adapter::{Number, OverHttp};
+use crate::adapter::Number;
 use crate::asynchronous::Lines;
 use crate::{Adapter, Call, Failure, Heard, Statuses};
 
@@ -34,8 +34,8 @@ impl Adapter for Blocking {
         Ok(Self(McpClient::connect_with(def, options)?, None))
     }
 
-    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
-        Ok(Self(McpClient::connect_with(def, options.into())?, None))
+    fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
+        Ok(Self(McpClient::connect_with(def, options)?, None))
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {
