@@ -314,10 +314,13 @@ impl ConnectionHooks for Connection {
     }
 
     fn connecting(&self) {
-        self.note(|recorder| {
-            recorder.opening_since = Some((self.clock)());
-            Record::Connecting(recorder.connection.clone())
-        });
+        // A server that is started again is still the same opening.
+        if self.recorder().opening_since.is_none() {
+            self.note(|recorder| {
+                recorder.opening_since = Some((self.clock)());
+                Record::Connecting(recorder.connection.clone())
+            });
+        }
     }
 
     fn record(&self, event: &Event, session: &Session) {
