@@ -14,7 +14,7 @@ use mcpwire_driver::core::{
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
-    ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, Runtime, ShutdownReport, Subscription,
+    ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, ShutdownReport, Subscription,
 };
 use serde_json::Value;
 
@@ -240,7 +240,7 @@ impl<H: Host> Adapter for Async<H> {
 
     fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
         Ok(self.run(async |client| {
-            let task = client.task(handle.clone());
+            let mut task = client.task(handle.clone());
             task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string())).await
         })?)
     }
@@ -298,7 +298,7 @@ fn options(config: &Config, heard: &Heard) -> ConnectOptions {
         .stderr(move |line| stderr.push(line))
 }
 
-fn calling<'c, R: Runtime>(
+fn calling<'c, R>(
     client: &'c McpClient<R>,
     call: &'c Call,
 ) -> Pin<Box<dyn Future<Output = Result<CallToolResult, Error>> + 'c>> {

@@ -50,9 +50,9 @@ impl Answers {
     }
 
     /// Starts the answer to a request, and returns the answers that are complete.
-    pub(crate) fn start(&mut self, request: &ServerRequest) -> Vec<Answered> {
+    pub(crate) fn start(&mut self, request: ServerRequest) -> Vec<Answered> {
         let Some(inner) = &mut self.0 else { return vec![Answered::refused(request.key, method_not_found())] };
-        inner.pending.start(request.clone());
+        inner.pending.start(request);
         inner.poll()
     }
 

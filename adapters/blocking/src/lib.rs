@@ -22,7 +22,8 @@
 //! |---|---|
 //! | [`McpServerDef`] | how a server is started |
 //! | [`McpClient`], [`with_client`], [`Call`] | using it |
-//! | [`Subscription`] | being told of changes |
+//! | [`Pending`] | a request that was sent, and whose result is taken later |
+//! | [`Notifications`], [`Events`], [`Subscription`] | what the server reports |
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`Canceller`] | ending a wait from another thread |
@@ -33,9 +34,12 @@ mod call;
 mod cancel;
 mod client;
 mod connection;
-mod features;
 #[cfg(feature = "http")]
 pub mod http;
+mod notifications;
+mod pending;
+mod prompts;
+mod resources;
 mod subscription;
 mod tasks;
 mod transport;
@@ -44,12 +48,14 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, Cancelled, ClientHandler, ConnectOptions, ConnectionEvent, ConnectionInfo, Direction, EnvPolicy,
-    Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, McpServerDef, Observer, PanicSource,
-    ProcessReport, RequestHandler, RequestInfo, RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools,
-    TraceSource, Transport, inherited_names,
+    CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
+    Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
+    McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo, RequestOutcome, ShutdownReport,
+    SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
 };
 pub use mcpwire_core as core;
+pub use notifications::{Events, Notifications};
+pub use pending::Pending;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};
 

@@ -6,11 +6,11 @@ use std::io;
 use std::sync::Arc;
 
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
 use crate::hooks::ConnectionHooks;
-use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, TraceSource, construct};
+use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
 
 /// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
 #[derive(Default)]
@@ -59,6 +59,15 @@ impl ConnectionContext {
         }
     }
 
+    /// Returns the report of a shutdown, or an error if the process is still there after it was killed.
+    pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
+        if report.took == Step::Kill && report.exit.is_none() {
+            let error = "the process did not end after it was killed; the system may have blocked it in a system call";
+            return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
+        }
+        Ok(report)
+    }
+
     /// Returns the error of an operation that ended without a result.
     #[cold]
     pub fn request_error(&self, error: RequestError, facts: &mut dyn ConnectionFacts) -> Error {
@@ -72,18 +81,18 @@ impl ConnectionContext {
     #[cold]
     pub fn call_error(&self, error: CallError, facts: &mut dyn ConnectionFacts) -> Error {
         let process = if matches!(error, CallError::Closed { .. }) { facts.process_report() } else { None };
-        construct::call(self.name(), error, process)
+        Error::new(self.name(), error).with_process(process)
     }
 
     /// Returns the error of a request that was not sent.
     #[cold]
     pub fn send_error(&self, error: SendError, facts: &mut dyn ConnectionFacts) -> Error {
         if !matches!(error, SendError::Closed) {
-            return construct::send(self.name(), error, None);
+            return Error::new(self.name(), error);
         }
         match facts.failure() {
-            Some(why) => construct::io(self.name(), io::Error::other(&*why)),
-            None => construct::send(self.name(), error, facts.process_report()),
+            Some(why) => Error::new(self.name(), io::Error::other(&*why)),
+            None => Error::new(self.name(), error).with_process(facts.process_report()),
         }
     }
 }

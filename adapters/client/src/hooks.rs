@@ -15,7 +15,7 @@ use mcpwire_core::{
 
 use crate::handler::AnyClientHandler;
 use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
-use crate::{Direction, Exit, PanicSource, Panics, error};
+use crate::{Direction, ErrorKind, Exit, PanicSource, Panics};
 
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
 type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
@@ -201,7 +201,7 @@ impl Recorder {
 
 fn outcome(reply: &Reply) -> RequestOutcome {
     match reply.error() {
-        Some(error) => RequestOutcome::Failed(error::kind_of_call(error)),
+        Some(error) => RequestOutcome::Failed(ErrorKind::from_call_error(error)),
         None => match reply.rpc_error_code() {
             Some(code) => RequestOutcome::Refused(code),
             None if reply.is_tool_failure() => RequestOutcome::ToolFailed,

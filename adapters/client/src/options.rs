@@ -469,7 +469,7 @@ impl OptionParts {
     ) -> Result<Arc<dyn crate::http::HttpClient>, crate::Error> {
         let client = std::mem::take(&mut self.http)
             .into_client(default)
-            .map_err(|error| crate::construct::http(self.context.name(), error))?;
+            .map_err(|error| crate::Error::new(self.context.name(), error))?;
         let (on_request, hooks) = (self.on_request.take(), self.context.hooks.clone());
         if on_request.is_none() && hooks.is_none() {
             return Ok(client);

@@ -6,17 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionFacts, ConnectionHandlers, Error, OptionParts, ShutdownReport, StderrLines, Tracer,
-    construct,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionHandlers, Error, OptionParts, ShutdownReport,
+    StderrLines, Tracer,
 };
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
 
-use crate::runtime::Clock;
+use crate::clock::Clock;
+use crate::runtime::Runtime;
 use crate::state::{Opened, State, Wish, wait};
 
 /// One connection.
 pub(crate) struct Shared {
+    pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
     /// The program's handlers for requests of the server.
@@ -43,12 +45,13 @@ impl Watchers {
 
 impl Shared {
     /// Creates a connection with these options, except those that are part of the state.
-    pub(crate) fn new(clock: Clock, mut state: State, mut options: OptionParts) -> Arc<Self> {
+    pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
         state.set_hooks(options.context.hooks.clone());
+        state.runs_by_itself = runtime.runs_by_itself();
         let watchers = Mutex::new(Watchers::new(&mut options));
         let OptionParts { context, handlers, .. } = options;
-        let (server, state) = (OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { context, clock, handlers, server, state, watchers })
+        let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
+        Arc::new(Shared { runtime, context, clock, handlers, server, state, watchers })
     }
 
     /// Returns the options of a request with the trace context of the calling code.
@@ -115,6 +118,16 @@ impl Shared {
             wait(&mut state.ended, cx);
         }
         state.report.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Waits until nothing is left of the server, and returns why the connection has ended.
+    pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<ConnectionEnd> {
+        let mut state = self.lock();
+        if let Some(end) = state.connection_end().filter(|_| state.report.is_some()) {
+            return Poll::Ready(end);
+        }
+        wait(&mut state.ended, cx);
+        Poll::Pending
     }
 
     /// Asks for the end, step by step.
@@ -192,7 +205,7 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        construct::connect(self.name(), error, self.lock().process_report())
+        Error::new(self.name(), error).with_process(self.lock().process_report())
     }
 }
 

@@ -7,12 +7,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcpwire_core::http::{Exchange, Failure, FailureKind};
+use mcpwire_core::http::{Exchange, Failure, FailureKind, SettingsError};
 use mcpwire_core::internal::MessageSummary;
 
 use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::hooks::ConnectionHooks;
-use crate::{Direction, HttpSetupError, Reader, catch_panic};
+use crate::{Direction, Reader, catch_panic};
 
 /// The callback of [`ConnectOptions::on_request`](crate::ConnectOptions::on_request).
 pub(crate) type OnRequest = Arc<dyn Fn(&CallInfo, &mut RequestHead<'_>) + Send + Sync>;
@@ -65,8 +65,8 @@ impl RequestHead<'_> {
     /// # Errors
     /// Returns an error if the name or the value is invalid, or if the protocol or the HTTP client sets a header of this
     /// name.
-    pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), HttpSetupError> {
-        self.0.set_header(name, value).map_err(|error| HttpSetupError::Settings(error.to_string()))
+    pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
+        self.0.set_header(name, value)
     }
 }
 
