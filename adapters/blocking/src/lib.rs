@@ -49,7 +49,7 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
+    CallbackPanic, Cause, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
     McpServerDef, PanicSource, ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource,
     inherited_names,
 };

@@ -145,9 +145,10 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         let Call { client, name, arguments, options, .. } = self;
         let shared = client.life().shared();
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
-        let request = request.map_err(|error| shared.refused(error))?;
+        let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
         let call = ToolCall::new(name, request, shared.traced(&options).into_owned());
-        Pending::begin(client.life(), |state, calls, now| call.send_now(state, calls, now))
+        let pending = Pending::begin(client.life(), |state, calls, now| call.send_now(state, calls, now));
+        pending.map_err(|error| error.with_tool(name))
     }
 
     /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
@@ -198,11 +199,12 @@ impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
         let Stage::Running { call, runner } = &mut self.stage else { return Poll::Pending };
         let (on_progress, on_status) = (&mut self.on_progress, &mut self.on_status);
-        runner.poll(self.client.life(), call, cx, &mut |report| match report {
+        let result = runner.poll(self.client.life(), call, cx, &mut |report| match report {
             Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
             Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
             _ => {}
-        })
+        });
+        result.map(|result| result.map_err(|error| error.with_tool(self.name)))
     }
 }
 
@@ -222,7 +224,7 @@ where
             // Large arguments take time to serialize, so that happens before the lock is acquired.
             let shared = this.client.life().shared();
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
-            let request = request.map_err(|error| shared.refused(error))?;
+            let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
             let call = ToolCall::new(this.name, request, shared.traced(&options).into_owned());
             let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
             this.stage = Stage::Running { call, runner };

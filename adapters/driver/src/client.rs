@@ -3,20 +3,18 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport, construct};
-use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::{CallError, ConnectError, ProtocolVersion, ServerCapabilities, ServerInfo, Stats, Timestamp};
-use mcpwire_process::Process;
+use mcpwire_client::{ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport};
+use mcpwire_core::internal::OpeningOutcome;
+use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
 
-use crate::driver::{Driver, Loop};
+use crate::connect;
 use crate::notifications::{Events, Notifications};
 use crate::options::ConnectOptions;
-use crate::runtime::{Clock, Runtime, Streams, Timer};
-use crate::shared::{Lives, RestartAttempt, Shared};
-use crate::state::{Opened, State, Wish};
+use crate::runtime::{CurrentRuntime, Runtime, Streams};
+use crate::shared::{Lives, RestartAttempt};
+use crate::state::Opened;
 use crate::tools::Boxed;
 use mcpwire_client::{ReadStream, WriteStream};
 
@@ -29,46 +27,27 @@ pub struct McpClient<R> {
     runtime: PhantomData<fn() -> R>,
 }
 
-impl<R: Runtime> McpClient<R> {
-    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection. Of one that is spoken to by HTTP, nothing is
-    /// asked yet.
+impl<R: CurrentRuntime> McpClient<R> {
+    /// Starts a server. [`McpClient::initialize`] opens the connection. A server that is reached by HTTP gets no request yet.
     ///
-    /// It is no `async` function because nothing in it waits, but it is to be called within the runtime.
+    /// The function does not wait, so it is not `async`. The connection belongs to the runtime in which it is called; all other
+    /// methods may be called anywhere.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Self::connect_with(def, ConnectOptions::default())
     }
 
     /// Starts a server with options.
-    #[inline(never)]
-    pub fn connect_with(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
-        options.config = def.configure(options.config);
-        if def.url.is_some() {
-            return Self::connect_http(def, options);
-        }
-        let (process, streams) = spawn::<R>(def)?;
-        Ok(Self::begin_with(Some(Arc::new(def.clone())), Some(process), streams, options))
+    pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
+        Self::connect_on(R::current(), def, options)
     }
 
-    #[cfg(feature = "http")]
-    fn connect_http(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let settings = options.http.settings(def)?;
-        let (life, driver) = crate::http::assemble::<R>(def, settings, options, R::clock(), Box::new(R::timer()))?;
-        R::spawn(driver);
-        Ok(McpClient { life, runtime: PhantomData })
-    }
-
-    #[cfg(not(feature = "http"))]
-    fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
-    }
-
-    /// A connection over any pair of streams: a socket, a pipe, a test's.
+    /// Connects over any pair of streams, such as a socket, a pipe, or streams of a test.
     pub fn over(
         reader: impl ReadStream + Send + 'static,
         writer: impl WriteStream + Send + 'static,
         options: ConnectOptions,
     ) -> Self {
-        Self::begin_with(None, None, Streams::new(reader, writer), options)
+        Self::over_on(R::current(), reader, writer, options)
     }
 
     /// Starts a server, opens the connection and lists the server's tools.
@@ -83,7 +62,7 @@ impl<R: Runtime> McpClient<R> {
         Self::opened(def, options).await
     }
 
-    /// Boxed, and in a function of its own: what is awaited is compiled into whatever awaits it, and this is much.
+    /// Boxed, because this large future would be compiled into each future that awaits it.
     fn opened(def: &McpServerDef, options: ConnectOptions) -> Boxed<'_, Result<Self, Error>> {
         Box::pin(async move {
             let client = Self::connect_with(def, options)?;
@@ -92,6 +71,32 @@ impl<R: Runtime> McpClient<R> {
             }
             Ok(client)
         })
+    }
+
+    /// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+    pub async fn with<T>(def: &McpServerDef, f: impl AsyncFnOnce(&Self) -> T) -> Result<T, Error> {
+        let client = Self::connect_and_initialize(def).await?;
+        let value = f(&client).await;
+        client.shutdown().await?;
+        Ok(value)
+    }
+}
+
+impl<R> McpClient<R> {
+    /// Starts a server with options, on this runtime. May be called outside of it.
+    pub fn connect_on(runtime: Arc<dyn Runtime>, def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
+        Ok(McpClient { life: connect::connect(runtime, def, options)?, runtime: PhantomData })
+    }
+
+    /// Connects over any pair of streams, on this runtime. May be called outside of it.
+    pub fn over_on(
+        runtime: Arc<dyn Runtime>,
+        reader: impl ReadStream + Send + 'static,
+        writer: impl WriteStream + Send + 'static,
+        options: ConnectOptions,
+    ) -> Self {
+        let life = connect::connect_streams(runtime, None, Streams::new(reader, writer), options);
+        McpClient { life, runtime: PhantomData }
     }
 
     /// Opens the connection: finds out which era the server speaks, and who it is.
@@ -114,7 +119,7 @@ impl<R: Runtime> McpClient<R> {
                 Opened::Connected => continue,
                 Opened::Restart => {
                     let _others = RestartAttempt(shared);
-                    self.restart(begun)?;
+                    connect::restart(shared, begun)?;
                     continue;
                 }
                 Opened::Closed(how) => how.into_opening_error(),
@@ -123,77 +128,9 @@ impl<R: Runtime> McpClient<R> {
         }
     }
 
-    /// Runs `f` with a client of a server that is started before and ended after it, however it ends.
-    pub async fn with<T>(def: &McpServerDef, f: impl AsyncFnOnce(&Self) -> T) -> Result<T, Error> {
-        let client = Self::connect_and_initialize(def).await?;
-        let value = f(&client).await;
-        client.shutdown().await?;
-        Ok(value)
-    }
-
-    /// Starts the server once more, as a legacy one.
-    #[inline(never)]
-    fn restart(&self, begun: Timestamp) -> Result<(), Error> {
-        let shared = self.life.shared();
-        let closed = || Err(shared.connect_error(ConnectError::Closed));
-        let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
-            return closed();
-        };
-        let (process, Streams { reader, writer, stderr, exit }) = spawn::<R>(def)?;
-        let now = shared.clock.now();
-        let mut state = shared.lock();
-        if state.wish != Wish::Live {
-            // The end was asked for meanwhile.
-            drop(state);
-            return closed();
-        }
-        let Some(engine) = state.engine.restarted(now.duration_since(begun)) else {
-            drop(state);
-            return closed();
-        };
-        state.restart(engine, writer, process);
-        let begun = state.engine.calls().initialize(now);
-        drop(state);
-        begun.map_err(|error| construct::send(shared.name(), error, None))?;
-        R::spawn(Loop::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())).into_driver());
-        Ok(())
-    }
-
-    fn begin_with(
-        definition: Option<Arc<McpServerDef>>,
-        process: Option<Process>,
-        streams: Streams,
-        options: ConnectOptions,
-    ) -> Self {
-        let (client, driver) = Self::parts(definition, process, streams, options, R::clock(), R::timer());
-        client.life.shared().lock().runs_by_itself = R::runs_by_itself();
-        R::spawn(driver);
-        client
-    }
-}
-
-impl<R> McpClient<R> {
     /// The same client, for whoever holds clients of several runtimes: all that one can do but start and open a connection.
     pub fn without_runtime(&self) -> McpClient<()> {
         McpClient { life: self.life.clone(), runtime: PhantomData }
-    }
-
-    /// A connection whose driver the caller polls, with the caller's own timer and clock. It is what tests with simulated
-    /// time are made of; a program uses [`McpClient::connect`] or [`McpClient::over`].
-    pub fn undriven(streams: Streams, options: ConnectOptions, clock: Clock, timer: impl Timer) -> (Self, Driver) {
-        Self::parts(None, None, streams, options, clock, timer)
-    }
-
-    fn parts(
-        definition: Option<Arc<McpServerDef>>,
-        process: Option<Process>,
-        streams: Streams,
-        options: ConnectOptions,
-        clock: Clock,
-        timer: impl Timer,
-    ) -> (Self, Driver) {
-        let (life, driver) = assemble(definition, process, streams, options, clock, Box::new(timer));
-        (McpClient { life, runtime: PhantomData }, driver)
     }
 
     /// Returns the server's notifications from now on.
@@ -309,29 +246,6 @@ impl<R> McpClient<R> {
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.life.shared().call_error(error)
     }
-}
-
-/// The two halves of a connection, whatever its runtime.
-fn assemble(
-    definition: Option<Arc<McpServerDef>>,
-    process: Option<Process>,
-    streams: Streams,
-    mut options: ConnectOptions,
-    clock: Clock,
-    timer: Box<dyn Timer>,
-) -> (Lives, Driver) {
-    let Streams { reader, writer, stderr, exit } = streams;
-    let engine = AnyEngine::stream(mem::take(&mut options.config));
-    let shared = Shared::new(definition, clock, State::new(engine, Some(writer), process), options);
-    let driver = Loop::new(Arc::clone(&shared), Some(reader), stderr, exit, timer).into_driver();
-    (Lives::of(shared), driver)
-}
-
-fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
-    let server = def.display_name();
-    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
-    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| construct::io(server, error))?;
-    Ok((process, streams))
 }
 
 impl<R> Clone for McpClient<R> {

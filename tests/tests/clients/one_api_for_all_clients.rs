@@ -13,17 +13,8 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, FnArg, ImplItem, ImplItemFn, ItemImpl, Lit, Meta, Type, Visibility};
 
 /// The types whose methods are compared.
-const TYPES: [&str; 9] = [
-    "McpClient",
-    "Call",
-    "Pending",
-    "RunningTask",
-    "TaskOrResult",
-    "Subscription",
-    "Notifications",
-    "Events",
-    "Tools",
-];
+const TYPES: [&str; 9] =
+    ["McpClient", "Call", "Pending", "RunningTask", "TaskOrResult", "Subscription", "Notifications", "Events", "Tools"];
 
 /// The methods that only one of the clients has, and why.
 const DIFFERENCES: &[(&str, &str)] = &[
@@ -31,8 +22,9 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::engine", "the async engine is behind a lock"),
     ("McpClient::listen", "the async client reads in the background"),
     ("McpClient::with", "the runtime's crate has the function `with_client`, as the blocking crate has"),
+    ("McpClient::connect_on", "only async clients have a runtime"),
+    ("McpClient::over_on", "only async clients have a runtime"),
     ("McpClient::without_runtime", "only async clients have a runtime"),
-    ("McpClient::undriven", "only async clients have a driver, which tests with simulated time poll themselves"),
     ("Pending::wait", "the async request is awaited itself"),
     ("Notifications::next_within", "async programs use the timeout of their runtime"),
     ("Events::next_within", "async programs use the timeout of their runtime"),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ::smol::io::Cursor;
 use mcpwire_client::Watcher;
-use mcpwire_driver::core::{Config, LoggingLevel};
 use mcpwire_driver::core::http::{Exchange, Failure as HttpFailure, FailureKind};
+use mcpwire_driver::core::{Config, LoggingLevel};
 use mcpwire_driver::http::{
     HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenFuture, TokenProvider,
 };
@@ -248,8 +248,7 @@ fn a_log_level_is_set_again_in_a_new_session<A: Adapter>() {
             "initialize" => {
                 let info = json!({"name": "forgetful", "version": "1"});
                 let capabilities = json!({"tools": {}, "logging": {}});
-                let result =
-                    json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info});
+                let result = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info});
                 let opened = session(sessions.fetch_add(1, Ordering::SeqCst) + 1);
                 let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: {opened}\r\n");
                 reply.full(200, &headers, request.answer(result).to_string());

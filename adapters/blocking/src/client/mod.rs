@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport, construct,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport,
 };
 use mcpwire_core::internal::{AnyEngine, Operation, RequestError, Step};
 use mcpwire_core::shutdown::GracePeriods;
@@ -269,7 +269,7 @@ impl McpClient {
 
     #[cold]
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        construct::io(self.connection.context.name(), error)
+        Error::new(self.connection.context.name(), error)
     }
 }
 

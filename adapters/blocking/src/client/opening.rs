@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, Stderr, Tracer, construct};
+use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, Stderr, Tracer};
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
 use mcpwire_process::Process;
@@ -46,7 +46,7 @@ impl McpClient {
         options: ConnectOptions,
     ) -> Result<Self, Error> {
         let transport = Threads::start(reader, writer, None)
-            .map_err(|error| construct::io(ConnectionContext::default().name(), error))?;
+            .map_err(|error| Error::new(ConnectionContext::default().name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
         Ok(Self::of(connection, None, options))
@@ -87,7 +87,7 @@ impl McpClient {
         }
         if let Some(error) = outcome.into_error() {
             let process = self.connection.process_report();
-            return Err(construct::connect(self.connection.context.name(), error, process));
+            return Err(Error::new(self.connection.context.name(), error).with_process(process));
         }
         match self.connection.engine.session().server() {
             Some(server) => Ok(server),
@@ -105,8 +105,8 @@ impl McpClient {
         let http = std::mem::take(&mut options.http);
         let settings = http.settings(def)?;
         let client = http
-            .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
-            .map_err(|error| construct::http(def.display_name(), error))?;
+            .into_client(|| mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))
+            .map_err(|error| Error::new(def.display_name(), error))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
@@ -115,7 +115,7 @@ impl McpClient {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
+        Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
@@ -149,8 +149,8 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
 
 fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
     let server = def.display_name();
-    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
-    let transport = transport(pipes).map_err(|error| construct::io(server, error))?;
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
+    let transport = transport(pipes).map_err(|error| Error::new(server, error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));
     Ok(Connection::new(engine, transport, Some(process), clock))
 }

@@ -126,7 +126,13 @@ impl Threads {
         let _ = self.stderr_permits.try_send(());
     }
 
-    fn handle_event(&mut self, event: ThreadEvent, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
+    fn handle_event(
+        &mut self,
+        event: ThreadEvent,
+        engine: &mut AnyEngine,
+        context: &mut IoContext<'_>,
+        now: Timestamp,
+    ) {
         match event {
             ThreadEvent::Read(bytes) => {
                 if let Some(tracer) = &mut context.tracer {
