@@ -113,5 +113,5 @@ fn finish(shared: &Shared, ask: &ServerRequest, answer: Result<Json, HandlerErro
         }
     }
     let now = shared.clock.now();
-    shared.tell(|state| finish_ask(&mut state.engine.calls(), ask, answer, now));
+    shared.with_state(|state| finish_ask(&mut state.engine.calls(), ask, answer, now));
 }
