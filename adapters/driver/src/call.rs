@@ -207,7 +207,7 @@ impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
             Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
             _ => {}
         });
-        result.map(|result| result.map_err(|error| error.with_tool(self.name)))
+        result.map_err(|error| error.with_tool(self.name))
     }
 }
 
