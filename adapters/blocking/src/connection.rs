@@ -227,7 +227,7 @@ impl Connection {
         }
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes the pending bytes, as far as that needs no wait.
     pub(crate) fn flush(&mut self) {
         if self.engine.is_http() || !self.engine.transmit().is_empty() {
             let (transport, engine, mut context) = self.split();
