@@ -269,7 +269,12 @@ impl Connection {
     pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
-        self.handle_events();
+        while let Some(event) = self.engine.poll_event() {
+            // Nobody waits for an answer any more, so no handler is called.
+            if !matches!(event, Event::ServerRequest(_)) {
+                self.handle_event(event, None, &mut |_| {});
+            }
+        }
         if self.engine.is_http() {
             self.end_session(grace_periods);
             return ShutdownReport::of_streams();

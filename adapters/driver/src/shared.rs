@@ -268,6 +268,9 @@ impl Drop for LastReference {
         let mut state = self.0.lock();
         if state.report.is_some() {
             let mut wakers = Vec::new();
+            if state.is_to_be_restarted() {
+                state.give_up_opening(&mut wakers);
+            }
             state.subscribers.end(&mut wakers);
             drop(state);
             wakers.into_iter().for_each(Waker::wake);
