@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
-use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, TraceSource};
+use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
 
 /// The name of the server in errors, if the connection is a pair of streams.
 const STREAM: &str = "stream";
@@ -47,6 +47,15 @@ impl ConnectionContext {
         let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
         let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
         traced.unwrap_or(Cow::Borrowed(options))
+    }
+
+    /// Returns the report of a shutdown, or an error if the process is still there after it was killed.
+    pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
+        if report.took == Step::Kill && report.exit.is_none() {
+            let error = "the process did not end after it was killed; the system may have blocked it in a system call";
+            return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
+        }
+        Ok(report)
     }
 
     /// Returns the error of an operation that ended without a result.

@@ -11,16 +11,21 @@
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
+//! | `event_queue`, `invalid_messages`, `connection_end`, `connection_state` | [`ConnectionState`], [`EventQueue`], [`InvalidMessages`], [`ConnectionEnd`]: what a server has reported |
 //! | `tools` | [`Tools`]: the tools of a server |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
+mod connection_end;
+mod connection_state;
 mod context;
 mod definition;
 mod error;
+mod event_queue;
 mod exit;
 #[cfg(feature = "http")]
 pub mod http;
+mod invalid_messages;
 mod panics;
 mod shutdown_report;
 mod stderr;
@@ -29,10 +34,14 @@ mod tools;
 mod trace;
 mod trace_source;
 
+pub use connection_end::ConnectionEnd;
+pub use connection_state::{ConnectionState, subscription_options};
 pub use context::{ConnectionContext, ConnectionFacts};
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
 pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
+pub use event_queue::EventQueue;
 pub use exit::Exit;
+pub use invalid_messages::InvalidMessages;
 pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic, finish_ask};
 pub use shutdown_report::ShutdownReport;
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};

@@ -9,13 +9,12 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
-use mcpwire_driver::http::{HttpClient, HttpResponse, ResponseFuture};
+use mcpwire_driver::http::{HttpClient, HttpResponse, Net, ResponseFuture};
 use mcpwire_driver::{HttpSetupError, McpServerDef};
 
 use crate::body::{Rest, Whole};
 use crate::connect::Connector;
 use crate::line::Lines;
-use crate::net::Net;
 use crate::pool::Pool;
 use crate::proxy::Proxies;
 use crate::redirect;
@@ -102,42 +101,43 @@ impl fmt::Debug for ClientOptions {
     }
 }
 
-/// An HTTP client on the runtime `N`, with connections of its own.
-pub struct Client<N> {
-    shared: Arc<Inner<N>>,
+/// An HTTP client with its own connections, on any runtime.
+pub struct Client {
+    shared: Arc<Inner>,
     max_connections: usize,
 }
 
-struct Inner<N> {
-    pool: Pool<N>,
+struct Inner {
+    pool: Pool,
     proxies: Arc<Proxies>,
 }
 
-impl<N: Net> Client<N> {
-    /// A client with these limits. Proxies are those that the environment names now.
+impl Client {
+    /// Creates a client with these limits. It uses the proxies that the environment names now.
     ///
     /// # Errors
     /// If a certificate that is to be trusted is none.
-    pub fn new(options: ClientOptions) -> Result<Self, HttpSetupError> {
+    pub fn new(net: Arc<dyn Net>, options: ClientOptions) -> Result<Self, HttpSetupError> {
         let proxies = Arc::new(match options.unix_socket {
             Some(_) => Proxies::none(),
             None => Proxies::new(options.proxy),
         });
         let connector = Connector {
+            net: Arc::clone(&net),
             proxies: Arc::clone(&proxies),
             tls: Tls::new(options.trusted).map_err(HttpSetupError::Client)?,
             connect_timeout: options.connect_timeout,
             handshake_timeout: options.handshake_timeout,
             unix_socket: options.unix_socket,
         };
-        let lines = Lines::new(options.max_head.max(8 * 1024));
+        let lines = Lines::new(net, options.max_head.max(8 * 1024));
         let pool = Pool::new(connector, lines, options.max_connections, options.idle_timeout);
         let shared = Arc::new(Inner { pool, proxies });
         Ok(Client { shared, max_connections: options.max_connections })
     }
 }
 
-impl<N: Net> HttpClient for Client<N> {
+impl HttpClient for Client {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.run(exchange).await })
@@ -148,7 +148,7 @@ impl<N: Net> HttpClient for Client<N> {
     }
 }
 
-impl<N: Net> Inner<N> {
+impl Inner {
     async fn run(&self, exchange: Exchange) -> Result<HttpResponse, Failure> {
         let Exchange { verb, uri, headers, body, .. } = exchange;
         let body = Bytes::from(body);
@@ -210,7 +210,7 @@ fn not_made(detail: String) -> Failure {
     Failure::new(FailureKind::NotMade, detail)
 }
 
-impl<N> fmt::Debug for Client<N> {
+impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("max_connections", &self.max_connections).finish_non_exhaustive()
     }

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use crate::io::Wire;
 use crate::meter::{Meter, Metered};
-use crate::net::{Connecting, Net, Socket};
 use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
 use http::Uri;
 use mcpwire_driver::core::http::{Failure, FailureKind};
+use mcpwire_driver::http::{Connecting, Net, Socket};
 
 /// Makes connections.
 pub(crate) struct Connector {
+    pub(crate) net: Arc<dyn Net>,
     pub(crate) proxies: Arc<Proxies>,
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
@@ -24,7 +25,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) async fn connect<N: Net>(&self, uri: &Uri) -> Result<Wire, ConnectFailure> {
+    pub(crate) async fn connect(&self, uri: &Uri) -> Result<Wire, ConnectFailure> {
         let is_secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the address has no host".into()))?;
         let port = port(uri);
@@ -32,11 +33,11 @@ impl Connector {
         let socket = match &through {
             Some(proxy) => {
                 let host = proxy.uri().host().unwrap_or_default();
-                self.tcp::<N>(host, crate::connect::port(proxy.uri())).await?
+                self.tcp(host, crate::connect::port(proxy.uri())).await?
             }
             None => match &self.unix_socket {
-                Some(socket) => self.unix::<N>(socket).await?,
-                None => self.tcp::<N>(host, port).await?,
+                Some(socket) => self.unix(socket).await?,
+                None => self.tcp(host, port).await?,
             },
         };
         let handshake = async {
@@ -63,23 +64,23 @@ impl Connector {
             let (socket, is_http2) = self.tls.server(host, socket).await?;
             Ok(Wire { socket, meter, is_http2, is_proxied })
         };
-        within::<N, _>(self.handshake_timeout, handshake).await.unwrap_or_else(|| {
+        within(&*self.net, self.handshake_timeout, handshake).await.unwrap_or_else(|| {
             let detail = format!("{host}:{port} did not finish the handshake within {:?}", self.handshake_timeout);
             Err(ConnectFailure::unreachable(detail))
         })
     }
 
-    async fn tcp<N: Net>(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
+    async fn tcp(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        self.connected::<N>(&format!("{host}:{port}"), N::connect(bare.to_owned(), port)).await
+        self.connected(&format!("{host}:{port}"), self.net.connect_tcp(bare.to_owned(), port)).await
     }
 
-    async fn unix<N: Net>(&self, socket: &Path) -> Result<Socket, ConnectFailure> {
-        self.connected::<N>(&socket.display().to_string(), N::connect_unix(socket.to_owned())).await
+    async fn unix(&self, socket: &Path) -> Result<Socket, ConnectFailure> {
+        self.connected(&socket.display().to_string(), self.net.connect_unix(socket.to_owned())).await
     }
 
-    async fn connected<N: Net>(&self, place: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
-        match within::<N, _>(self.connect_timeout, connecting).await {
+    async fn connected(&self, place: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
+        match within(&*self.net, self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
             Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{place}: {error}"))),
             None => {

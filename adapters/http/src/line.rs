@@ -1,7 +1,7 @@
 //! [`Line`]: a connection that speaks HTTP.
 
 use std::future::Future;
-use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::HOST;
@@ -10,12 +10,12 @@ use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use mcpwire_driver::core::http::{Failure, FailureKind};
+use mcpwire_driver::http::Net;
 
 use crate::body::{Whole, all_of};
 use crate::connect::default_port;
 use crate::io::Wire;
 use crate::meter::Meter;
-use crate::net::{Net, Task};
 use crate::time::Timer;
 
 /// How many bytes of a body by HTTP/2 may wait to be read. 1 MiB: 20 MiB a second where an answer takes 50 ms.
@@ -32,10 +32,10 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes HTTP of connections.
-pub(crate) struct Lines<N> {
+pub(crate) struct Lines {
+    net: Arc<dyn Net>,
     /// How large the head of a response may be, in bytes.
     max_head: usize,
-    runtime: PhantomData<fn() -> N>,
 }
 
 /// A connection on which requests can be sent: by HTTP/1.1 one after the other, by HTTP/2 beside one another.
@@ -69,16 +69,16 @@ impl NotSent {
     }
 }
 
-impl<N: Net> Lines<N> {
-    pub(crate) fn new(max_head: usize) -> Self {
-        Lines { max_head, runtime: PhantomData }
+impl Lines {
+    pub(crate) fn new(net: Arc<dyn Net>, max_head: usize) -> Self {
+        Lines { net, max_head }
     }
 
     pub(crate) async fn open(&self, wire: Wire) -> Result<Line, Failure> {
         let meter = wire.meter.clone();
         if wire.is_http2 {
-            let made = http2::Builder::new(Spawn::<N>(PhantomData))
-                .timer(Timer::<N>::new())
+            let made = http2::Builder::new(Spawn(Arc::clone(&self.net)))
+                .timer(Timer(Arc::clone(&self.net)))
                 .initial_stream_window_size(STREAM_WINDOW)
                 .initial_connection_window_size(CONNECTION_WINDOW)
                 .keep_alive_interval(KEEP_ALIVE_INTERVAL)
@@ -88,13 +88,13 @@ impl<N: Net> Lines<N> {
                 .await;
             let (sender, connection) = made.map_err(|error| failure(&error))?;
             // Its errors are those of its requests.
-            N::spawn(Box::pin(async { drop(connection.await) }));
+            self.net.spawn(Box::pin(async { drop(connection.await) }));
             return Ok(Line { sender: Sender::Many(sender), meter });
         }
         let is_proxied = wire.is_proxied;
         let made = http1::Builder::new().max_buf_size(self.max_head).handshake(wire).await;
         let (sender, connection) = made.map_err(|error| failure(&error))?;
-        N::spawn(Box::pin(async { drop(connection.await) }));
+        self.net.spawn(Box::pin(async { drop(connection.await) }));
         Ok(Line { sender: Sender::One { sender, is_proxied }, meter })
     }
 }
@@ -180,18 +180,12 @@ fn failure(error: &hyper::Error) -> Failure {
     Failure::new(kind, all_of(error))
 }
 
-/// The runtime's tasks, for hyper.
-struct Spawn<N>(PhantomData<fn() -> N>);
+/// Runs the tasks of hyper on the runtime.
+#[derive(Clone)]
+struct Spawn(Arc<dyn Net>);
 
-impl<N> Clone for Spawn<N> {
-    fn clone(&self) -> Self {
-        Spawn(PhantomData)
-    }
-}
-
-impl<N: Net, F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawn<N> {
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawn {
     fn execute(&self, task: F) {
-        let task: Task = Box::pin(task);
-        N::spawn(task);
+        self.0.spawn(Box::pin(task));
     }
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-use crate::net::Socket;
+use mcpwire_driver::http::Socket;
 
 /// How many bytes are read or written before other tasks have their turn. 32 KiB: 3,600 of the smallest frames of HTTP/2, about a
 /// millisecond; a turn costs less than a thousandth of what the bytes do.
@@ -89,7 +89,7 @@ impl Metered {
     fn within_budget(
         &mut self,
         cx: &mut Context<'_>,
-        f: impl FnOnce(Pin<&mut dyn crate::net::Stream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+        f: impl FnOnce(Pin<&mut dyn mcpwire_driver::http::Stream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if self.left == 0 {
             self.left = BUDGET;

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
+use mcpwire_driver::Timer;
 use mcpwire_driver::core::http::Failure;
+use mcpwire_driver::http::Net;
 use tokio::sync::oneshot;
 
 use crate::body::{Rest, Whole};
 use crate::connect::Connector;
 use crate::line::{Line, Lines, NotSent};
-use crate::net::{Net, Task};
 use crate::time::within;
 
 /// How long a connection may take to be ready for the next request once its answer has ended. That is a turn of its task, but for
@@ -26,9 +27,9 @@ use crate::time::within;
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// Where connections go, and those that carry nothing.
-pub(crate) struct Pool<N> {
+pub(crate) struct Pool {
     connector: Connector,
-    lines: Lines<N>,
+    lines: Lines,
     kept: Arc<Kept>,
     speaks_http2: AtomicBool,
     /// Who connects to a server that speaks HTTP/2: the others wait for that connection.
@@ -37,6 +38,7 @@ pub(crate) struct Pool<N> {
 
 /// The connections that carry nothing; of HTTP/2 all.
 struct Kept {
+    net: Arc<dyn Net>,
     idle: Mutex<Vec<Idle>>,
     most: usize,
     timeout: Duration,
@@ -65,7 +67,6 @@ pub(crate) struct Lent {
     origin: Origin,
     line: Line,
     kept: Weak<Kept>,
-    sweep: fn(&Arc<Kept>),
 }
 
 impl Lent {
@@ -73,15 +74,16 @@ impl Lent {
     pub(crate) fn give_back(self) {
         if let Some(kept) = self.kept.upgrade() {
             kept.put(self.origin, self.line);
-            (self.sweep)(&kept);
+            sweep(&kept);
         }
     }
 }
 
-impl<N: Net> Pool<N> {
+impl Pool {
     /// No connections yet. At most so many are kept that carry nothing, each for so long.
-    pub(crate) fn new(connector: Connector, lines: Lines<N>, most: usize, timeout: Duration) -> Self {
-        let kept = Kept { idle: Mutex::default(), most, timeout, sweeper: Mutex::default() };
+    pub(crate) fn new(connector: Connector, lines: Lines, most: usize, timeout: Duration) -> Self {
+        let net = Arc::clone(&connector.net);
+        let kept = Kept { net, idle: Mutex::default(), most, timeout, sweeper: Mutex::default() };
         Pool {
             connector,
             lines,
@@ -106,9 +108,9 @@ impl<N: Net> Pool<N> {
             };
             match line.send(request).await {
                 Ok(response) => {
-                    let (kept, sweep) = (Arc::downgrade(&self.kept), sweep::<N> as fn(&Arc<Kept>));
+                    let kept = Arc::downgrade(&self.kept);
                     let meter = line.meter();
-                    let lent = (!line.is_shared()).then_some(Lent { origin, line, kept, sweep });
+                    let lent = (!line.is_shared()).then_some(Lent { origin, line, kept });
                     return Ok(response.map(|body| Rest::new(body, meter, lent)));
                 }
                 // It had been closed, and nothing was sent.
@@ -123,7 +125,7 @@ impl<N: Net> Pool<N> {
 
     async fn idle(&self, origin: &Origin) -> Option<Line> {
         while let Some(mut line) = self.kept.take(origin) {
-            if line.is_ready() || matches!(within::<N, _>(SETTLE, line.ready()).await, Some(true)) {
+            if line.is_ready() || matches!(within(&*self.connector.net, SETTLE, line.ready()).await, Some(true)) {
                 return Some(line);
             }
             self.kept.forget(origin, &line);
@@ -142,12 +144,12 @@ impl<N: Net> Pool<N> {
         } else {
             None
         };
-        let wire = self.connector.connect::<N>(uri).await?;
+        let wire = self.connector.connect(uri).await?;
         self.speaks_http2.store(wire.is_http2, Ordering::Relaxed);
         let line = self.lines.open(wire).await?;
         if let Some(shared) = line.share() {
             self.kept.put(origin.clone(), shared);
-            sweep::<N>(&self.kept);
+            sweep(&self.kept);
         }
         Ok((line, true))
     }
@@ -197,26 +199,26 @@ impl Kept {
 }
 
 /// Sees to it that somebody closes what is idle for too long.
-fn sweep<N: Net>(kept: &Arc<Kept>) {
+fn sweep(kept: &Arc<Kept>) {
     let mut sweeper = kept.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
     if sweeper.as_ref().is_some_and(|sender| !sender.is_closed()) {
         return;
     }
     let (sender, dropped) = oneshot::channel();
     *sweeper = Some(sender);
-    let (kept, next) = (Arc::downgrade(kept), N::sleep(kept.timeout));
-    N::spawn(Box::pin(Sweeper::<N> { kept, dropped, next, runtime: std::marker::PhantomData }));
+    let mut next = kept.net.timer();
+    next.reset(kept.timeout);
+    kept.net.spawn(Box::pin(Sweeper { kept: Arc::downgrade(kept), dropped, next }));
 }
 
 /// Runs until nothing is idle, or the pool is dropped.
-struct Sweeper<N> {
+struct Sweeper {
     kept: Weak<Kept>,
     dropped: oneshot::Receiver<()>,
-    next: Task,
-    runtime: std::marker::PhantomData<fn() -> N>,
+    next: Box<dyn Timer>,
 }
 
-impl<N: Net> Future for Sweeper<N> {
+impl Future for Sweeper {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -224,7 +226,7 @@ impl<N: Net> Future for Sweeper<N> {
         if Pin::new(&mut this.dropped).poll(cx).is_ready() {
             return Poll::Ready(());
         }
-        while this.next.as_mut().poll(cx).is_ready() {
+        while this.next.poll(cx).is_ready() {
             let Some(kept) = this.kept.upgrade() else { return Poll::Ready(()) };
             let Some(after) = kept.sweep() else {
                 // Under the lock: who puts one back after this finds that nobody sweeps.
@@ -233,10 +235,10 @@ impl<N: Net> Future for Sweeper<N> {
                     *sweeper = None;
                     return Poll::Ready(());
                 }
-                this.next = N::sleep(kept.timeout);
+                this.next.reset(kept.timeout);
                 continue;
             };
-            this.next = N::sleep(after);
+            this.next.reset(after);
         }
         Poll::Pending
     }

@@ -6,7 +6,7 @@ use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use crate::connect::ConnectFailure;
-use crate::net::Socket;
+use mcpwire_driver::http::Socket;
 
 /// The longest head of an answer that a proxy may give. 8 KiB: what other clients take.
 const MAX_HEAD: usize = 8 * 1024;

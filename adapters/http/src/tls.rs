@@ -8,7 +8,7 @@ use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::connect::ConnectFailure;
-use crate::net::Socket;
+use mcpwire_driver::http::Socket;
 
 /// What TLS goes by: with HTTP/2 to servers, without it to proxies.
 #[derive(Clone)]

@@ -41,3 +41,8 @@ pub use client::{BoxFuture, ToolClient};
 pub use error::{ToolError, ToolErrorKind};
 pub use mcpwire_types as types;
 pub use model_tools::ModelTools;
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -2,14 +2,16 @@
 
 use std::future::Future;
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef, Runtime};
+use mcpwire_driver::http::Net;
+use mcpwire_driver::{ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef};
 
 /// A runtime of the suite's, which runs what it is given.
 pub trait Host: Sized + Send + 'static {
     /// What the client is made for.
-    type Runtime: Runtime;
+    type Runtime: CurrentRuntime;
     /// A runtime of its own.
     fn start() -> Self;
     /// Runs a future to its end, and all that was spawned meanwhile.
@@ -18,6 +20,8 @@ pub trait Host: Sized + Send + 'static {
     fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
         self.block_on(async { f() })
     }
+    /// The runtime in which it is called, for an HTTP client.
+    fn net() -> Arc<dyn Net>;
     /// A client over a socket, made within the runtime.
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime>;
     /// The function of this name.
@@ -61,6 +65,10 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
         self.0.block_on(future)
     }
 
+    fn net() -> Arc<dyn Net> {
+        Arc::new(mcpwire_tokio::Tokio::new(tokio::runtime::Handle::current()))
+    }
+
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
         over_tokio(socket, options)
     }
@@ -90,6 +98,10 @@ impl Host for Smol {
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         async_io::block_on(future)
+    }
+
+    fn net() -> Arc<dyn Net> {
+        Arc::new(mcpwire_smol::Smol)
     }
 
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
@@ -123,6 +135,10 @@ impl Host for AsyncStd {
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         async_std::task::block_on(future)
+    }
+
+    fn net() -> Arc<dyn Net> {
+        Arc::new(mcpwire_async_std::AsyncStd)
     }
 
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {

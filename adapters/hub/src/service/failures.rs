@@ -10,7 +10,7 @@ use mcpwire_supervisor::{Cause, Evidence, Failure, HubError, PackageKind, Retry,
 use super::plan;
 use crate::config::McpConfig;
 use crate::redact::Redactor;
-use crate::runtime::Client;
+use crate::tasks::Client;
 
 /// A failure to start a server, or to list its tools.
 pub(super) fn of(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {

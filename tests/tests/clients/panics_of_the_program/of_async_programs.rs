@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::smol::future::{FutureExt as _, zip};
 use mcpwire_driver::core::{CallError, InputError, Json, RpcError, ServerRequest, TraceContext};
-use mcpwire_driver::{Answer, ConnectOptions, McpClient, Runtime, TraceSource};
+use mcpwire_driver::{Answer, ConnectOptions, McpClient, TraceSource};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Server, on_every_async_adapter, server};
 use serde_json::{Value, json};
@@ -155,7 +155,7 @@ fn start<H: Host>(server: &Server, change: impl FnOnce(ConnectOptions) -> Connec
 }
 
 /// Lets the server ask something while another call is under way. What it was answered.
-async fn ask_and_echo<R: Runtime>(client: &McpClient<R>, arguments: Value) -> String {
+async fn ask_and_echo<R>(client: &McpClient<R>, arguments: Value) -> String {
     let others = async {
         for n in 0..3 {
             let message = n.to_string();
