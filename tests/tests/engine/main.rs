@@ -9,6 +9,7 @@ mod asks_properties;
 mod batches;
 mod caching;
 mod cancel;
+mod client_operations;
 mod corpus_replay;
 mod deadlines;
 mod elicitation;
