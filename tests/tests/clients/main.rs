@@ -36,6 +36,7 @@ mod null_fields;
 mod one_bad_tool_spoils_only_itself;
 mod one_client_many_callers;
 mod opening_from_many_sides;
+mod outside_of_the_runtime;
 mod panics_of_the_program;
 mod questions_are_answered;
 mod requests_are_within_a_trace;
