@@ -245,7 +245,7 @@ impl<H: Host> Adapter for Async<H> {
 
     fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
         Ok(self.run(async |client| {
-            let task = client.task(handle.clone());
+            let mut task = client.task(handle.clone());
             task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string())).await
         })?)
     }

@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef, construct};
+use mcpwire_client::{Error, McpServerDef};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::Process;
@@ -51,7 +51,7 @@ fn connect_http(runtime: Arc<dyn Runtime>, def: &McpServerDef, mut options: Conn
     let is_watched = options.trace.is_some();
     let client = mem::take(&mut options.http)
         .into_client(|| runtime.http_client(def))
-        .map_err(|error| construct::http(def.display_name(), error))?;
+        .map_err(|error| Error::new(def.display_name(), error))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
     let shared = Shared::new(runtime, Some(Arc::new(def.clone())), State::new(engine, None, None), options);
     let mut driver = Loop::new(Arc::clone(&shared), None, None, None);
@@ -62,7 +62,7 @@ fn connect_http(runtime: Arc<dyn Runtime>, def: &McpServerDef, mut options: Conn
 
 #[cfg(not(feature = "http"))]
 fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> Result<Lives, Error> {
-    Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
+    Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
 }
 
 /// Starts the server again, as a legacy one, after it ended on the probe.
@@ -87,14 +87,14 @@ pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Erro
     state.restart(engine, writer, process);
     let begun = state.engine.calls().initialize(now);
     drop(state);
-    begun.map_err(|error| construct::send(shared.name(), error, None))?;
+    begun.map_err(|error| Error::new(shared.name(), error))?;
     Loop::new(Arc::clone(shared), Some(reader), stderr, exit).spawn();
     Ok(())
 }
 
 fn start_process(runtime: &dyn Runtime, def: &McpServerDef) -> Result<(Process, Streams), Error> {
     let server = def.display_name();
-    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
-    let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| construct::io(server, error))?;
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
+    let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
     Ok((process, streams))
 }

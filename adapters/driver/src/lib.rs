@@ -28,13 +28,16 @@ mod client;
 mod clock;
 mod connect;
 mod driver;
-mod features;
 mod handlers;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
+mod operation;
 mod options;
 mod pending;
+mod prompts;
+mod requests;
+mod resources;
 mod runtime;
 mod shared;
 mod slots;
@@ -49,13 +52,13 @@ pub use call::{Call, CallFuture};
 pub use client::McpClient;
 pub use clock::Clock;
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, WriteStream,
-    Writer, inherited_names,
+    CallbackPanic, Cause, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
+    McpServerDef, PanicSource, ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools,
+    TraceSource, WriteStream, Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
-pub use notifications::Notifications;
+pub use notifications::{Events, Notifications};
 pub use options::ConnectOptions;
 pub use pending::Pending;
 #[cfg(feature = "http")]

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport, StderrLines, Tracer,
-    Watcher, construct,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport,
+    StderrLines, Tracer, Watcher,
 };
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
@@ -129,6 +129,16 @@ impl Shared {
         state.report.map_or(Poll::Pending, Poll::Ready)
     }
 
+    /// Waits until nothing is left of the server, and returns why the connection has ended.
+    pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<ConnectionEnd> {
+        let mut state = self.lock();
+        if let Some(end) = state.connection_end().filter(|_| state.report.is_some()) {
+            return Poll::Ready(end);
+        }
+        wait(&mut state.ended, cx);
+        Poll::Pending
+    }
+
     /// Asks for the end, step by step.
     pub(crate) fn ask_for_end(&self) {
         let mut wakers = Vec::new();
@@ -204,7 +214,7 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        construct::connect(self.name(), error, self.lock().process_report())
+        Error::new(self.name(), error).with_process(self.lock().process_report())
     }
 }
 

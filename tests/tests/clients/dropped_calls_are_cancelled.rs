@@ -31,7 +31,7 @@ fn a_call_that_was_sent_is_cancelled<H: Host>() {
 
             let pending = client.begin::<CallTool>(&no_arguments("wait"), &RequestOptions::new()).expect("it is sent");
             assert_eq!(tally(&client).await, "2 waits, 1 cancelled");
-            pending.cancel();
+            pending.cancel("no longer needed");
             assert_eq!(tally(&client).await, "2 waits, 2 cancelled");
             assert_eq!(client.in_flight(), 0);
         });

@@ -137,7 +137,7 @@ impl Shared {
             });
             let launched = catch_panic(|| shared.tasks.connect(&launch.def, options)).unwrap_or_else(|message| {
                 let error = io::Error::other(format!("the runtime panicked: {message}"));
-                Err(mcpwire_driver::Error::Io { server: launch.def.display_name().to_owned(), error })
+                Err(mcpwire_driver::Error::new(launch.def.display_name(), error))
             });
             let child = Child { id: uuid(id), generation: generation.0, pid: 0, container: launch.container.clone() };
             let noted = Arc::new(Noted::new(Arc::clone(&shared.settings.ledger), child));
