@@ -32,6 +32,7 @@ mod handlers;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
+mod opening;
 mod operation;
 mod options;
 mod pending;
