@@ -12,11 +12,11 @@ use std::env;
 use std::error::Error;
 
 use mcpwire_blocking::core::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_blocking::{ConnectOptions, McpClient};
+use mcpwire_blocking::{ConnectOptions, HandlerContext, McpClient};
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // That the user can be asked is declared with whoever asks. `on_url_elicitation` is for addresses to be visited.
+    // The handler also declares to the server that the user can be asked. `on_url_elicitation` is for URLs to visit.
     let options = ConnectOptions::default().on_elicitation(ask);
 
     let mut client = McpClient::connect_with(&demo::server(), options)?;
@@ -27,8 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A real program shows the form: who asks, what for, each field with its title, and a way to say no.
-fn ask(form: &ElicitForm) -> Result<ElicitResult, RpcError> {
-    println!("the server asks: {}", printable(&form.message));
+async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
+    println!("{} asks: {}", context.server(), printable(&form.message));
     for (field, is_required) in form.requested_schema.fields() {
         println!("  {}{}", printable(field.display_name()), if is_required { " (required)" } else { "" });
     }

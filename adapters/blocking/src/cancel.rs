@@ -49,6 +49,11 @@ impl Canceller {
     /// next wait fails.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Ends the wait, without cancelling the call.
+    pub(crate) fn wake(&self) {
         match &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             // A full pipe wakes the thread too, so a failed write does not matter.
             #[cfg(unix)]

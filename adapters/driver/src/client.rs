@@ -5,13 +5,12 @@ use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport};
+use mcpwire_client::{ConnectOptions, ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::OpeningOutcome;
 use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
 
 use crate::connect;
 use crate::notifications::{Events, Notifications};
-use crate::options::ConnectOptions;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
 use crate::shared::{ConnectionRef, RestartAttempt};
 use crate::tools::Boxed;

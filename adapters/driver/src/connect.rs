@@ -3,13 +3,12 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef};
+use mcpwire_client::{ConnectOptions, Error, McpServerDef, Transport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::Process;
 
 use crate::driver::Loop;
-use crate::options::ConnectOptions;
 use crate::runtime::{Runtime, Streams};
 use crate::shared::{ConnectionRef, Shared};
 use crate::state::{CloseIntent, State};
@@ -18,9 +17,8 @@ use crate::state::{CloseIntent, State};
 pub(crate) fn connect(
     runtime: Arc<dyn Runtime>,
     def: &McpServerDef,
-    mut options: ConnectOptions,
+    options: ConnectOptions,
 ) -> Result<ConnectionRef, Error> {
-    options.config = def.configure(options.config);
     if def.url.is_some() {
         return connect_http(runtime, def, options);
     }
@@ -33,12 +31,15 @@ pub(crate) fn connect_streams(
     runtime: Arc<dyn Runtime>,
     process: Option<(&McpServerDef, Process)>,
     streams: Streams,
-    mut options: ConnectOptions,
+    options: ConnectOptions,
 ) -> ConnectionRef {
     let Streams { reader, writer, stderr, exit } = streams;
-    let engine = AnyEngine::stream(mem::take(&mut options.config));
     let (definition, process) = process.map(|(def, process)| (Arc::new(def.clone()), process)).unzip();
-    let shared = Shared::new(runtime, definition, State::new(engine, Some(writer), process), options);
+    let mut options = options.into_parts(definition);
+    let (transport, clock) = (if process.is_some() { Transport::Stdio } else { Transport::Stream }, runtime.clock());
+    options.start_hooks(transport, move || clock.now());
+    let engine = AnyEngine::stream(mem::take(&mut options.config));
+    let shared = Shared::new(runtime, State::new(engine, Some(writer), process), options);
     Loop::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
     ConnectionRef::new(shared)
 }
@@ -47,17 +48,18 @@ pub(crate) fn connect_streams(
 fn connect_http(
     runtime: Arc<dyn Runtime>,
     def: &McpServerDef,
-    mut options: ConnectOptions,
+    options: ConnectOptions,
 ) -> Result<ConnectionRef, Error> {
     use mcpwire_core::http::Engine;
 
+    let mut options = options.into_parts(Some(Arc::new(def.clone())));
+    let clock = runtime.clock();
+    options.start_hooks(Transport::Http, move || clock.now());
     let settings = options.http.settings(def)?;
     let is_watched = options.trace.is_some();
-    let client = mem::take(&mut options.http)
-        .into_client(|| runtime.http_client(def))
-        .map_err(|error| Error::new(def.display_name(), error))?;
+    let client = options.http_client(|| runtime.http_client(def))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
-    let shared = Shared::new(runtime, Some(Arc::new(def.clone())), State::new(engine, None, None), options);
+    let shared = Shared::new(runtime, State::new(engine, None, None), options);
     let mut driver = Loop::new(Arc::clone(&shared), None, None, None);
     driver.http = Some(Box::new(crate::http::Exchanges::new(client, is_watched)));
     driver.spawn();

@@ -28,6 +28,9 @@ impl State {
         self.writer = Some(writer);
         self.unflushed = false;
         self.pid = Some(process.pid());
+        if let Some(hooks) = &self.hooks {
+            hooks.process_started(process.pid());
+        }
         self.process = Some(process);
         self.exit = None;
         self.stderr = StderrTail::default();
@@ -57,7 +60,13 @@ impl State {
             (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
             // The task that began the opening has not waited for its end.
             (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
-            _ => self.engine.calls().initialize(now),
+            _ => {
+                self.engine.calls().initialize(now)?;
+                if let Some(hooks) = &self.hooks {
+                    hooks.connecting();
+                }
+                Ok(())
+            }
         }
     }
 

@@ -6,15 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport,
-    StderrLines, Tracer, Watcher,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionHandlers, Error, OptionParts, ShutdownReport,
+    StderrLines, Tracer,
 };
 use mcpwire_core::internal::{OpeningOutcome, RequestError};
 use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
 
 use crate::clock::Clock;
-use crate::handlers::Handlers;
-use crate::options::ConnectOptions;
 use crate::runtime::Runtime;
 use crate::state::{CloseIntent, State, wait};
 
@@ -23,8 +21,8 @@ pub(crate) struct Shared {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
-    /// The handlers of the server's requests.
-    pub(crate) handlers: Option<Arc<Handlers>>,
+    /// The program's handlers for requests of the server.
+    pub(crate) handlers: Option<Arc<dyn ConnectionHandlers>>,
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
     /// The callbacks for messages and standard error, while no driver has them.
@@ -39,27 +37,20 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    fn new(stderr: Option<Follower>, trace: Option<Watcher>, panics: &Panics) -> Self {
-        Watchers {
-            lines: StderrLines::new(stderr.map(|follower| panics.guard_follower(follower))),
-            tracer: trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher))),
-        }
+    fn new(options: &mut OptionParts) -> Self {
+        let tracer = options.trace.take().map(Tracer::new);
+        Watchers { lines: StderrLines::new(options.stderr.take()), tracer }
     }
 }
 
 impl Shared {
-    /// Creates the shared part of a connection. `state` contains what its options say about the engine.
-    pub(crate) fn new(
-        runtime: Arc<dyn Runtime>,
-        definition: Option<Arc<McpServerDef>>,
-        mut state: State,
-        options: ConnectOptions,
-    ) -> Arc<Self> {
-        let ConnectOptions { grace_periods, stderr, trace, trace_context, handlers, panics, .. } = options;
-        let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
+    /// Creates a connection with these options, except those that are part of the state.
+    pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
+        state.set_hooks(options.context.hooks.clone());
         state.runs_by_itself = runtime.runs_by_itself();
+        let watchers = Mutex::new(Watchers::new(&mut options));
+        let OptionParts { context, handlers, .. } = options;
         let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
-        let context = ConnectionContext { definition, grace_periods, trace_context, panics };
         Arc::new(Shared { runtime, context, clock, handlers, server, state, watchers })
     }
 

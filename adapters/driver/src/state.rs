@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionEnd, ConnectionFacts, ConnectionState, Direction, Exit, ProcessReport, ShutdownReport, StderrTail,
-    catch_panic,
+    ConnectionEnd, ConnectionFacts, ConnectionHooks, ConnectionState, Direction, Exit, ProcessReport, ShutdownReport,
+    StderrTail, catch_panic,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{
@@ -52,6 +52,12 @@ pub(crate) struct State {
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
     /// The requests of the server, and their cancellations, for the driver to take.
     pub(crate) asks: Vec<Asked>,
+    /// The program's callbacks for what happens on the connection.
+    pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
+    /// Number of bytes that were sent since the callbacks learned of them.
+    sent: u64,
+    /// Number of bytes that were received since the callbacks learned of them.
+    pub(crate) received: u64,
     pub(crate) close_intent: CloseIntent,
     /// The message of a panic in the writer. The driver ends the connection with it.
     pub(crate) writer_panic: Option<String>,
@@ -125,6 +131,9 @@ impl State {
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
             asks: Vec::new(),
+            hooks: None,
+            sent: 0,
+            received: 0,
             close_intent: CloseIntent::None,
             writer_panic: None,
             report: None,
@@ -133,6 +142,21 @@ impl State {
             armed: None,
             lulls: 0,
         }
+    }
+
+    /// Sets the program's callbacks for what happens on the connection.
+    pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<dyn ConnectionHooks>>) {
+        if let (Some(hooks), Some(pid)) = (&hooks, self.pid) {
+            hooks.process_started(pid);
+        }
+        self.hooks = hooks;
+    }
+
+    /// Records the bytes on the wire for the program's callbacks.
+    #[cold]
+    pub(crate) fn record_bytes(&mut self, hooks: &dyn ConnectionHooks) {
+        hooks.bytes(Direction::Sent, mem::take(&mut self.sent));
+        hooks.bytes(Direction::Received, mem::take(&mut self.received));
     }
 
     /// Adds a slot for the reply to a request that was sent, and for reports about it if the caller wants them.
@@ -257,6 +281,7 @@ impl State {
                 Poll::Ready(Ok(n)) if n > 0 => {
                     watch(Direction::Sent, &bytes[..n]);
                     self.engine.transmitted(n);
+                    self.sent += n as u64;
                     self.unflushed = true;
                     written = true;
                 }
@@ -281,6 +306,9 @@ impl State {
         let mut any = false;
         while let Some(event) = self.engine.poll_event() {
             any = true;
+            if let Some(hooks) = &self.hooks {
+                hooks.record(&event, self.engine.session());
+            }
             match event {
                 Event::Reply(reply) => {
                     // Without a slot, the caller does not wait any more.
@@ -309,7 +337,10 @@ impl State {
                         _ => {}
                     }
                     let is_last = matches!(event, Event::Closed(_));
-                    self.subscribers.push(event, wakers);
+                    let dropped = self.subscribers.push(event, wakers);
+                    if let Some(hooks) = &self.hooks {
+                        hooks.dropped(dropped);
+                    }
                     if is_last {
                         self.subscribers.end(wakers);
                     }

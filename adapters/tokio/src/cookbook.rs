@@ -201,10 +201,11 @@
 //! #     client.initialize().await?;
 //! #     Ok(client)
 //! # }
+//! use mcpwire_tokio::HandlerContext;
 //! use mcpwire_tokio::core::{ElicitForm, ElicitResult, RpcError};
 //!
-//! async fn ask(form: ElicitForm) -> Result<ElicitResult, RpcError> {
-//!     println!("the server asks: {}", form.message);
+//! async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
+//!     println!("{} asks: {}", context.server(), form.message);
 //!     ElicitResult::accept(&json!({ "name": "Ada" })).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
 //! }
 //!
@@ -243,9 +244,10 @@
 //! #     client.initialize().await?;
 //! #     Ok(client)
 //! # }
+//! use mcpwire_tokio::HandlerContext;
 //! use mcpwire_tokio::core::{CreateMessageParams, CreateMessageResult, RpcError};
 //!
-//! async fn ask_model(params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+//! async fn ask_model(params: CreateMessageParams, _: HandlerContext) -> Result<CreateMessageResult, RpcError> {
 //!     println!("{} messages, a system prompt: {:?}", params.messages.items.len(), params.system_prompt);
 //!     Ok(CreateMessageResult::text("my-model", "Forty-two."))
 //! }

@@ -103,7 +103,7 @@ fn options_do_not_stand_in_the_way_of_opening_at_once<H: Host>() {
         let names: Vec<_> = client.tools().into_iter().map(|tool| tool.name).collect();
         assert!(names.contains(&"echo".to_owned()));
     });
-    let options = blocking::ConnectOptions::default();
+    let options = ConnectOptions::default();
     let client = blocking::McpClient::connect_and_initialize_with(&server.def, options).expect("it answers");
     assert!(client.has_tool("echo") && client.rejected_tools().is_empty());
 }

@@ -91,9 +91,7 @@ impl Threads {
         let Some(write) = &self.write else { return };
         match write.try_send(bytes.to_vec()) {
             Ok(()) => {
-                if let Some(tracer) = &mut context.tracer {
-                    tracer.push(Direction::Sent, bytes);
-                }
+                context.observe(Direction::Sent, bytes);
                 self.writing = true;
                 let n = bytes.len();
                 engine.transmitted(n);
@@ -135,9 +133,7 @@ impl Threads {
     ) {
         match event {
             ThreadEvent::Read(bytes) => {
-                if let Some(tracer) = &mut context.tracer {
-                    tracer.push(Direction::Received, &bytes);
-                }
+                context.observe(Direction::Received, &bytes);
                 self.rest = bytes;
                 self.feed(engine, now);
             }

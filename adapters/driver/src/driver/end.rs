@@ -138,6 +138,10 @@ impl Loop {
         drop(state);
         // Ends it, with all that it started.
         drop(process);
+        if let Some(hooks) = &self.shared.context.hooks {
+            hooks.process_exited(None);
+            hooks.deliver();
+        }
         self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
         for waker in self.wakers.drain(..) {
             waker.wake();

@@ -74,6 +74,7 @@ impl Loop {
         let ending = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
         let timer = shared.runtime.timer();
+        let answers = Answers::new(&shared);
         Loop {
             shared,
             reader,
@@ -90,7 +91,7 @@ impl Loop {
             heard: Vec::new(),
             wakers: Vec::new(),
             former: Vec::new(),
-            answers: Answers::default(),
+            answers,
             #[cfg(feature = "http")]
             http: None,
             report: None,
@@ -197,6 +198,7 @@ impl Loop {
                     if state.traced {
                         self.watched.push((Direction::Received, space[..n].to_vec()));
                     }
+                    state.received += n as u64;
                     state.engine.filled(n, self.shared.clock.now());
                 }
             }
@@ -252,6 +254,12 @@ impl Loop {
                 tracer.push(direction, &bytes);
             }
         }
+        if let Some(hooks) = &self.shared.context.hooks {
+            if let Some(report) = &self.report {
+                hooks.process_exited(report.exit);
+            }
+            hooks.deliver();
+        }
         if let Some(report) = self.report.take() {
             self.watchers.lines.flush();
             // A server that is started once more has the same watchers, and finds them before it can know of this end.
@@ -304,6 +312,9 @@ impl Loop {
             driver => self.former.extend(driver.replace(cx.waker().clone())),
         }
         let asks = mem::take(&mut state.asks);
+        if let Some(hooks) = &shared.context.hooks {
+            state.record_bytes(&**hooks);
+        }
         let writer_panic = state.writer_panic.take();
         drop(state);
         self.former.clear();

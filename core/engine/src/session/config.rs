@@ -48,6 +48,7 @@ pub struct Config {
     /// Methods of server requests that the embedder answers. See [`Config::answers`].
     pub(super) answers: Vec<String>,
     follows_tasks: bool,
+    reports_requests: bool,
     /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
     /// Minimum level of the log messages that a modern server (from revision 2026-07-28) sends. `None`, the default,
@@ -140,6 +141,7 @@ impl Config {
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
             follows_tasks: false,
+            reports_requests: false,
             negotiate: Negotiate::Auto,
             log_level: None,
             request_timeout: Duration::from_secs(30),
@@ -177,6 +179,16 @@ impl Config {
     pub fn declare_tasks(&mut self) {
         self.follow_tasks();
         self.capabilities.declare_tasks();
+    }
+
+    /// Makes the session report each request that it sends for the embedder, with
+    /// [`Event::RequestSent`](crate::Event::RequestSent). By default, it reports only the replies.
+    pub fn report_requests(&mut self) {
+        self.reports_requests = true;
+    }
+
+    pub(crate) fn reports_requests(&self) -> bool {
+        self.reports_requests
     }
 
     pub(crate) fn follows_tasks(&self) -> bool {
@@ -238,6 +250,9 @@ pub struct RequestOptions {
     /// If `true`, and the server ends the HTTP session before the response arrives, the engine opens a new HTTP session
     /// and sends the request again. Without HTTP, this field has no effect.
     pub repeatable: bool,
+    /// A number that the session does not interpret, and repeats in [`Event::RequestSent`](crate::Event::RequestSent).
+    /// Default: 0.
+    pub tag: u64,
 }
 
 /// Whether a `tools/call` may become a task, and who polls the task.
