@@ -214,6 +214,25 @@ pub enum Notification {
     },
 }
 
+/// What a message of the client is about, for callbacks of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MessageSummary {
+    /// Method of the request or notification. `None` for an answer to a request of the server.
+    pub method: Option<String>,
+    /// Name of the tool or prompt, or URI of the resource, that the request is about.
+    pub target: Option<String>,
+}
+
+impl MessageSummary {
+    /// Reads a JSON-RPC message of the client.
+    pub fn new(message: &[u8]) -> Self {
+        let method = scan::member(message, "method").and_then(scan::text);
+        let params = scan::member(message, "params").unwrap_or_default();
+        let target = method.as_deref().and_then(|method| target(method, params));
+        MessageSummary { method, target }
+    }
+}
+
 impl Notification {
     /// Returns the method of the notification, such as `notifications/progress`.
     ///
@@ -250,25 +269,6 @@ impl Serialize for Notification {
             | Notification::ResourcesChanged => {}
         }
         map.end()
-    }
-}
-
-/// What a message of the client is about, for callbacks of the program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MessageSummary {
-    /// Method of the request or notification. `None` for an answer to a request of the server.
-    pub method: Option<String>,
-    /// Name of the tool or prompt, or URI of the resource, that the request is about.
-    pub target: Option<String>,
-}
-
-impl MessageSummary {
-    /// Reads a JSON-RPC message of the client.
-    pub fn new(message: &[u8]) -> Self {
-        let method = scan::member(message, "method").and_then(scan::text);
-        let params = scan::member(message, "params").unwrap_or_default();
-        let target = method.as_deref().and_then(|method| target(method, params));
-        MessageSummary { method, target }
     }
 }
 
