@@ -112,6 +112,7 @@ methods! {
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
     /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
     /// 2026-07-28). Applications need not send this request: the engine sends it when it connects.
+    #[doc(alias = "DiscoverRequest")]
     Discover = "server/discover", => DiscoverResult, strict;
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
@@ -152,6 +153,7 @@ methods! {
     /// 2025-11-25 only).
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
     /// `ping`: checks whether the server responds (up to protocol revision 2025-11-25).
+    #[doc(alias = "PingRequest")]
     Ping = "ping", => Json, Json::read;
 }
 

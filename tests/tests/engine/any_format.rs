@@ -154,6 +154,7 @@ const NOT_READ: &[&str] = &[
     // Headers of a trace.
     "TraceContext",
     // What is wrong with something.
+    "Base64Error",
     "FieldError",
     "FieldProblem",
     "FormError",
