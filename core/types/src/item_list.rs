@@ -81,6 +81,11 @@ impl<T> ItemList<T> {
         self.items.iter()
     }
 
+    /// Iterates over the valid entries of the list, which can be changed.
+    pub fn iter_mut(&mut self) -> slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
     /// Marks the list as truncated, and adds an element to [`ItemList::rejected`] that reports the truncation. Does
     /// nothing if the list is already truncated.
     #[doc(hidden)]
