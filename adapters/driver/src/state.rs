@@ -140,7 +140,7 @@ impl State {
             driver: None,
             opening: Opening::default(),
             runs_by_itself: false,
-            pid: process.as_ref().map(Process::pid),
+            pid: process.as_ref().and_then(Process::pid),
             process,
             exit: None,
             stderr: StderrTail::default(),
@@ -181,9 +181,9 @@ impl State {
         self.engine = engine;
         self.writer = Some(writer);
         self.unflushed = false;
-        self.pid = Some(process.pid());
-        if let Some(hooks) = &self.hooks {
-            hooks.process_started(process.pid());
+        self.pid = process.pid();
+        if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid) {
+            hooks.process_started(pid);
         }
         self.process = Some(process);
         self.exit = None;
