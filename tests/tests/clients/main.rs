@@ -26,6 +26,7 @@ mod grandchildren_are_ended;
 mod handlers_know_their_request;
 mod idle_connections_are_left_alone;
 mod late_reply_is_ignored;
+mod launchers;
 mod malformed_responses;
 mod matrix;
 mod missing_command;
