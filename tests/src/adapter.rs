@@ -9,7 +9,7 @@ use mcpwire_blocking::core::{
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::http::HttpOptions;
-use mcpwire_blocking::{ConnectOptions, ErrorKind, McpServerDef, ShutdownReport};
+use mcpwire_blocking::{ConnectOptions, Error, ErrorKind, McpServerDef, ShutdownReport};
 use mcpwire_client::Watcher;
 use mcpwire_core::shutdown::GracePeriods;
 use serde::Deserialize;
@@ -272,13 +272,15 @@ pub struct Failure {
     pub connecting: bool,
     /// What it says.
     pub text: String,
+    /// The error itself; `None` if the caller has given up.
+    pub error: Option<Error>,
 }
 
 impl Failure {
     /// What a caller knows of a call that it has given up itself.
     pub(crate) fn given_up() -> Self {
         let text = "`tools/call` was cancelled: its caller has given it up".into();
-        Self { kind: ErrorKind::Cancelled, connecting: false, text }
+        Self { kind: ErrorKind::Cancelled, connecting: false, text, error: None }
     }
 
     /// Fails unless it is of the kind and says all these things.

@@ -197,6 +197,7 @@ impl Blocking {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { kind: error.kind(), connecting: error.is_connecting(), text: error.to_string() }
+        let (kind, connecting, text) = (error.kind(), error.is_connecting(), error.to_string());
+        Self { kind, connecting, text, error: Some(error) }
     }
 }

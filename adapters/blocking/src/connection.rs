@@ -224,7 +224,7 @@ impl Connection {
         }
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes the pending bytes, as far as that needs no wait.
     pub(crate) fn flush(&mut self) {
         if self.engine.is_http() || !self.engine.transmit().is_empty() {
             let (transport, engine, mut context) = self.split();
@@ -274,7 +274,12 @@ impl Connection {
     fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
-        self.handle_events();
+        while let Some(event) = self.engine.poll_event() {
+            // Nobody waits for an answer any more, so no handler is called.
+            if !matches!(event, Event::ServerRequest(_)) {
+                self.handle_event(event, None, &mut |_| {});
+            }
+        }
         if self.engine.is_http() {
             self.end_session(grace_periods);
             return ShutdownReport::of_streams();

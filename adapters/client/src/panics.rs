@@ -133,12 +133,14 @@ impl fmt::Debug for Panics {
     }
 }
 
-/// Why a handler did not answer a request of the server's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The reason why a handler did not answer a request of the server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
-    /// It refused.
+    /// The handler refused the request with this error.
+    #[error("the handler refused the request: {0}")]
     Refused(RpcError),
-    /// It panicked with this message.
+    /// The handler panicked with this message.
+    #[error("the handler panicked: {}", printable(.0))]
     Panicked(String),
 }
 

@@ -36,7 +36,7 @@ impl Answers {
         }
         for answered in complete {
             let now = shared.clock.now();
-            shared.tell(|state| answered.send(&mut state.engine.calls(), now));
+            shared.with_state(|state| answered.send(&mut state.engine.calls(), now));
         }
     }
 

@@ -10,11 +10,15 @@ use mcpwire_process::Process;
 
 use crate::driver::Loop;
 use crate::runtime::{Runtime, Streams};
-use crate::shared::{Lives, Shared};
-use crate::state::{State, Wish};
+use crate::shared::{ConnectionRef, Shared};
+use crate::state::{CloseIntent, State};
 
 /// Starts a server, or prepares a connection by HTTP. No request is sent.
-pub(crate) fn connect(runtime: Arc<dyn Runtime>, def: &McpServerDef, options: ConnectOptions) -> Result<Lives, Error> {
+pub(crate) fn connect(
+    runtime: Arc<dyn Runtime>,
+    def: &McpServerDef,
+    options: ConnectOptions,
+) -> Result<ConnectionRef, Error> {
     if def.url.is_some() {
         return connect_http(runtime, def, options);
     }
@@ -28,7 +32,7 @@ pub(crate) fn connect_streams(
     process: Option<(&McpServerDef, Process)>,
     streams: Streams,
     options: ConnectOptions,
-) -> Lives {
+) -> ConnectionRef {
     let Streams { reader, writer, stderr, exit } = streams;
     let (definition, process) = process.map(|(def, process)| (Arc::new(def.clone()), process)).unzip();
     let mut options = options.into_parts(definition);
@@ -37,11 +41,15 @@ pub(crate) fn connect_streams(
     let engine = AnyEngine::stream(mem::take(&mut options.config));
     let shared = Shared::new(runtime, State::new(engine, Some(writer), process), options);
     Loop::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
-    Lives::of(shared)
+    ConnectionRef::new(shared)
 }
 
 #[cfg(feature = "http")]
-fn connect_http(runtime: Arc<dyn Runtime>, def: &McpServerDef, options: ConnectOptions) -> Result<Lives, Error> {
+fn connect_http(
+    runtime: Arc<dyn Runtime>,
+    def: &McpServerDef,
+    options: ConnectOptions,
+) -> Result<ConnectionRef, Error> {
     use mcpwire_core::http::Engine;
 
     let mut options = options.into_parts(Some(Arc::new(def.clone())));
@@ -55,11 +63,11 @@ fn connect_http(runtime: Arc<dyn Runtime>, def: &McpServerDef, options: ConnectO
     let mut driver = Loop::new(Arc::clone(&shared), None, None, None);
     driver.http = Some(Box::new(crate::http::Exchanges::new(client, is_watched)));
     driver.spawn();
-    Ok(Lives::of(shared))
+    Ok(ConnectionRef::new(shared))
 }
 
 #[cfg(not(feature = "http"))]
-fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> Result<Lives, Error> {
+fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> Result<ConnectionRef, Error> {
     Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
 }
 
@@ -67,14 +75,15 @@ fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> R
 #[cold]
 pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Error> {
     let closed = || Err(shared.connect_error(ConnectError::Closed));
-    let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
+    let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().close_intent == CloseIntent::None)
+    else {
         return closed();
     };
     let (process, Streams { reader, writer, stderr, exit }) =
         start_process(&*shared.runtime, shared.context.launcher.as_deref(), def)?;
     let now = shared.clock.now();
     let mut state = shared.lock();
-    if state.wish != Wish::Live {
+    if state.close_intent != CloseIntent::None {
         // The program has asked for the end meanwhile.
         drop(state);
         return closed();

@@ -31,6 +31,7 @@ mod driver;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
+mod opening;
 mod operation;
 mod pending;
 mod prompts;

@@ -102,7 +102,8 @@ pub(crate) fn default_port(uri: &Uri) -> u16 {
 }
 
 /// Why no connection came about.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{detail}")]
 pub(crate) struct ConnectFailure {
     pub(crate) kind: FailureKind,
     pub(crate) detail: String,
@@ -121,14 +122,6 @@ impl ConnectFailure {
         ConnectFailure::unreachable(format!("the proxy: {error}"))
     }
 }
-
-impl fmt::Display for ConnectFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.detail)
-    }
-}
-
-impl std::error::Error for ConnectFailure {}
 
 impl From<ConnectFailure> for Failure {
     fn from(failure: ConnectFailure) -> Self {

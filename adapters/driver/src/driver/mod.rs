@@ -16,7 +16,7 @@ use mcpwire_core::{Phase, Timestamp};
 use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Timer};
 use crate::shared::{Shared, Watchers};
-use crate::state::{State, Wish};
+use crate::state::{CloseIntent, State};
 use crate::stop::Stop;
 
 /// How often in a row is read and written before others of the runtime have their turn. At 8 to 64 KiB each, up to 2 MiB.
@@ -178,7 +178,7 @@ impl Loop {
         let Some(reader) = &mut self.reader else { return false };
         let mut scratch;
         let phase = state.engine.session().phase();
-        if phase == Phase::New && state.wish == Wish::Live {
+        if phase == Phase::New && state.close_intent == CloseIntent::None {
             // What a server says, and that it ends, belongs to the opening.
             return false;
         }
