@@ -17,15 +17,15 @@ fn ask(config: Config) -> Pair {
     let mut pair = Pair::open(config, modern(|_, _| {}));
     let mut options = RequestOptions::new().meta(Json::parse(r#"{"traceparent":"00-a\u0062-cd-01"}"#).unwrap());
     options.tag = 7;
-    pair.call("a \"tool\"", &options).expect("it is sent");
+    let _ = pair.call("a \"tool\"", &options).expect("it is sent");
     let options = RequestOptions::new();
     let mut calls = pair.engine.calls();
     let uri = ReadResourceParams { uri: "file:///a" };
-    calls.request::<ReadResource>(&uri, &options, pair.now).expect("it is sent");
+    let _ = calls.request::<ReadResource>(&uri, &options, pair.now).expect("it is sent");
     let prompt = GetPromptParams { name: "hi", arguments: &() };
-    calls.request::<GetPrompt>(&prompt, &options, pair.now).expect("it is sent");
+    let _ = calls.request::<GetPrompt>(&prompt, &options, pair.now).expect("it is sent");
     let params = Json::parse(r#"{"name":"of another kind"}"#).unwrap();
-    calls.request_raw("vendor/x", Some(&params), &options, pair.now).expect("it is sent");
+    let _ = calls.request_raw("vendor/x", Some(&params), &options, pair.now).expect("it is sent");
     pair.drive();
     pair
 }
