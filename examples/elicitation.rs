@@ -13,7 +13,6 @@ use std::error::Error;
 
 use mcpwire_blocking::core::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_blocking::{ConnectOptions, HandlerContext, McpClient};
-use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The handler also declares to the server that the user can be asked. `on_url_elicitation` is for URLs to visit.
@@ -21,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut client = McpClient::connect_with(&demo::server(), options)?;
     client.initialize()?;
-    println!("{}", client.call_tool("greet", json!({})).call()?.text());
+    println!("{}", client.call_tool("greet", ()).call()?.text());
     client.shutdown()?;
     Ok(())
 }
@@ -34,6 +33,5 @@ async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, 
     }
     let Some(name) = env::args().nth(1) else { return Ok(ElicitResult::cancel()) };
     // What is left out takes its default; an answer that does not fit the form is not sent.
-    ElicitResult::accept(&json!({ "first_name": name }))
-        .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+    Ok(ElicitResult::accept(&[("first_name", name)])?)
 }

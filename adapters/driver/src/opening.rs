@@ -27,9 +27,9 @@ impl State {
         self.engine = engine;
         self.writer = Some(writer);
         self.unflushed = false;
-        self.pid = Some(process.pid());
-        if let Some(hooks) = &self.hooks {
-            hooks.process_started(process.pid());
+        self.pid = process.pid();
+        if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid) {
+            hooks.process_started(pid);
         }
         self.process = Some(process);
         self.exit = None;

@@ -123,7 +123,7 @@ impl State {
             driver: None,
             opening: Opening::default(),
             runs_by_itself: false,
-            pid: process.as_ref().map(Process::pid),
+            pid: process.as_ref().and_then(Process::pid),
             process,
             exit: None,
             stderr: StderrTail::default(),

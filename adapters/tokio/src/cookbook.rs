@@ -193,7 +193,7 @@
 //!
 //! # Read a resource
 //!
-//! Text, or bytes as the protocol has them, in base64.
+//! Text, or bytes in base64. With the feature `base64`, `ResourceContents::bytes` decodes them.
 //!
 //! ```
 //! # use mcpwire_testkit::{Answer, ScriptedServer, duplex};
@@ -242,7 +242,7 @@
 //!
 //! async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
 //!     println!("{} asks: {}", context.server(), form.message);
-//!     ElicitResult::accept(&json!({ "name": "Ada" })).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+//!     Ok(ElicitResult::accept(&[("name", "Ada")])?)
 //! }
 //!
 //! fn options() -> ConnectOptions {

@@ -135,6 +135,9 @@ pub mod internal {
 
 pub use cache::CacheLimits;
 pub use client::{CacheHints, ToolList};
+#[cfg(feature = "base64")]
+#[doc(inline)]
+pub use mcpwire_types::Base64Error;
 #[doc(inline)]
 pub use mcpwire_types::{
     Annotations, AudioContent, BooleanSchema, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw,

@@ -13,6 +13,7 @@ use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVe
 /// Which protocol versions a client accepts, and how it determines which versions the server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias = "ProtocolMode")]
 pub enum Negotiate {
     /// The client accepts every version. It sends `server/discover` first, and `initialize` if the server does not
     /// support `server/discover`.
@@ -264,6 +265,7 @@ pub struct RequestOptions {
 /// | `Handle` | always; the caller receives the task and polls | if the server and the tool allow tasks; the caller receives the task and polls |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias("TaskMetadata", "TaskAugmentedRequestParams"))]
 pub enum TaskMode {
     /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the tool call may become a task. The
     /// session polls the task, and reports the result of the task as the result of the tool call.

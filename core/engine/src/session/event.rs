@@ -6,6 +6,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
 use super::error::CloseReason;
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::ticket::Reply;
@@ -42,6 +44,7 @@ pub enum Event {
         method: String,
     },
     /// The server sent a message that is not JSON-RPC or cannot be parsed. The session ignored the message.
+    #[doc(alias = "UnparsableMessage")]
     InvalidMessage {
         /// Beginning of the invalid message, without control characters.
         excerpt: String,
@@ -162,8 +165,12 @@ pub(super) fn target(method: &str, params: &[u8]) -> Option<String> {
 }
 
 /// A notification from the server.
+///
+/// Serializes as a JSON-RPC notification without `jsonrpc`: an object with `method` and `params`. The key of the
+/// request is left out, because it has no meaning outside of the session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(alias = "ServerNotification")]
 pub enum Notification {
     /// The server reported progress of a request of the client.
     Progress {
@@ -186,10 +193,13 @@ pub enum Notification {
     /// A log message.
     Log(LogMessage),
     /// The list of tools has changed.
+    #[doc(alias("notifications/tools/list_changed", "ToolListChangedNotification"))]
     ToolsChanged,
     /// The list of prompts has changed.
+    #[doc(alias("notifications/prompts/list_changed", "PromptListChangedNotification"))]
     PromptsChanged,
     /// The list of resources has changed.
+    #[doc(alias("notifications/resources/list_changed", "ResourceListChangedNotification"))]
     ResourcesChanged,
     /// The user has completed an elicitation in URL mode (revision 2025-11-25).
     ElicitationComplete(ElicitationComplete),
@@ -220,6 +230,45 @@ impl MessageSummary {
         let params = scan::member(message, "params").unwrap_or_default();
         let target = method.as_deref().and_then(|method| target(method, params));
         MessageSummary { method, target }
+    }
+}
+
+impl Notification {
+    /// Returns the method of the notification, such as `notifications/progress`.
+    ///
+    /// For the status of a task, returns `notifications/tasks/status`, also if the server uses the tasks extension.
+    pub fn method(&self) -> &str {
+        match self {
+            Notification::Progress { .. } => "notifications/progress",
+            Notification::TaskStatus { .. } => "notifications/tasks/status",
+            Notification::Log(_) => "notifications/message",
+            Notification::ToolsChanged => "notifications/tools/list_changed",
+            Notification::PromptsChanged => "notifications/prompts/list_changed",
+            Notification::ResourcesChanged => "notifications/resources/list_changed",
+            Notification::ElicitationComplete(_) => "notifications/elicitation/complete",
+            Notification::ResourceUpdated(_) => "notifications/resources/updated",
+            Notification::Other { method, .. } => method,
+        }
+    }
+}
+
+impl Serialize for Notification {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("method", self.method())?;
+        match self {
+            Notification::Progress { progress, .. } => map.serialize_entry("params", progress)?,
+            Notification::TaskStatus { task, .. } => map.serialize_entry("params", &**task)?,
+            Notification::Log(message) => map.serialize_entry("params", message)?,
+            Notification::ElicitationComplete(params) => map.serialize_entry("params", params)?,
+            Notification::ResourceUpdated(params) => map.serialize_entry("params", params)?,
+            Notification::Other { params: Some(params), .. } => map.serialize_entry("params", params)?,
+            Notification::Other { params: None, .. }
+            | Notification::ToolsChanged
+            | Notification::PromptsChanged
+            | Notification::ResourcesChanged => {}
+        }
+        map.end()
     }
 }
 
