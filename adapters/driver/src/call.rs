@@ -145,9 +145,10 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         let Call { client, name, arguments, options, .. } = self;
         let shared = client.life().shared();
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
-        let request = request.map_err(|error| shared.refused(error).with_tool(self.name))?;
+        let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
         let call = ToolCall::new(name, request, shared.traced(&options).into_owned());
-        Pending::begin(client.life(), |state, calls, now| call.send_now(state, calls, now))
+        let pending = Pending::begin(client.life(), |state, calls, now| call.send_now(state, calls, now));
+        pending.map_err(|error| error.with_tool(name))
     }
 
     /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
