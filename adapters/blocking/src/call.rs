@@ -191,7 +191,8 @@ impl<'c, A: Serialize> Call<'c, A> {
             (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),
             _ => {}
         });
-        Ok((client, result.map_err(|error| error.with_tool(name))?))
+        let result = result.map_err(|error| error.with_tool(name))?;
+        Ok((client, result))
     }
 }
 

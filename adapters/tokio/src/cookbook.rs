@@ -120,6 +120,42 @@
 //! # }
 //! ```
 //!
+//! # Calls in the background
+//!
+//! `begin` sends a call at once, and its future owns all that it needs.
+//!
+//! ```
+//! # use mcpwire_testkit::{Answer, ScriptedServer, duplex};
+//! # use mcpwire_tokio::{ConnectOptions, Error, McpClient, Tokio};
+//! # use serde_json::json;
+//! # async fn connect(server: ScriptedServer, options: ConnectOptions) -> Result<McpClient, Error> {
+//! #     let (ours, theirs) = duplex(64 * 1024);
+//! #     tokio::spawn(server.serve::<Tokio>(theirs.reader, theirs.writer));
+//! #     let client = McpClient::over(ours.reader, ours.writer, options);
+//! #     client.initialize().await?;
+//! #     Ok(client)
+//! # }
+//! use tokio::task::JoinSet;
+//!
+//! async fn all(client: &McpClient) -> Result<usize, Error> {
+//!     let mut calls = JoinSet::new();
+//!     for number in 0..10 {
+//!         calls.spawn(client.call_tool("echo", json!({"message": number.to_string()})).begin()?);
+//!     }
+//!     let mut length = 0;
+//!     for result in calls.join_all().await {
+//!         length += result?.text().as_str().len();
+//!     }
+//!     Ok(length)
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let server = ScriptedServer::new().tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default());
+//! # assert_eq!(all(&connect(server, ConnectOptions::default()).await?).await?, 10);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Cancel
 //!
 //! A call that is dropped is cancelled, and the server told: whatever ends the future ends the call.
@@ -157,7 +193,7 @@
 //!
 //! # Read a resource
 //!
-//! Text, or bytes as the protocol has them, in base64.
+//! Text, or bytes in base64. With the feature `base64`, `ResourceContents::bytes` decodes them.
 //!
 //! ```
 //! # use mcpwire_testkit::{Answer, ScriptedServer, duplex};
@@ -201,11 +237,12 @@
 //! #     client.initialize().await?;
 //! #     Ok(client)
 //! # }
+//! use mcpwire_tokio::HandlerContext;
 //! use mcpwire_tokio::core::{ElicitForm, ElicitResult, RpcError};
 //!
-//! async fn ask(form: ElicitForm) -> Result<ElicitResult, RpcError> {
-//!     println!("the server asks: {}", form.message);
-//!     ElicitResult::accept(&json!({ "name": "Ada" })).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+//! async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
+//!     println!("{} asks: {}", context.server(), form.message);
+//!     Ok(ElicitResult::accept(&[("name", "Ada")])?)
 //! }
 //!
 //! fn options() -> ConnectOptions {
@@ -243,9 +280,10 @@
 //! #     client.initialize().await?;
 //! #     Ok(client)
 //! # }
+//! use mcpwire_tokio::HandlerContext;
 //! use mcpwire_tokio::core::{CreateMessageParams, CreateMessageResult, RpcError};
 //!
-//! async fn ask_model(params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+//! async fn ask_model(params: CreateMessageParams, _: HandlerContext) -> Result<CreateMessageResult, RpcError> {
 //!     println!("{} messages, a system prompt: {:?}", params.messages.items.len(), params.system_prompt);
 //!     Ok(CreateMessageResult::text("my-model", "Forty-two."))
 //! }

@@ -38,6 +38,7 @@
 
 mod error_chain;
 mod exchanges;
+mod hooked;
 mod options;
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,8 @@ use mcpwire_core::http::{Exchange, Failure};
 
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;
+pub use hooked::{CallInfo, RequestHead};
+pub(crate) use hooked::{HookedClient, OnRequest};
 pub use options::HttpOptions;
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
 
