@@ -1,54 +1,59 @@
-//! From an address to a connection: TCP or a Unix socket, a proxy if there is one, TLS.
+//! [`Connector`]: opens a connection for a URL: TCP or a Unix socket, then a proxy, then TLS.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::io::Wire;
-use crate::meter::{Meter, Metered};
+use http::Uri;
+use mcpwire_driver::core::http::{Failure, FailureKind};
+
+use crate::io::Io;
+use crate::meter::{Meter, MeteredSocket};
 use crate::net::{Connecting, Net, Socket};
 use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
-use http::Uri;
-use mcpwire_driver::core::http::{Failure, FailureKind};
 
-/// Makes connections.
+/// Opens connections.
 pub(crate) struct Connector {
     pub(crate) proxies: Arc<Proxies>,
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
     pub(crate) handshake_timeout: Duration,
+    /// The Unix socket of the server, which replaces the host of the URL.
     pub(crate) unix_socket: Option<PathBuf>,
 }
 
 impl Connector {
-    pub(crate) async fn connect<N: Net>(&self, uri: &Uri) -> Result<Wire, ConnectFailure> {
+    /// Opens a connection for requests to this URL.
+    pub(crate) async fn connect<N: Net>(&self, uri: &Uri) -> Result<Io, ConnectFailure> {
         let is_secure = uri.scheme_str() == Some("https");
-        let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the address has no host".into()))?;
+        let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the URL has no host".into()))?;
         let port = port(uri);
-        let through = self.proxies.of(uri);
-        let socket = match &through {
+        let proxy = self.proxies.of(uri);
+        let socket = match &proxy {
             Some(proxy) => {
                 let host = proxy.uri().host().unwrap_or_default();
-                self.tcp::<N>(host, crate::connect::port(proxy.uri())).await?
+                self.connect_tcp::<N>(host, crate::connect::port(proxy.uri())).await?
             }
             None => match &self.unix_socket {
-                Some(socket) => self.unix::<N>(socket).await?,
-                None => self.tcp::<N>(host, port).await?,
+                Some(path) => self.connect_unix::<N>(path).await?,
+                None => self.connect_tcp::<N>(host, port).await?,
             },
         };
-        let handshake = async {
+        let handshakes = async {
             let meter = Meter::default();
-            let mut socket: Socket = Box::pin(Metered::new(socket, meter.clone()));
-            if let Some(proxy) = &through {
+            let mut socket: Socket = Box::pin(MeteredSocket::new(socket, meter.clone()));
+            if let Some(proxy) = &proxy {
                 match proxy.uri().scheme_str() {
                     Some("http") | None => {}
-                    Some("https") => socket = self.tls.proxy(proxy.uri().host().unwrap_or_default(), socket).await?,
+                    Some("https") => {
+                        socket = self.tls.handshake_with_proxy(proxy.uri().host().unwrap_or_default(), socket).await?;
+                    }
                     Some(other) => {
                         return Err(ConnectFailure::unreachable(format!(
-                            "proxies of the kind `{other}` are not known"
+                            "unsupported proxy scheme `{other}`. Use `http` or `https`"
                         )));
                     }
                 }
@@ -56,55 +61,56 @@ impl Connector {
                     socket = proxy::tunnel(socket, host, port, proxy.basic_auth()).await?;
                 }
             }
-            let is_proxied = through.is_some() && !is_secure;
+            let is_proxied = proxy.is_some() && !is_secure;
             if !is_secure {
-                return Ok(Wire { socket, meter, is_http2: false, is_proxied });
+                return Ok(Io { socket, meter, is_http2: false, is_proxied });
             }
-            let (socket, is_http2) = self.tls.server(host, socket).await?;
-            Ok(Wire { socket, meter, is_http2, is_proxied })
+            let (socket, is_http2) = self.tls.handshake_with_server(host, socket).await?;
+            Ok(Io { socket, meter, is_http2, is_proxied })
         };
-        within::<N, _>(self.handshake_timeout, handshake).await.unwrap_or_else(|| {
+        within::<N, _>(self.handshake_timeout, handshakes).await.unwrap_or_else(|| {
             let detail = format!("{host}:{port} did not finish the handshake within {:?}", self.handshake_timeout);
             Err(ConnectFailure::unreachable(detail))
         })
     }
 
-    async fn tcp<N: Net>(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
+    async fn connect_tcp<N: Net>(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        self.connected::<N>(&format!("{host}:{port}"), N::connect(bare.to_owned(), port)).await
+        self.finish::<N>(&format!("{host}:{port}"), N::connect(bare.to_owned(), port)).await
     }
 
-    async fn unix<N: Net>(&self, socket: &Path) -> Result<Socket, ConnectFailure> {
-        self.connected::<N>(&socket.display().to_string(), N::connect_unix(socket.to_owned())).await
+    async fn connect_unix<N: Net>(&self, path: &Path) -> Result<Socket, ConnectFailure> {
+        self.finish::<N>(&path.display().to_string(), N::connect_unix(path.to_owned())).await
     }
 
-    async fn connected<N: Net>(&self, place: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
+    /// Waits for a connection to `address`, for at most the connect timeout.
+    async fn finish<N: Net>(&self, address: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
         match within::<N, _>(self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
-            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{place}: {error}"))),
+            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{address}: {error}"))),
             None => {
-                let detail = format!("{place} did not answer within {:?}", self.connect_timeout);
+                let detail = format!("{address} did not answer within {:?}", self.connect_timeout);
                 Err(ConnectFailure::unreachable(detail))
             }
         }
     }
 }
 
-/// The port of an address, which that of its scheme is where it names none.
+/// Returns the port of a URL, or the default port of its scheme.
 pub(crate) fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(default_port(uri))
 }
 
-/// The port of the scheme of an address.
+/// Returns the default port of the scheme of a URL.
 pub(crate) fn default_port(uri: &Uri) -> u16 {
     if uri.scheme_str() == Some("https") { 443 } else { 80 }
 }
 
-/// Why no connection came about.
+/// Why no connection could be opened.
 #[derive(Debug)]
 pub(crate) struct ConnectFailure {
-    pub(crate) kind: FailureKind,
-    pub(crate) detail: String,
+    kind: FailureKind,
+    detail: String,
 }
 
 impl ConnectFailure {
@@ -120,14 +126,6 @@ impl ConnectFailure {
         ConnectFailure::unreachable(format!("the proxy: {error}"))
     }
 }
-
-impl fmt::Display for ConnectFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.detail)
-    }
-}
-
-impl std::error::Error for ConnectFailure {}
 
 impl From<ConnectFailure> for Failure {
     fn from(failure: ConnectFailure) -> Self {

@@ -1,4 +1,4 @@
-//! Hyper's words for time.
+//! The runtime's timers, for hyper and for timeouts.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::net::{Net, Task};
 
-/// The runtime's time, for hyper.
+/// The runtime's timers, as hyper's [`Timer`](hyper::rt::Timer).
 pub(crate) struct Timer<N>(PhantomData<fn() -> N>);
 
 impl<N> Timer<N> {
@@ -34,8 +34,9 @@ impl<N: Net> hyper::rt::Timer for Timer<N> {
     }
 }
 
-/// Behind a lock that nobody ever waits for: hyper wants what can be shared, and runtimes' timers cannot be. `None` when it is over:
-/// hyper looks again then.
+/// A timer that is running, or `None` once it has gone off: hyper polls it again then.
+///
+/// The lock makes the timer `Sync`, as hyper needs it. It is never contended.
 struct Sleep(Mutex<Option<Task>>);
 
 impl Future for Sleep {
@@ -53,11 +54,11 @@ impl Future for Sleep {
 
 impl hyper::rt::Sleep for Sleep {}
 
-/// Does something, but no longer than so.
-pub(crate) async fn within<N: Net, T>(limit: Duration, f: impl Future<Output = T>) -> Option<T> {
-    let mut f = std::pin::pin!(f);
+/// Runs a future with a time limit. Returns `None` if the limit is exceeded.
+pub(crate) async fn within<N: Net, T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = std::pin::pin!(future);
     let mut sleep = N::sleep(limit);
-    std::future::poll_fn(|cx| match f.as_mut().poll(cx) {
+    std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
         Poll::Pending => sleep.as_mut().poll(cx).map(|()| None),
     })

@@ -1,8 +1,8 @@
-//! What becomes of a connection by HTTP/2 whose server has gone silent.
+//! Tests of HTTP/2 connections whose server is silent.
 
 use super::*;
 
-/// Time that goes by a hundred times as fast, where a wait has so many seconds or more.
+/// A runtime whose timers of at least `SECONDS` go off after a hundredth of their time.
 enum Fast<const SECONDS: u64> {}
 
 impl<const SECONDS: u64> Net for Fast<SECONDS> {
@@ -20,9 +20,8 @@ impl<const SECONDS: u64> Net for Fast<SECONDS> {
 }
 
 #[test]
-fn a_server_that_shows_no_sign_of_life_is_given_up() {
+fn requests_to_a_silent_server_fail_after_the_keep_alive_timeout() {
     let server = with_connections(&["h2"], |_| {
-        // Until the client has closed the connection.
         block_on(std::future::pending::<()>());
     });
     let mut options = trusting(&server);
@@ -35,7 +34,7 @@ fn a_server_that_shows_no_sign_of_life_is_given_up() {
 }
 
 #[test]
-fn a_connection_that_was_idle_for_longer_than_that_goes_on() {
+fn a_connection_that_was_idle_for_longer_is_used_again() {
     let server = secure(&["h2"]);
     let client = Client::<Fast<11>>::new(trusting(&server)).unwrap();
     for _ in 0..3 {
