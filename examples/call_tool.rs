@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut client = McpClient::connect_and_initialize(&def)?;
     let result = client
-        .tool(&tool, &arguments)
+        .call_tool(&tool, &arguments)
         .timeout(Duration::from_secs(120))
         .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total))
         .call()?;

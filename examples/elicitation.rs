@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut client = McpClient::connect_with(&demo::server(), options)?;
     client.initialize()?;
-    println!("{}", client.call_tool("greet", json!({}))?.text());
+    println!("{}", client.call_tool("greet", json!({})).call()?.text());
     client.shutdown()?;
     Ok(())
 }

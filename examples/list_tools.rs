@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for tool in client.tools() {
         // The server's words may hold control characters, which a terminal would obey.
-        println!("\n{}({})", printable(&tool.name), parameters(tool)?);
+        println!("\n{}({})", printable(&tool.name), parameters(&tool)?);
         if let Some(description) = &tool.description {
             println!("    {}", printable(description));
         }

@@ -37,7 +37,7 @@ pub trait Adapter: Sized {
     /// A call that is given up once the server has said the word on standard error. Its failure.
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure;
     /// Any method; the result as JSON text.
-    fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
+    fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
     /// Subscribes. What the server agreed to.
     fn subscribe(
         &mut self,

@@ -164,9 +164,9 @@ impl<H: Host> Adapter for Async<H> {
         }
     }
 
-    fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
+    fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
-        Ok(self.run(async |client| client.send_raw(method, params.as_ref()).await)?.get().to_owned())
+        Ok(self.run(async |client| client.request_raw(method, params.as_ref()).await)?.get().to_owned())
     }
 
     fn subscribe(

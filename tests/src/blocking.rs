@@ -52,7 +52,7 @@ impl Adapter for Blocking {
     }
 
     fn call(&mut self, call: Call) -> Result<CallToolResult, Failure> {
-        let mut request = self.0.tool(&call.tool, &call.arguments);
+        let mut request = self.0.call_tool(&call.tool, &call.arguments);
         if let Some(timeout) = call.timeout {
             request = request.timeout(timeout);
         }
@@ -94,9 +94,9 @@ impl Adapter for Blocking {
         })
     }
 
-    fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
+    fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
-        Ok(self.0.send_raw(method, params.as_ref())?.get().to_owned())
+        Ok(self.0.request_raw(method, params.as_ref())?.get().to_owned())
     }
 
     fn subscribe(
@@ -124,7 +124,7 @@ impl Adapter for Blocking {
     }
 
     fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
-        Ok(self.0.tool(tool, ()).structured::<Number>()?.n)
+        Ok(self.0.call_tool(tool, ()).structured::<Number>()?.n)
     }
 
     fn ping(&mut self) -> Result<(), Failure> {
@@ -160,7 +160,7 @@ impl Adapter for Blocking {
     }
 
     fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
-        let request = self.0.tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60));
+        let request = self.0.call_tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60));
         Ok(request.as_task()?.into_task().map(RunningTask::into_handle))
     }
 

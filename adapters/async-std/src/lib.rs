@@ -9,8 +9,7 @@
 //!
 //! # async fn run() -> Result<(), mcpwire_async_std::Error> {
 //! let client = McpClient::connect_and_initialize(&McpServerDef::new("my-server")).await?;
-//! let arguments = [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
-//! println!("{}", client.call_tool("echo", arguments).await?.text());
+//! println!("{}", client.call_tool("echo", [("message", "hi")]).await?.text());
 //! client.shutdown().await?;
 //! # Ok(())
 //! # }
@@ -77,3 +76,8 @@ impl mcpwire_http::Net for AsyncStd {
         Smol::sleep(after)
     }
 }
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

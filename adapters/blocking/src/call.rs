@@ -12,14 +12,14 @@ use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::connection::Connection;
-use crate::tasks::Started;
+use crate::tasks::TaskOrResult;
 use mcpwire_client::Error;
 
 type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
 
 pub(crate) type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 
-/// A call of a tool that has not been sent yet. Made by [`McpClient::tool`].
+/// A call of a tool that has not been sent yet. Made by [`McpClient::call_tool`].
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
 /// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
 /// let result = client
-///     .tool("build", &arguments)
+///     .call_tool("build", &arguments)
 ///     .timeout(Duration::from_secs(120))
 ///     .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total))
 ///     .call()?;
@@ -119,22 +119,22 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// progress is of no interest here.
     ///
     /// ```no_run
-    /// # use mcpwire_blocking::{McpClient, McpServerDef, Started};
+    /// # use mcpwire_blocking::{McpClient, McpServerDef, TaskOrResult};
     /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
     /// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
-    /// let started = client.tool("build", &arguments).as_task()?;
+    /// let started = client.call_tool("build", &arguments).as_task()?;
     /// if let Some(handle) = started.handle() {
     ///     println!("{}", handle.task_id); // to be stored, and given to `McpClient::task` later, or elsewhere
     /// }
     /// let result = started.wait()?;
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
-    pub fn as_task(mut self) -> Result<Started<'c>, Error> {
+    pub fn as_task(mut self) -> Result<TaskOrResult<'c>, Error> {
         self.options = self.options.task(TaskMode::Handle);
         let (client, outcome) = self.send::<CallToolAsTask>()?;
         Ok(match outcome {
-            CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
-            CallToolOutcome::Task(created) => Started::Task(client.task(created.handle())),
+            CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
+            CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
         })
     }
 
@@ -153,7 +153,7 @@ impl<'c, A: Serialize> Call<'c, A> {
     {
         let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
         client.unsubscribe_unwanted();
-        let options = client.connection.traced(&options).into_owned();
+        let options = client.connection.context.traced(&options).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
         let mut call = ToolCall::<M>::new(name, options);
         let mut on_report = |report: &Notification| match (report, &mut on_progress, &mut on_status) {

@@ -1,18 +1,18 @@
 //! One connection: an engine, what carries its bytes, and the process at the other end. The loop that drives them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_client::{PanicSource, Panics, ProcessReport, ShutdownReport, Stderr, TraceSource, Tracer, finish_ask};
+use mcpwire_client::{
+    ConnectionContext, ConnectionFacts, PanicSource, ProcessReport, ShutdownReport, Stderr, Tracer, finish_ask,
+};
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
-    Event, Notification, Phase, Reply, RequestKey, RequestOptions, ServerRequest, SubscriptionEvent, SubscriptionKey,
-    Timestamp,
+    Event, Notification, Phase, Reply, RequestKey, ServerRequest, SubscriptionEvent, SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Next, Process, Stopping};
 
@@ -29,9 +29,7 @@ pub(crate) struct Connection {
     pub(crate) tracer: Option<Tracer>,
     pub(crate) listener: Option<Listener>,
     pub(crate) answers: Answers,
-    pub(crate) trace_context: Option<TraceSource>,
-    /// The callbacks for panics in the program's code.
-    pub(crate) panics: Panics,
+    pub(crate) context: ConnectionContext,
     /// Why this side could not go on, if that is how the connection ended.
     pub(crate) failure: Option<Arc<str>>,
     pub(crate) clock: Clock,
@@ -71,8 +69,7 @@ impl Connection {
             tracer: None,
             listener: None,
             answers: Answers::default(),
-            trace_context: None,
-            panics: Panics::default(),
+            context: ConnectionContext::default(),
             failure: None,
             clock,
             asked: None,
@@ -84,14 +81,6 @@ impl Connection {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-
-    /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
-    /// no trace to give.
-    pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
-        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
-        traced.unwrap_or(Cow::Borrowed(options))
     }
 
     /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.
@@ -259,15 +248,9 @@ impl Connection {
         self.process.as_ref().map(Process::pid)
     }
 
-    /// What is known of the process, for an error.
-    pub(crate) fn report(&mut self) -> Option<Box<ProcessReport>> {
-        let process = self.process.as_mut()?;
-        let exit = process.observe().copied();
-        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.tail() }))
-    }
-
     /// Ends the server step by step.
-    pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
+    pub(crate) fn shut_down(&mut self) -> ShutdownReport {
+        let grace_periods = self.context.grace_periods;
         self.flush();
         self.engine.close();
         if self.engine.is_http() {
@@ -322,8 +305,7 @@ impl Connection {
         successor.tracer = self.tracer.take();
         successor.listener = self.listener.take();
         successor.answers = std::mem::take(&mut self.answers);
-        successor.trace_context = self.trace_context.take();
-        successor.panics = std::mem::take(&mut self.panics);
+        successor.context = std::mem::take(&mut self.context);
         Ok(())
     }
 
@@ -356,12 +338,12 @@ impl Connection {
             _ => {}
         }
         if let Some(listener) = &mut self.listener {
-            self.panics.catch(PanicSource::OnEvent, || listener(&event));
+            self.context.panics.catch(PanicSource::OnEvent, || listener(&event));
         }
     }
 
     fn answer(&mut self, ask: &ServerRequest) {
-        let answer = self.answers.answer(ask, &self.panics);
+        let answer = self.answers.answer(ask, &self.context.panics);
         // Whoever answered may have taken a while.
         let now = self.clock.now();
         finish_ask(&mut self.engine.calls(), ask, answer, now);
@@ -375,10 +357,21 @@ impl Connection {
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
             tracer: self.tracer.as_mut(),
-            panics: &self.panics,
+            panics: &self.context.panics,
             failure: &mut self.failure,
         };
         (&mut *self.transport, &mut self.engine, around)
+    }
+}
+
+impl ConnectionFacts for Connection {
+    fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+        let exit = self.process.as_mut()?.observe().copied();
+        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.tail() }))
+    }
+
+    fn failure(&self) -> Option<Arc<str>> {
+        self.failure.clone()
     }
 }
 

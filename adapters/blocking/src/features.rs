@@ -96,7 +96,7 @@ impl McpClient {
         for<'a> ListParams<'a>: Params<M>,
     {
         self.unsubscribe_unwanted();
-        let options = self.connection.traced(options).into_owned();
+        let options = self.connection.context.traced(options).into_owned();
         let mut walk = PageWalk::<M>::new(options, self.engine().session().config(), self.connection.now());
         loop {
             let now = self.connection.now();

@@ -9,7 +9,7 @@
 //! use mcpwire_blocking::{McpClient, McpServerDef};
 //!
 //! let mut client = McpClient::connect_and_initialize(&McpServerDef::new("mcpwire").arg("demo-server"))?;
-//! let result = client.call_tool("add", Json::parse(r#"{"a": 2, "b": 3}"#).unwrap())?;
+//! let result = client.call_tool("add", Json::parse(r#"{"a": 2, "b": 3}"#).unwrap()).call()?;
 //! println!("{}", result.text());
 //! client.shutdown()?;
 //! # Ok::<(), mcpwire_blocking::Error>(())
@@ -46,9 +46,14 @@ pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
     CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, inherited_names,
+    ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};
-pub use tasks::{RunningTask, Started};
+pub use tasks::{RunningTask, TaskOrResult};
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

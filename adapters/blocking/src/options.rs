@@ -102,7 +102,7 @@ impl ConnectOptions {
     ///
     /// let options = ConnectOptions::default().on_elicitation(|form| {
     ///     println!("{}", form.message);
-    ///     Ok(ElicitResult::accept(&[("name", "Ada")].into_iter().collect::<std::collections::BTreeMap<_, _>>()).unwrap())
+    ///     Ok(ElicitResult::accept(&[("name", "Ada")])?)
     /// });
     /// ```
     pub fn on_elicitation(

@@ -14,35 +14,35 @@ use crate::client::McpClient;
 
 /// What came of a call that may become a task.
 #[derive(Debug)]
-pub enum Started<'c> {
+pub enum TaskOrResult<'c> {
     /// The server had the result at once.
     Done(Box<CallToolResult>),
     /// It works on it.
     Task(RunningTask<'c>),
 }
 
-impl<'c> Started<'c> {
+impl<'c> TaskOrResult<'c> {
     /// The result, waited for if it is not there yet.
     pub fn wait(self) -> Result<CallToolResult, Error> {
         match self {
-            Started::Done(result) => Ok(*result),
-            Started::Task(mut task) => task.wait(),
+            TaskOrResult::Done(result) => Ok(*result),
+            TaskOrResult::Task(mut task) => task.wait(),
         }
     }
 
     /// What is to be stored of the task, if there is one.
     pub fn handle(&self) -> Option<&TaskHandle> {
         match self {
-            Started::Done(_) => None,
-            Started::Task(task) => Some(task.handle()),
+            TaskOrResult::Done(_) => None,
+            TaskOrResult::Task(task) => Some(task.handle()),
         }
     }
 
     /// The task; the result if there is no task.
     pub fn into_task(self) -> Result<RunningTask<'c>, CallToolResult> {
         match self {
-            Started::Done(result) => Err(*result),
-            Started::Task(task) => Ok(task),
+            TaskOrResult::Done(result) => Err(*result),
+            TaskOrResult::Task(task) => Ok(task),
         }
     }
 }

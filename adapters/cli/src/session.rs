@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
     pub(crate) fn call(&mut self, tool: &str, arguments: &Json, task: bool) -> Result<CallToolResult, Failure> {
         let (progress, status) = (self.progress_of(tool), self.status_of_task());
         self.request(|client| {
-            let call = client.tool(tool, arguments).on_progress(progress).on_status(status);
+            let call = client.call_tool(tool, arguments).on_progress(progress).on_status(status);
             if task { call.follow_task().call() } else { call.call() }
         })
     }
@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
     pub(crate) fn call_raw(&mut self, tool: &str, arguments: &Json, task: bool) -> Result<Json, Failure> {
         let (progress, status) = (self.progress_of(tool), self.status_of_task());
         self.request(|client| {
-            let call = client.tool(tool, arguments).on_progress(progress).on_status(status);
+            let call = client.call_tool(tool, arguments).on_progress(progress).on_status(status);
             if task { call.follow_task().raw() } else { call.raw() }
         })
     }
@@ -120,7 +120,7 @@ impl<'a> Session<'a> {
     ) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
         self.notes.start(&format!("calling {tool}"));
         self.request(|client| {
-            let started = client.tool(tool, arguments).as_task()?;
+            let started = client.call_tool(tool, arguments).as_task()?;
             Ok(started.into_task().map(RunningTask::into_handle))
         })
     }

@@ -106,10 +106,10 @@ impl Answers {
 fn finish(shared: &Shared, ask: &ServerRequest, answer: Result<Json, HandlerError>) {
     if let Err(error) = &answer {
         if let HandlerError::Panicked(message) = error {
-            shared.panics.report(PanicSource::Handler { method: ask.method.clone() }, message.clone());
+            shared.context.panics.report(PanicSource::Handler { method: ask.method.clone() }, message.clone());
         }
         if let Some(on_error) = shared.handlers.as_ref().and_then(|handlers| handlers.on_error.as_ref()) {
-            shared.panics.catch(PanicSource::OnAnswerError, || on_error(ask, &error.to_rpc_error(ask)));
+            shared.context.panics.catch(PanicSource::OnAnswerError, || on_error(ask, &error.to_rpc_error(ask)));
         }
     }
     let now = shared.clock.now();

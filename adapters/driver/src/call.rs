@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::pending::{Sent, Turn};
-use crate::tasks::Started;
+use crate::tasks::TaskOrResult;
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
@@ -87,18 +87,18 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
 
     /// Sends the call, and gives the task that the server makes of it, or the result if it makes none. Who is told of
     /// progress is of no interest here.
-    pub async fn as_task(mut self) -> Result<Started<R>, Error> {
+    pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
         let client = self.client;
         self.options = self.options.task(TaskMode::Handle);
-        Ok(match Calling::<R, CallToolAsTask, A>::new(self).await? {
-            CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
-            CallToolOutcome::Task(created) => Started::Task(client.task(created.handle())),
+        Ok(match CallFuture::<R, CallToolAsTask, A>::new(self).await? {
+            CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
+            CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
         })
     }
 
     /// The call's future: the same as awaiting the call itself.
-    pub fn call(self) -> Calling<'c, R, CallTool, A> {
-        Calling::new(self)
+    pub fn call(self) -> CallFuture<'c, R, CallTool, A> {
+        CallFuture::new(self)
     }
 
     /// Sends the call and waits for its result, of which the structured content is read into a type of the caller's.
@@ -115,14 +115,14 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     }
 
     /// The call's future, with the result as the JSON that the server sent.
-    pub fn raw(self) -> Calling<'c, R, CallToolRaw, A> {
-        Calling::new(self)
+    pub fn raw(self) -> CallFuture<'c, R, CallToolRaw, A> {
+        CallFuture::new(self)
     }
 }
 
 impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
     type Output = Result<CallToolResult, Error>;
-    type IntoFuture = Calling<'c, R, CallTool, A>;
+    type IntoFuture = CallFuture<'c, R, CallTool, A>;
 
     fn into_future(self) -> Self::IntoFuture {
         self.call()
@@ -131,7 +131,7 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
 
 /// A call as a future. It is sent when it is first polled, and cancelled when it is dropped before its end.
 #[must_use = "a call is sent when it is awaited"]
-pub struct Calling<'c, R, M: Method, A> {
+pub struct CallFuture<'c, R, M: Method, A> {
     client: &'c McpClient<R>,
     name: &'c str,
     on_progress: Option<OnReport<'c, Progress>>,
@@ -158,10 +158,10 @@ enum Stage<'c, M: Method, A> {
     Done,
 }
 
-impl<'c, R, M: Method, A> Calling<'c, R, M, A> {
+impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
     fn new(call: Call<'c, R, A>) -> Self {
         let Call { client, name, arguments, options, on_progress, on_status } = call;
-        Calling { client, name, on_progress, on_status, stage: Stage::New { arguments, options } }
+        CallFuture { client, name, on_progress, on_status, stage: Stage::New { arguments, options } }
     }
 
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
@@ -200,7 +200,7 @@ impl<'c, R, M: Method, A> Calling<'c, R, M, A> {
     }
 }
 
-impl<R, M, A> Future for Calling<'_, R, M, A>
+impl<R, M, A> Future for CallFuture<'_, R, M, A>
 where
     M: Method,
     A: Serialize,
@@ -229,7 +229,7 @@ where
 }
 
 // Nothing in it is pinned.
-impl<R, M: Method, A> Unpin for Calling<'_, R, M, A> {}
+impl<R, M: Method, A> Unpin for CallFuture<'_, R, M, A> {}
 
 impl<R, A> fmt::Debug for Call<'_, R, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -237,8 +237,8 @@ impl<R, A> fmt::Debug for Call<'_, R, A> {
     }
 }
 
-impl<R, M: Method, A> fmt::Debug for Calling<'_, R, M, A> {
+impl<R, M: Method, A> fmt::Debug for CallFuture<'_, R, M, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Calling").field("tool", &self.name).finish_non_exhaustive()
+        f.debug_struct("CallFuture").field("tool", &self.name).finish_non_exhaustive()
     }
 }

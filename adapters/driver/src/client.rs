@@ -5,12 +5,11 @@ use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
-use mcpwire_client::{Error, McpServerDef, ShutdownReport};
+use mcpwire_client::{Error, McpServerDef, ShutdownReport, Tools, construct};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
-    CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
+    CallError, ConnectError, InvalidItem, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
     RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
 use mcpwire_process::Process;
@@ -24,7 +23,7 @@ use crate::pending::Pending;
 use crate::runtime::{Clock, Runtime, Streams, Timer};
 use crate::shared::{Lives, RestartAttempt, Shared};
 use crate::state::{Opened, State, Wish};
-use crate::tools::{self, Boxed, Tools};
+use crate::tools::{self, Boxed};
 use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. Cheap to clone, and for any number of tasks at once.
@@ -66,7 +65,7 @@ impl<R: Runtime> McpClient<R> {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
+        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's.
@@ -122,8 +121,7 @@ impl<R: Runtime> McpClient<R> {
                 }
                 Opened::Closed(how) => how.into_opening_error(),
             };
-            let process = shared.lock().process_report();
-            return Err(Error::Connect { server: shared.name().into(), error, process });
+            return Err(shared.connect_error(error));
         }
     }
 
@@ -139,11 +137,8 @@ impl<R: Runtime> McpClient<R> {
     #[inline(never)]
     fn restart(&self, begun: Timestamp) -> Result<(), Error> {
         let shared = self.life.shared();
-        let closed = || {
-            let process = shared.lock().process_report();
-            Err(Error::Connect { server: shared.name().into(), error: ConnectError::Closed, process })
-        };
-        let Some(def) = shared.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
+        let closed = || Err(shared.connect_error(ConnectError::Closed));
+        let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
             return closed();
         };
         let (process, Streams { reader, writer, stderr, exit }) = spawn::<R>(def)?;
@@ -161,7 +156,7 @@ impl<R: Runtime> McpClient<R> {
         state.restart(engine, writer, process);
         let begun = state.engine.calls().initialize(now);
         drop(state);
-        begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;
+        begun.map_err(|error| construct::send(shared.name(), error, None))?;
         R::spawn(Loop::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())).into_driver());
         Ok(())
     }
@@ -215,7 +210,12 @@ impl<R> McpClient<R> {
 
     /// The tools, as they were last listed. No request is sent.
     pub fn tools(&self) -> Tools {
-        Tools(Arc::clone(self.life.shared().lock().tools.list()))
+        Tools::new(Arc::clone(self.life.shared().lock().tools.list()))
+    }
+
+    /// What was left out of that list, and why.
+    pub fn rejected_tools(&self) -> Vec<InvalidItem> {
+        self.tools().rejected().to_vec()
     }
 
     /// Whether that list has a tool of this name.
@@ -237,21 +237,6 @@ impl<R> McpClient<R> {
         Call::new(self, name, arguments)
     }
 
-    /// Calls a tool that may take longer, or is not to take as long, as others.
-    pub async fn call_tool_with_timeout(
-        &self,
-        name: &str,
-        arguments: impl Serialize,
-        timeout: Duration,
-    ) -> Result<CallToolResult, Error> {
-        self.call_tool(name, arguments).timeout(timeout).call().await
-    }
-
-    /// As [`McpClient::call_tool`]: the name that the blocking client has for a call with options.
-    pub fn tool<'c, A: Serialize>(&'c self, name: &'c str, arguments: A) -> Call<'c, R, A> {
-        self.call_tool(name, arguments)
-    }
-
     /// Sends a request of a typed method and waits for its result.
     pub async fn request<M: Method>(
         &self,
@@ -267,7 +252,8 @@ impl<R> McpClient<R> {
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
-    pub async fn send_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+    #[doc(alias = "send_raw")]
+    pub async fn request_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let options = RequestOptions::new();
         let options = self.life.shared().traced(&options);
         let now = self.life.shared().clock.now();
@@ -280,7 +266,8 @@ impl<R> McpClient<R> {
     }
 
     /// Sends a notification of any method. It is queued, and sent as soon as the server reads; nothing is waited for.
-    pub fn send_notification(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
+    #[doc(alias = "send_notification")]
+    pub fn notify_raw(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
         let shared = self.life.shared();
         let now = shared.clock.now();
         shared.send(|state| state.engine.calls().notify_raw(method, params, now))
@@ -328,7 +315,7 @@ impl<R> McpClient<R> {
 
     /// How the server was started; `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.life.shared().definition.as_deref()
+        self.life.shared().context.definition.as_deref()
     }
 
     /// Whether the connection was opened.
@@ -407,9 +394,9 @@ fn assemble(
 }
 
 fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
-    let server = || def.display_name().to_owned();
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
-    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| Error::Io { server: server(), error })?;
+    let server = def.display_name();
+    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
+    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| construct::io(server, error))?;
     Ok((process, streams))
 }
 

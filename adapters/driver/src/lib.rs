@@ -44,13 +44,13 @@ mod tasks;
 mod tools;
 
 pub use answers::Answer;
-pub use call::{Call, Calling};
+pub use call::{Call, CallFuture};
 pub use client::McpClient;
 pub use driver::Driver;
 pub use mcpwire_client::{
     CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, WriteStream, Writer,
-    inherited_names,
+    ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, WriteStream,
+    Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
@@ -59,5 +59,4 @@ pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Runtime, Streams, Timer};
 pub use subscription::Subscription;
-pub use tasks::{RunningTask, Started};
-pub use tools::Tools;
+pub use tasks::{RunningTask, TaskOrResult};

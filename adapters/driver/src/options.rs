@@ -92,7 +92,7 @@ impl ConnectOptions {
     ///
     /// let options = ConnectOptions::default().on_elicitation(|form| async move {
     ///     println!("{}", form.message);
-    ///     Ok(ElicitResult::accept(&[("name", "Ada")].into_iter().collect::<std::collections::BTreeMap<_, _>>()).unwrap())
+    ///     Ok(ElicitResult::accept(&[("name", "Ada")])?)
     /// });
     /// ```
     pub fn on_elicitation<F>(mut self, handler: impl Fn(ElicitForm) -> F + Send + Sync + 'static) -> Self

@@ -2,36 +2,27 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    Error, Follower, McpServerDef, PanicSource, Panics, ShutdownReport, StderrLines, TraceSource, Tracer, Watcher,
+    ConnectionContext, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport, StderrLines, Tracer,
+    Watcher, construct,
 };
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
+use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
 
 use crate::handlers::Handlers;
 use crate::options::ConnectOptions;
 use crate::runtime::Clock;
 use crate::state::{Opened, State, Wish, wait};
 
-/// What errors call the other end of a pair of streams.
-const STREAM: &str = "stream";
-
 /// One connection.
 pub(crate) struct Shared {
-    pub(crate) definition: Option<Arc<McpServerDef>>,
-    pub(crate) grace_periods: GracePeriods,
+    pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
     pub(crate) handlers: Option<Arc<Handlers>>,
-    /// Who knows where in a trace the program is.
-    pub(crate) trace_context: Option<TraceSource>,
-    /// The callbacks for panics in the program's code.
-    pub(crate) panics: Panics,
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
     /// Those who watch, while no driver has them.
@@ -65,15 +56,13 @@ impl Shared {
         let ConnectOptions { grace_periods, stderr, trace, trace_context, handlers, panics, .. } = options;
         let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
         let (server, state) = (OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { definition, grace_periods, clock, handlers, trace_context, panics, server, state, watchers })
+        let context = ConnectionContext { definition, grace_periods, trace_context, panics };
+        Arc::new(Shared { context, clock, handlers, server, state, watchers })
     }
 
-    /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
-    /// no trace to give.
+    /// Returns the options of a request with the trace context of the calling code.
     pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
-        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
-        traced.unwrap_or(Cow::Borrowed(options))
+        self.context.traced(options)
     }
 
     /// Locks the state. Not inlined, because there are twenty callers.
@@ -102,14 +91,14 @@ impl Shared {
 
     /// As [`Shared::tell`], for what may be refused.
     pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State) -> Result<T, SendError>) -> Result<T, Error> {
-        self.tell(|state| f(state).map_err(|error| self.send_error(state, error)))
+        self.tell(|state| f(state).map_err(|error| self.context.send_error(error, state)))
     }
 
-    /// Why something was not sent, in all words.
+    /// Returns the error of a request that was not sent.
     #[cold]
     #[inline(never)]
     pub(crate) fn refused(&self, error: SendError) -> Error {
-        self.send_error(&mut self.lock(), error)
+        self.context.send_error(error, &mut *self.lock())
     }
 
     /// What the opening came to. A server that is to be started once more has ended by then.
@@ -189,34 +178,30 @@ impl Shared {
         }
     }
 
+    /// Returns the name of the server for errors.
     pub(crate) fn name(&self) -> &str {
-        self.definition.as_ref().map_or(STREAM, |def| def.display_name())
+        self.context.name()
     }
 
+    /// Returns the error of an operation that ended without a result.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn request_error(&self, error: RequestError) -> Error {
-        match error {
-            RequestError::NotSent(error) => self.refused(error),
-            RequestError::Failed(error) => self.call_error(error),
-        }
+        self.context.request_error(error, &mut *self.lock())
     }
 
+    /// Returns the error of a request that was sent and has no result.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn call_error(&self, error: CallError) -> Error {
-        let process = match &error {
-            CallError::Closed { .. } => self.lock().process_report(),
-            _ => None,
-        };
-        Error::Call { server: self.name().into(), error, process }
+        self.context.call_error(error, &mut *self.lock())
     }
 
-    fn send_error(&self, state: &mut State, error: SendError) -> Error {
-        if let (SendError::Closed, Some(why)) = (&error, &state.failure) {
-            return Error::Io { server: self.name().into(), error: io::Error::other(&**why) };
-        }
-        let process = match &error {
-            SendError::Closed => state.process_report(),
-            _ => None,
-        };
-        Error::Send { server: self.name().into(), error, process }
+    /// Returns the error of a connection that could not be opened.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
+        construct::connect(self.name(), error, self.lock().process_report())
     }
 }
 

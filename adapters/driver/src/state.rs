@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
-use mcpwire_client::{Direction, Exit, ProcessReport, ShutdownReport, StderrTail, catch_panic};
+use mcpwire_client::{ConnectionFacts, Direction, Exit, ProcessReport, ShutdownReport, StderrTail, catch_panic};
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
     CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
@@ -425,8 +425,16 @@ impl State {
         wakers.append(&mut self.ended);
     }
 
-    /// What is known of the process, for an error.
-    pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+    pub(crate) fn is_running(&mut self) -> bool {
+        match &mut self.process {
+            Some(process) => process.observe().is_none(),
+            None => self.engine.session().phase() != Phase::Closed,
+        }
+    }
+}
+
+impl ConnectionFacts for State {
+    fn process_report(&mut self) -> Option<Box<ProcessReport>> {
         let exit = match &mut self.process {
             Some(process) => process.observe().copied(),
             None => Some(self.exit?),
@@ -434,10 +442,7 @@ impl State {
         Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.shown() }))
     }
 
-    pub(crate) fn is_running(&mut self) -> bool {
-        match &mut self.process {
-            Some(process) => process.observe().is_none(),
-            None => self.engine.session().phase() != Phase::Closed,
-        }
+    fn failure(&self) -> Option<Arc<str>> {
+        self.failure.clone()
     }
 }

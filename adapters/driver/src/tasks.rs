@@ -14,44 +14,44 @@ use crate::client::McpClient;
 use crate::pending::Pending;
 
 /// What came of a call that may become a task.
-pub enum Started<R> {
+pub enum TaskOrResult<R> {
     /// The server had the result at once.
     Done(Box<CallToolResult>),
     /// It works on it.
     Task(RunningTask<R>),
 }
 
-impl<R> Started<R> {
+impl<R> TaskOrResult<R> {
     /// The result, waited for if it is not there yet.
     pub async fn wait(self) -> Result<CallToolResult, Error> {
         match self {
-            Started::Done(result) => Ok(*result),
-            Started::Task(task) => task.wait().await,
+            TaskOrResult::Done(result) => Ok(*result),
+            TaskOrResult::Task(task) => task.wait().await,
         }
     }
 
     /// What is to be stored of the task, if there is one.
     pub fn handle(&self) -> Option<&TaskHandle> {
         match self {
-            Started::Done(_) => None,
-            Started::Task(task) => Some(task.handle()),
+            TaskOrResult::Done(_) => None,
+            TaskOrResult::Task(task) => Some(task.handle()),
         }
     }
 
     /// The task; the result if there is no task.
     pub fn into_task(self) -> Result<RunningTask<R>, CallToolResult> {
         match self {
-            Started::Done(result) => Err(*result),
-            Started::Task(task) => Ok(task),
+            TaskOrResult::Done(result) => Err(*result),
+            TaskOrResult::Task(task) => Ok(task),
         }
     }
 }
 
-impl<R> fmt::Debug for Started<R> {
+impl<R> fmt::Debug for TaskOrResult<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Started::Done(result) => f.debug_tuple("Done").field(result).finish(),
-            Started::Task(task) => f.debug_tuple("Task").field(task).finish(),
+            TaskOrResult::Done(result) => f.debug_tuple("Done").field(result).finish(),
+            TaskOrResult::Task(task) => f.debug_tuple("Task").field(task).finish(),
         }
     }
 }

@@ -12,8 +12,7 @@
 //! # async fn run() -> Result<(), mcpwire_smol::Error> {
 //! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
 //! let client = McpClient::connect_and_initialize(&def).await?;
-//! let arguments = [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
-//! let result = client.call_tool("echo", arguments).timeout(Duration::from_secs(10)).await?;
+//! let result = client.call_tool("echo", [("message", "hi")]).timeout(Duration::from_secs(10)).await?;
 //! println!("{}", result.text());
 //! client.shutdown().await?;
 //! # Ok(())
@@ -166,3 +165,8 @@ impl Timer for SmolTimer {
         Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -11,8 +11,7 @@
 //! # async fn run() -> Result<(), mcpwire_tokio::Error> {
 //! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
 //! let client = McpClient::connect_and_initialize(&def).await?;
-//! let arguments = [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
-//! let result = client.call_tool("echo", arguments).timeout(Duration::from_secs(10)).await?;
+//! let result = client.call_tool("echo", [("message", "hi")]).timeout(Duration::from_secs(10)).await?;
 //! println!("{}", result.text());
 //! client.shutdown().await?;
 //! # Ok(())
@@ -185,3 +184,8 @@ stream!(ReadStream, WriteStream);
 // HTTP needs these, and the driver implements its own traits for whatever implements these.
 #[cfg(feature = "http")]
 stream!(futures_io::AsyncRead, futures_io::AsyncWrite);
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

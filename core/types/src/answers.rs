@@ -63,7 +63,7 @@ fn answer(result: &ElicitResult) -> Result<Json, RpcError> {
 }
 
 fn json(result: &impl Serialize) -> Result<Json, RpcError> {
-    Json::from_value(result).map_err(|error| own_fault(&alloc::format!("{error}")))
+    Ok(Json::from_value(result)?)
 }
 
 fn own_fault(message: &str) -> RpcError {

@@ -252,6 +252,13 @@ pub struct UnknownContent {
     pub raw: Json,
 }
 
+impl Serialize for UnknownContent {
+    /// Serializes the block as the server sent it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.raw.serialize(serializer)
+    }
+}
+
 impl Serialize for ContentBlock {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -260,7 +267,7 @@ impl Serialize for ContentBlock {
             ContentBlock::Audio(block) => block.serialize(serializer),
             ContentBlock::ResourceLink(block) => block.serialize(serializer),
             ContentBlock::Resource(block) => block.serialize(serializer),
-            ContentBlock::Unknown(block) => block.raw.serialize(serializer),
+            ContentBlock::Unknown(block) => block.serialize(serializer),
         }
     }
 }

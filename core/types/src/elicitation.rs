@@ -7,6 +7,7 @@ use alloc::string::String;
 use serde::{Serialize, Serializer};
 
 use crate::FormSchema;
+use crate::arguments;
 use crate::elicitation_check::FormError;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
@@ -208,13 +209,14 @@ fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
 impl ElicitResult {
     /// Creates the `elicitation/create` result for a form that the user filled in.
     ///
-    /// `content` must serialize as a JSON object that maps field names to values. Pass the result to
-    /// [`ElicitForm::complete`], which validates the values and removes members that are `null`.
+    /// `content` must serialize as a JSON object that maps field names to values, or as pairs of a name and a value,
+    /// such as `[("name", "Ada")]`. Pass the result to [`ElicitForm::complete`], which validates the values and removes
+    /// members that are `null`.
     ///
     /// # Errors
     /// Returns an error if `content` cannot be serialized.
     pub fn accept(content: &(impl Serialize + ?Sized)) -> Result<Self, JsonError> {
-        Ok(ElicitResult { content: Some(Json::from_value(content)?), ..ElicitResult::of(ElicitAction::Accept) })
+        Ok(ElicitResult { content: Some(arguments::to_json(content)?), ..ElicitResult::of(ElicitAction::Accept) })
     }
 
     /// Creates the `elicitation/create` result for a user who declined the server's request.

@@ -4,10 +4,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
 use crate::ElicitUrl;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::path::path_at;
-use crate::json::read::ReadError;
-use crate::json::{Json, from_json};
+use crate::json::read::{self, ReadError, Reader};
+use crate::json::scan::key_text;
+use crate::json::{Json, JsonError, numeral};
 use crate::printable;
 use crate::text::excerpt;
 
@@ -72,6 +76,69 @@ impl RpcError {
         }
         let list = self.data.as_ref().and_then(|data| data.member_text("elicitations"));
         list.and_then(from_json::from_str).unwrap_or_default()
+    }
+}
+
+impl FromJson for RpcError {
+    const EXPECTED: &'static str = "an object";
+
+    /// Tolerates an object whose `code` or `message` is absent or of the wrong type, and a string, which becomes the
+    /// message.
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let mut error = RpcError::new(0, "");
+        match reader.next_byte() {
+            Some(b'{') => reader.members(&mut |key, reader| {
+                match (key, reader.raw()?) {
+                    ("code", raw) => error.code = code(raw),
+                    ("message" | "data", "null") => {}
+                    ("message", raw) => error.message = message(raw),
+                    ("data", raw) => error.data = Some(Json::trusted(raw)),
+                    _ => {}
+                }
+                Ok(())
+            })?,
+            Some(b'"') => error.message = message(reader.raw()?),
+            _ => return from_json::skip_mismatch(reader).map(Err),
+        }
+        Ok(Ok(error))
+    }
+}
+
+from_json::impl_deserialize!(RpcError);
+
+fn message(raw: &str) -> String {
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inside) => key_text(inside.as_bytes()).into_owned(),
+        None => raw.into(),
+    }
+}
+
+/// Reads an error code: an integer, a float such as `-32601.0`, or a string that contains either. Returns 0 for any
+/// other value.
+fn code(raw: &str) -> i64 {
+    numeral::parse_signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
+}
+
+impl Serialize for RpcError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("message", &self.message)?;
+        if let Some(data) = &self.data {
+            map.serialize_entry("data", data)?;
+        }
+        map.end()
+    }
+}
+
+impl From<JsonError> for RpcError {
+    /// Creates the error with which a client refuses a request of the server, so that handlers can use `?`.
+    ///
+    /// The code is [`RpcError::INVALID_PARAMS`] if text could not be read, because handlers read the parameters of the
+    /// request. It is [`RpcError::INTERNAL_ERROR`] if a value could not be serialized, such as the handler's answer.
+    fn from(error: JsonError) -> Self {
+        let code = if error.is_write() { RpcError::INTERNAL_ERROR } else { RpcError::INVALID_PARAMS };
+        RpcError::new(code, alloc::format!("{error}"))
     }
 }
 
@@ -168,4 +235,32 @@ fn around(message: &[u8], offset: usize) -> String {
 
 fn shown_place(at: &str) -> String {
     if at.is_empty() { String::new() } else { alloc::format!(" at `{at}`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_written_as_it_was_read() {
+        for text in [r#"{"code":-32602,"message":"no \"a\"","data":{"b":[1]}}"#, r#"{"code":0,"message":""}"#] {
+            let error: RpcError = Json::parse(text).unwrap().decode().unwrap();
+            assert_eq!(Json::from_value(&error).unwrap().get(), text);
+        }
+        for other in ["5", "[]", "null"] {
+            assert!(Json::parse(other).unwrap().decode::<RpcError>().is_err());
+        }
+    }
+
+    #[test]
+    fn json_errors_of_handlers_become_errors_for_the_server() {
+        fn handler(params: &str) -> Result<Json, RpcError> {
+            let number: u32 = Json::parse(params)?.decode()?;
+            Ok(Json::from_value(&alloc::collections::BTreeMap::from([((number > 1).then_some(number), 1)]))?)
+        }
+        assert_eq!(handler("[").unwrap_err().code, RpcError::INVALID_PARAMS);
+        assert_eq!(handler("\"a\"").unwrap_err().code, RpcError::INVALID_PARAMS);
+        assert_eq!(handler("1").unwrap_err().code, RpcError::INTERNAL_ERROR);
+        assert_eq!(handler("2").unwrap().get(), r#"{"2":1}"#);
+    }
 }

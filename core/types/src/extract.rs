@@ -45,6 +45,30 @@ impl fmt::Display for ToolText<'_> {
     }
 }
 
+impl AsRef<str> for ToolText<'_> {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq<str> for ToolText<'_> {
+    fn eq(&self, text: &str) -> bool {
+        self.as_str() == text
+    }
+}
+
+impl PartialEq<&str> for ToolText<'_> {
+    fn eq(&self, text: &&str) -> bool {
+        self.as_str() == *text
+    }
+}
+
+impl From<ToolText<'_>> for String {
+    fn from(text: ToolText<'_>) -> String {
+        text.into_string()
+    }
+}
+
 impl CallToolResult {
     /// Returns the text blocks of the result joined by newlines, or the raw JSON of a result without a `content`
     /// array.
@@ -111,5 +135,26 @@ impl TryFrom<CallToolResult> for ToolOutput {
 
     fn try_from(result: CallToolResult) -> Result<Self, ToolFailure> {
         result.into_output()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::Json;
+
+    use super::*;
+
+    #[test]
+    fn the_text_is_a_str() {
+        fn length(text: impl AsRef<str>) -> usize {
+            text.as_ref().len()
+        }
+        let result: CallToolResult =
+            Json::parse(r#"{"content":[{"type":"text","text":"42"}]}"#).unwrap().decode().unwrap();
+        assert_eq!(result.text(), "42");
+        assert_eq!(result.text(), *"42");
+        assert_ne!(result.text(), "4");
+        assert_eq!(length(result.text()), 2);
+        assert_eq!(String::from(result.text()), "42");
     }
 }

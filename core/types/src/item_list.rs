@@ -47,7 +47,7 @@ impl<T: PartialEq> PartialEq for ItemList<T> {
 }
 
 /// An entry of a server's list, such as a tool, that the client rejected because the entry is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InvalidItem {
     /// Position of the rejected entry in the server's list, counted from 0 across all pages.
@@ -160,6 +160,22 @@ impl<'a, T> IntoIterator for &'a ItemList<T> {
     }
 }
 
+impl<'a, T> IntoIterator for &'a mut ItemList<T> {
+    type Item = &'a mut T;
+    type IntoIter = slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> slice::IterMut<'a, T> {
+        self.items.iter_mut()
+    }
+}
+
+impl<T> FromIterator<T> for ItemList<T> {
+    /// Creates a list of valid entries.
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        ItemList { items: items.into_iter().collect(), ..ItemList::default() }
+    }
+}
+
 impl<T: FromJson> FromJson for ItemList<T> {
     const EXPECTED: &'static str = "an array";
 
@@ -217,6 +233,16 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
+
+    #[test]
+    fn a_list_is_iterated_by_value_and_by_reference() {
+        let mut list: ItemList<u32> = [1, 2].into_iter().collect();
+        for item in &mut list {
+            *item += 1;
+        }
+        assert_eq!((&list).into_iter().copied().collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(list.into_iter().collect::<Vec<_>>(), [2, 3]);
+    }
 
     #[test]
     fn entries_that_are_rejected_later_keep_their_positions() {

@@ -34,6 +34,7 @@ extern crate std;
 
 mod answers;
 mod apps;
+mod arguments;
 mod call_result;
 mod capabilities;
 mod client_capabilities;
@@ -148,3 +149,8 @@ pub use text::printable;
 pub use tools::{CallToolParams, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use trace_context::{TraceContext, TraceContextError};
 pub use version::{Era, ProtocolVersion, UnknownVersion};
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

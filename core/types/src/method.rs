@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
+use crate::arguments;
 use crate::json::Json;
 use crate::json::from_json::strict;
 use crate::json::read::{ReadError, Reader};
@@ -65,12 +66,12 @@ pub trait Method {
 ///
 /// `_meta` is not part of the parameters: set it in `RequestOptions`.
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Checks the parameters that were just serialized to the end of `out`, and may correct them. If this returns
-    /// `false`, the request is not sent.
+    /// Checks the parameters that were just serialized to `out`, from `start` to its end, and may correct them. If this
+    /// returns `false`, the request is not sent.
     ///
     /// The default implementation accepts all parameters.
     #[doc(hidden)]
-    fn check(_out: &mut Vec<u8>) -> bool {
+    fn check(_out: &mut Vec<u8>, _start: usize) -> bool {
         true
     }
 }
@@ -184,20 +185,9 @@ impl Method for CallTool {
     }
 }
 impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
-    fn check(out: &mut Vec<u8>) -> bool {
-        arguments_are_an_object(out)
+    fn check(out: &mut Vec<u8>, start: usize) -> bool {
+        arguments::make_object(out, start)
     }
-}
-
-/// Replaces `null` arguments in the serialized `tools/call` parameters at the end of `out` by `{}`, then returns
-/// whether the arguments are a JSON object.
-fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
-    if out.ends_with(b":null}") {
-        out.truncate(out.len() - b"null}".len());
-        out.extend_from_slice(b"{}}");
-    }
-    // `arguments` is the last member of the parameters, so the parameters end with `}}` exactly if it is an object.
-    out.ends_with(b"}}")
 }
 
 /// `tools/call`: calls a tool and returns its result as [`Json`], exactly as the server sent it.
@@ -212,8 +202,8 @@ impl Method for CallToolRaw {
     }
 }
 impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
-    fn check(out: &mut Vec<u8>) -> bool {
-        arguments_are_an_object(out)
+    fn check(out: &mut Vec<u8>, start: usize) -> bool {
+        arguments::make_object(out, start)
     }
 }
 
@@ -233,8 +223,8 @@ impl Method for CallToolAsTask {
     }
 }
 impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
-    fn check(out: &mut Vec<u8>) -> bool {
-        arguments_are_an_object(out)
+    fn check(out: &mut Vec<u8>, start: usize) -> bool {
+        arguments::make_object(out, start)
     }
 }
 

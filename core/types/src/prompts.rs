@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
 
+use crate::arguments;
 use crate::json::Json;
 use crate::json::from_json::{self, Mismatch};
 use crate::json::scan::members;
@@ -96,13 +97,14 @@ page! {
 pub struct GetPromptParams<'a, A: ?Sized> {
     /// Name of the prompt ([`Prompt::name`]).
     pub name: &'a str,
-    /// Arguments of the prompt: a value that serializes as a JSON object of strings, or as `null` for no arguments.
+    /// Arguments of the prompt: a value that serializes as a JSON object of strings, or pairs of a name and a value,
+    /// such as `[("code", "1 + 1")]`. `()`, `None` and an empty array stand for no arguments.
     pub arguments: &'a A,
 }
 
 impl<A: Serialize + ?Sized> Serialize for GetPromptParams<'_, A> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let arguments = Json::from_value(self.arguments).map_err(S::Error::custom)?;
+        let arguments = arguments::to_json(self.arguments).map_err(S::Error::custom)?;
         let mut params = serializer.serialize_struct("GetPromptParams", 2)?;
         params.serialize_field("name", self.name)?;
         params.serialize_field("arguments", &Strings(&arguments))?;
@@ -117,7 +119,9 @@ impl Serialize for Strings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Strings(json) = self;
         if !json.is_object() && json.get() != "null" {
-            return Err(S::Error::custom("the arguments of a prompt must be an object"));
+            return Err(S::Error::custom(
+                "the arguments of a prompt must be an object, pairs of a name and a value, or nothing",
+            ));
         }
         let mut map = serializer.serialize_map(None)?;
         for member in members(json.get().as_bytes()).filter(|member| member.value != b"null") {

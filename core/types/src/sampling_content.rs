@@ -191,7 +191,7 @@ impl Serialize for SamplingContent {
             SamplingContent::Audio(block) => block.serialize(serializer),
             SamplingContent::ToolUse(block) => block.serialize(serializer),
             SamplingContent::ToolResult(block) => block.serialize(serializer),
-            SamplingContent::Unknown(block) => block.raw.serialize(serializer),
+            SamplingContent::Unknown(block) => block.serialize(serializer),
         }
     }
 }

@@ -142,6 +142,8 @@ page! {
 pub struct CallToolParams<'a, A: ?Sized> {
     /// Name of the tool ([`Tool::name`]).
     pub name: &'a str,
-    /// Arguments of the tool call: a value that serializes as a JSON object, or as `null` for no arguments.
+    /// Arguments of the tool call: a value that serializes as a JSON object, such as a struct, a map or a
+    /// `serde_json::Value`. Pairs of a name and a value are sent as an object, too: `[("a", 1), ("b", 2)]`, or
+    /// `(("a", 1), ("b", "x"))` for values of several types. `()`, `None` and an empty array stand for no arguments.
     pub arguments: &'a A,
 }

@@ -1,6 +1,6 @@
 //! A program without std that links the engine and drives it through a connection: the era is found, a tool is called, an
 //! answer stays out until its deadline, the stream ends. Then the same over HTTP, in the modern era (`http`), and a server that
-//! cannot start, under the supervisor (`supervisor`). A use of std anywhere in what these link would show; see `bare`.
+//! cannot start, under the supervisor (`supervisor`), and tools for a model (`tool_client`). A use of std anywhere in what these link would show; see `bare`.
 
 #![no_std]
 #![no_main]
@@ -10,6 +10,7 @@ extern crate alloc;
 mod bare;
 mod http;
 mod supervisor;
+mod tool_client;
 
 use alloc::format;
 use alloc::string::String;
@@ -27,6 +28,7 @@ use crate::bare::Stdout;
 #[unsafe(no_mangle)]
 extern "C" fn main() -> c_int {
     let said = drive().and_then(|text| http::drive(&text)).and_then(|text| Ok((text, supervisor::drive()?)));
+    let said = said.and_then(|said| tool_client::convert().map(|_| said));
     match said {
         Ok((text, status)) => {
             let (text, status) = (printable(&text), printable(&status));

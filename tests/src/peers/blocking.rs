@@ -141,11 +141,11 @@ fn flood(task: &Task, standstill: Duration) -> Outcome<Report> {
             }
         }));
     })?;
-    client.call_tool("flood", Flood { count: task.warm_up() })?;
+    client.call_tool("flood", Flood { count: task.warm_up() }).call()?;
     seen.store(0, Ordering::Relaxed);
     measuring.store(true, Ordering::Relaxed);
     let mut meter = Meter::start(task);
-    client.call_tool("flood", Flood { count: task.n })?;
+    client.call_tool("flood", Flood { count: task.n }).call()?;
     meter.tell("delivered", seen.load(Ordering::Relaxed));
     let report = meter.stop();
     client.shutdown()?;
@@ -171,5 +171,5 @@ fn open_with(task: &Task, change: impl FnOnce(&mut ConnectOptions)) -> Outcome<M
 }
 
 fn echo(client: &mut McpClient, echo: Echo) -> Outcome {
-    echo.check(&client.call_tool("echo", echo)?)
+    echo.check(&client.call_tool("echo", echo).call()?)
 }

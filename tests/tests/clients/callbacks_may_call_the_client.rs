@@ -117,7 +117,7 @@ fn call_everything<R: Runtime>(place: &Place<R>) {
         (client.is_running(), client.pid(), client.stderr_tail(), client.in_flight(), client.stats(), client.tools());
     let _ = client.notifications().try_next();
     let _ = format!("{client:?}");
-    client.send_notification("notifications/roots/list_changed", None).expect("it is sent");
+    client.notify_raw("notifications/roots/list_changed", None).expect("it is sent");
     drop(begin(&client, "echo"));
 }
 

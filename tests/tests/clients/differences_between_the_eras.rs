@@ -34,7 +34,7 @@ fn what_the_server_does_not_offer_is_not_sent<A: Adapter>() {
         let mut client = server.open::<A>();
         let failure = client.count_prompts().expect_err("it has none");
         failure.assert(ErrorKind::Usage, &["prompts/list", "capability `prompts`"]);
-        let refused = client.send_raw("prompts/list", None).expect_err("it is asked, and says so");
+        let refused = client.request_raw("prompts/list", None).expect_err("it is asked, and says so");
         refused.assert(ErrorKind::Server, &["Method not found"]);
         client.assert_alive();
     }

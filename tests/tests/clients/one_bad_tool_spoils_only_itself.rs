@@ -42,7 +42,7 @@ fn pages_without_end_come_to_an_end<A: Adapter>() {
     let mut client = server.open::<A>();
     let tools = client.list_tools().expect("there are tools");
     assert_eq!((tools.len(), tools[0].name.as_str()), (1_000, "tool-1"));
-    client.send_raw("ping", None).expect("it still answers");
+    client.request_raw("ping", None).expect("it still answers");
 }
 
 fn pages_that_lead_in_a_circle_come_to_an_end<A: Adapter>() {
@@ -51,7 +51,7 @@ fn pages_that_lead_in_a_circle_come_to_an_end<A: Adapter>() {
     let names: Vec<String> = client.list_tools().expect("there are tools").into_iter().map(|tool| tool.name).collect();
     assert_eq!(names[..3], ["tool-1", "tool-2", "tool-3"]);
     assert!(names.len() <= 4, "{names:?}");
-    client.send_raw("ping", None).expect("it still answers");
+    client.request_raw("ping", None).expect("it still answers");
 }
 
 on_every_adapter!(

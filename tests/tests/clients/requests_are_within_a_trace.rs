@@ -47,7 +47,7 @@ fn blocking() {
         options.trace_context = Some(TraceSource::new(source()));
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
-        let mut call = || client.call_tool("trace", ()).expect("it answers").text().into_string();
+        let mut call = || client.call_tool("trace", ()).call().expect("it answers").text().into_string();
         assert_eq!((call(), call(), call()), ("none".into(), parent(1), parent(2)));
     });
 }

@@ -112,7 +112,7 @@ fn error_of_the_server<A: Adapter>() {
         let mut client = server.open::<A>();
         let words = ["bad-habits", "tools/call", "-32050", "not today", "tomorrow"];
         client.failure("refuse").assert(ErrorKind::Server, &words);
-        let failure = client.send_raw("vendor/unheard-of", None).expect_err("there is no such method");
+        let failure = client.request_raw("vendor/unheard-of", None).expect_err("there is no such method");
         failure.assert(ErrorKind::Server, &["vendor/unheard-of", "-32601", "Method not found"]);
     }
 }

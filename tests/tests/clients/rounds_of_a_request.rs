@@ -49,11 +49,11 @@ fn a_call_of_three_rounds_is_one_call<A: Adapter>() {
 fn prompts_resources_and_raw_requests_have_rounds<A: Adapter>() {
     let server = rounds(knows);
     let mut client = server.open::<A>();
-    let prompt = client.send_raw("prompts/get", Some(json!({"name": "p"}))).expect("it is answered");
+    let prompt = client.request_raw("prompts/get", Some(json!({"name": "p"}))).expect("it is answered");
     assert!(prompt.contains("prompted"), "{prompt}");
-    let resource = client.send_raw("resources/read", Some(json!({"uri": "a:b"}))).expect("it is answered");
+    let resource = client.request_raw("resources/read", Some(json!({"uri": "a:b"}))).expect("it is answered");
     assert!(resource.contains("read"), "{resource}");
-    let call = client.send_raw("tools/call", Some(json!({"name": "large-state"}))).expect("it is answered");
+    let call = client.request_raw("tools/call", Some(json!({"name": "large-state"}))).expect("it is answered");
     assert!(call.contains("it is the same"), "{call}");
     assert_eq!(server.heard.asked.lock().unwrap().len(), 3);
 }

@@ -19,7 +19,7 @@ fn blocking() {
             .answer(["roots/list"], |ask| Ok(Json::parse(format!(r#"{{"roots":[],"to":"{}"}}"#, ask.method)).unwrap()));
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
-        assert_eq!(client.call_tool("ask", json!({})).expect("it answers").text().to_string(), ANSWERED);
+        assert_eq!(client.call_tool("ask", json!({})).call().expect("it answers").text().to_string(), ANSWERED);
         client.shutdown().expect("it ends");
     });
 }

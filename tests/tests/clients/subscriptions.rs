@@ -146,7 +146,7 @@ fn a_list_that_holds_is_not_asked_for_again<A: Adapter>() {
 fn an_error_is_reason_to_doubt_the_list<A: Adapter>() {
     let server = server!("changes - --modern");
     let mut client = server.open::<A>();
-    client.send_raw("tools/list", None).expect("there is a list");
+    client.request_raw("tools/list", None).expect("there is a list");
     client.failure("nonesuch").assert(ErrorKind::ToolNotFound, &["nonesuch"]);
     assert_eq!(client.text("tally", json!({})), "0 asked, 0 given up, 2 lists");
 }

@@ -30,7 +30,7 @@ fn a_server_that_answers_anything_with_nothing_is_legacy<A: Adapter>() {
     let mut client = server.open::<A>();
     assert_eq!(client.server_info().map(|info| info.era), Some(Era::Legacy));
     client.assert_alive();
-    assert_eq!(client.send_raw("vendor/anything", None).expect("it answers"), "{}");
+    assert_eq!(client.request_raw("vendor/anything", None).expect("it answers"), "{}");
 }
 
 /// Some servers answer what they do not expect without an id.

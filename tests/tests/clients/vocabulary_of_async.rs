@@ -49,8 +49,8 @@ fn a_call_has_many_words<H: Host>() {
             client.call_tool("echo", &hello).await,
             client.call_tool("echo", &hello).timeout(second).total_timeout(second).on_progress(|_| {}).await,
             client.call_tool("echo", json!({"message": "hello"})).call().await,
-            client.tool("echo", &hello).call().await,
-            client.call_tool_with_timeout("echo", &hello, second).await,
+            client.call_tool("echo", &hello).call().await,
+            client.call_tool("echo", &hello).timeout(second).await,
             client.request::<CallTool>(&params, &options).await,
             client.begin::<CallTool>(&params, &options).expect("sent").await,
         ] {
@@ -58,7 +58,7 @@ fn a_call_has_many_words<H: Host>() {
         }
         let result = client.call_tool("pid", ()).await.expect("no arguments are needed");
         assert_eq!(Some(result.text().to_string()), client.pid().map(|pid| pid.to_string()));
-        let error = client.call_tool_with_timeout("ponder", (), Duration::from_millis(50)).await.unwrap_err();
+        let error = client.call_tool("ponder", ()).timeout(Duration::from_millis(50)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     });
 }
@@ -81,10 +81,10 @@ fn a_result_can_be_had_as_the_server_sent_it<H: Host>() {
         let raw = client.call_tool("fail", ()).raw().await.expect("it answers");
         assert_eq!(raw.get(), r#"{"content":[{"type":"text","text":"the tool failed"}],"isError":true}"#);
         let params = Json::parse(r#"{"name":"echo","arguments":{"message":"raw"}}"#).expect("it is JSON");
-        let raw = client.send_raw("tools/call", Some(&params)).await.expect("it answers");
+        let raw = client.request_raw("tools/call", Some(&params)).await.expect("it answers");
         assert_eq!(raw.get(), r#"{"content":[{"type":"text","text":"raw"}]}"#);
-        client.send_notification("notifications/roots/list_changed", None).expect("it is sent");
-        assert_eq!(client.send_raw("ping", None).await.expect("it answers").get(), "{}");
+        client.notify_raw("notifications/roots/list_changed", None).expect("it is sent");
+        assert_eq!(client.request_raw("ping", None).await.expect("it answers").get(), "{}");
     });
 }
 

@@ -40,9 +40,9 @@ fn connecting_can_include_the_handshake_and_the_tools() {
         let server = server!("well-behaved --modern");
         let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
         assert!(client.has_tool("echo"));
-        let result = client.call_tool("echo", BTreeMap::from([("message", "hello")])).expect("it answers");
+        let result = client.call_tool("echo", BTreeMap::from([("message", "hello")])).call().expect("it answers");
         assert_eq!(result.text().as_str(), "hello");
-        let result = client.call_tool("pid", ()).expect("no arguments are needed");
+        let result = client.call_tool("pid", ()).call().expect("no arguments are needed");
         assert_eq!(Some(result.text().to_string()), client.pid().map(|pid| pid.to_string()));
     });
 }
@@ -52,10 +52,10 @@ fn arguments_that_are_no_object_are_refused_before_they_are_sent() {
     watched(|| {
         let server = server!("well-behaved");
         let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
-        let error = client.call_tool("echo", [1, 2]).unwrap_err();
+        let error = client.call_tool("echo", [1, 2]).call().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.to_string().contains("object"), "{error}");
-        client.call_tool("echo", ()).expect("the connection is as it was");
+        client.call_tool("echo", ()).call().expect("the connection is as it was");
     });
 }
 
@@ -64,13 +64,13 @@ fn a_result_can_be_had_as_the_server_sent_it() {
     watched(|| {
         let server = server!("well-behaved");
         let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
-        let raw = client.tool("fail", ()).raw().expect("it answers");
+        let raw = client.call_tool("fail", ()).raw().expect("it answers");
         assert_eq!(raw.get(), r#"{"content":[{"type":"text","text":"the tool failed"}],"isError":true}"#);
         let params = Json::parse(r#"{"name":"echo","arguments":{"message":"raw"}}"#).expect("it is JSON");
-        let raw = client.send_raw("tools/call", Some(&params)).expect("it answers");
+        let raw = client.request_raw("tools/call", Some(&params)).expect("it answers");
         assert_eq!(raw.get(), r#"{"content":[{"type":"text","text":"raw"}]}"#);
-        client.send_notification("notifications/roots/list_changed", None).expect("it is sent");
-        assert_eq!(client.send_raw("ping", None).expect("it answers").get(), "{}");
+        client.notify_raw("notifications/roots/list_changed", None).expect("it is sent");
+        assert_eq!(client.request_raw("ping", None).expect("it answers").get(), "{}");
     });
 }
 
@@ -129,7 +129,7 @@ fn a_canceller_outlives_the_restart_of_the_server() {
             canceller.cancel();
             Instant::now()
         });
-        let error = client.call_tool("ponder", ()).unwrap_err();
+        let error = client.call_tool("ponder", ()).call().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
         let took = other.join().expect("to cancel is no effort").elapsed();
         assert!(took < Duration::from_secs(1), "it took {took:?}");
@@ -143,7 +143,7 @@ fn secrets_are_not_shown() {
         let mut client =
             McpClient::connect_with(&server.def, ConnectOptions::new(Config::new("tests", "1"))).expect("it starts");
         client.initialize().expect("it answers");
-        let error = client.call_tool("echo", ()).unwrap_err();
+        let error = client.call_tool("echo", ()).call().unwrap_err();
         for shown in [format!("{:?}", server.def), format!("{client:?}"), format!("{error:?}"), error.to_string()] {
             assert!(!shown.contains("hunter2"), "{shown}");
         }

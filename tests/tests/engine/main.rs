@@ -3,6 +3,7 @@
 
 mod answers;
 mod any_format;
+mod arguments;
 mod asks_allowed;
 mod asks_properties;
 mod batches;

@@ -56,7 +56,7 @@ fn a_notification_goes_out_while_nobody_waits() {
             reply.full(202, "", "");
         });
         let mut client = open(&web);
-        client.send_notification("notifications/custom", None).unwrap();
+        client.notify_raw("notifications/custom", None).unwrap();
         come.wait_for("notifications/custom");
     });
 }

@@ -274,14 +274,14 @@ fn other_methods_can_be_answered_and_are_refused_otherwise() {
         );
         let kit = Testkit::new(server);
         kit.run(async |client| {
-            assert_eq!(client.send_raw("resources/list", None).await.unwrap().get(), r#"{"resources":[]}"#);
-            client.send_raw("ping", None).await.expect("it is answered");
-            let error = client.send_raw("resources/read", None).await.expect_err("it is not known");
+            assert_eq!(client.request_raw("resources/list", None).await.unwrap().get(), r#"{"resources":[]}"#);
+            client.request_raw("ping", None).await.expect("it is answered");
+            let error = client.request_raw("resources/read", None).await.expect_err("it is not known");
             let Error::Call { error: CallError::Server { error, .. }, .. } = error else { panic!("{error}") };
             assert_eq!(error.code, RpcError::METHOD_NOT_FOUND);
             let mut notifications = client.notifications();
             let params = Json::parse(r#"{"from":"us"}"#).unwrap();
-            client.send_notification("notifications/hello", Some(&params)).unwrap();
+            client.notify_raw("notifications/hello", Some(&params)).unwrap();
             let back = Notification::Other { method: "notifications/hello/back".into(), params: Some(params) };
             assert_eq!(notifications.next().await, Some(back));
         });

@@ -7,9 +7,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use mcpwire_client::{Error, McpServerDef, ShutdownReport};
+use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, ShutdownReport, construct};
 use mcpwire_core::internal::{AnyEngine, RequestError};
-use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestKey, RequestOptions, Root,
     RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
@@ -34,16 +33,13 @@ pub use opening::with_client;
 /// for tool in client.tools() {
 ///     println!("{}", tool.name);
 /// }
-/// let result = client.call_tool("echo", [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
+/// let result = client.call_tool("echo", [("message", "hi")]).call()?;
 /// println!("{}", result.text());
 /// client.shutdown()?;
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
 pub struct McpClient {
     pub(crate) connection: Connection,
-    /// How the server is started; `None` for a pair of streams.
-    definition: Option<McpServerDef>,
-    grace_periods: GracePeriods,
     /// Subscriptions whose handles have gone.
     pub(crate) unwanted: Unwanted,
 }
@@ -79,7 +75,7 @@ impl McpClient {
             // That they do not hold any more may have been told and not been heard yet.
             self.connection.catch_up();
         }
-        let options = &*self.connection.traced(options);
+        let options = &*self.connection.context.traced(options);
         let now = self.connection.now();
         let ticket =
             self.connection.engine.calls().request(params, options, now).map_err(|error| self.send_error(error))?;
@@ -98,17 +94,19 @@ impl McpClient {
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
-    pub fn send_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+    #[doc(alias = "send_raw")]
+    pub fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let now = self.connection.now();
         let options = RequestOptions::new();
-        let options = self.connection.traced(&options);
+        let options = self.connection.context.traced(&options);
         let ticket = self.connection.engine.calls().request_raw(method, params, &options, now);
         let ticket = ticket.map_err(|error| self.send_error(error))?;
         self.wait(ticket)
     }
 
     /// Sends a notification of any method.
-    pub fn send_notification(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
+    #[doc(alias = "send_notification")]
+    pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
         let now = self.connection.now();
         self.connection.engine.calls().notify_raw(method, params, now).map_err(|error| self.send_error(error))?;
         self.connection.flush();
@@ -156,7 +154,7 @@ impl McpClient {
 
     /// How the server was started; `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.definition.as_ref()
+        self.connection.context.definition.as_deref()
     }
 
     /// Whether the connection was opened.
@@ -194,10 +192,10 @@ impl McpClient {
     }
 
     /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
-    /// with the default [`GracePeriods`]. By HTTP, ends the session on the server, if there is one; that takes no longer than
-    /// [`GracePeriods::after_close`].
+    /// with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). By HTTP, ends the session on the server, if there is one; that takes no longer than
+    /// [`GracePeriods::after_close`](mcpwire_core::shutdown::GracePeriods::after_close).
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
-        Ok(self.connection.shut_down(self.grace_periods))
+        Ok(self.connection.shut_down())
     }
 
     pub(crate) fn wait_with<M: Method>(
@@ -231,48 +229,39 @@ impl McpClient {
         }
     }
 
+    /// Runs `f` with the context of the connection and what an error says about the connection.
+    fn with_context<T>(&mut self, f: impl FnOnce(&ConnectionContext, &mut dyn ConnectionFacts) -> T) -> T {
+        let context = std::mem::take(&mut self.connection.context);
+        let value = f(&context, &mut self.connection);
+        self.connection.context = context;
+        value
+    }
+
+    #[cold]
     pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
-        match error {
-            RequestError::NotSent(error) => self.send_error(error),
-            RequestError::Failed(error) => self.call_error(error),
-        }
+        self.with_context(|context, facts| context.request_error(error, facts))
     }
 
+    #[cold]
     pub(crate) fn call_error(&mut self, error: CallError) -> Error {
-        let process = match &error {
-            CallError::Closed { .. } => self.connection.report(),
-            _ => None,
-        };
-        Error::Call { server: self.name().into(), error, process }
+        self.with_context(|context, facts| context.call_error(error, facts))
     }
 
+    #[cold]
     pub(crate) fn send_error(&mut self, error: SendError) -> Error {
-        if let (SendError::Closed, Some(why)) = (&error, &self.connection.failure) {
-            return self.io_error(io::Error::other(&**why));
-        }
-        let process = match &error {
-            SendError::Closed => self.connection.report(),
-            _ => None,
-        };
-        Error::Send { server: self.name().into(), error, process }
+        self.with_context(|context, facts| context.send_error(error, facts))
     }
 
+    #[cold]
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        Error::Io { server: self.name().into(), error }
-    }
-
-    fn name(&self) -> &str {
-        self.definition.as_ref().map_or(STREAM, McpServerDef::display_name)
+        construct::io(self.connection.context.name(), error)
     }
 }
-
-/// What errors call the other end of a pair of streams.
-const STREAM: &str = "stream";
 
 impl fmt::Debug for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpClient")
-            .field("definition", &self.definition)
+            .field("definition", &self.definition())
             .field("phase", &self.connection.engine.session().phase())
             .field("server", &self.server_info())
             .field("tools", &self.tools().len())

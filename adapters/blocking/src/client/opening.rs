@@ -1,13 +1,14 @@
 //! How a connection comes to be: a server is started or reached, and the connection to it is opened.
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef, Stderr, Tracer};
+use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, Stderr, Tracer, construct};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{Config, ConnectError, ServerInfo, Timestamp, stdio};
 use mcpwire_process::Process;
 
-use super::{McpClient, STREAM};
+use super::McpClient;
 use crate::connection::{Connection, Opened};
 use crate::options::ConnectOptions;
 use crate::subscription::Unwanted;
@@ -40,8 +41,8 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let transport =
-            Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
+        let transport = Threads::start(reader, writer, None)
+            .map_err(|error| construct::io(ConnectionContext::default().name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
         Ok(Self::of(connection, None, options))
@@ -65,7 +66,7 @@ impl McpClient {
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
         let began = self.connection.now();
         let mut opened = self.open(began)?;
-        if let (Opened::Restart, Some(def)) = (&opened, self.definition.clone()) {
+        if let (Opened::Restart, Some(def)) = (&opened, self.connection.context.definition.clone()) {
             let spent = self.connection.now().duration_since(began);
             let config = self.connection.engine.session().config().for_restart(spent);
             let mut successor = spawn(&def, config, self.connection.clock)?;
@@ -80,8 +81,8 @@ impl McpClient {
             Opened::Restart => Some(ConnectError::Closed),
         };
         if let Some(error) = error {
-            let process = self.connection.report();
-            return Err(Error::Connect { server: self.name().into(), error, process });
+            let process = self.connection.process_report();
+            return Err(construct::connect(self.connection.context.name(), error, process));
         }
         match self.connection.engine.session().server() {
             Some(server) => Ok(server),
@@ -100,7 +101,7 @@ impl McpClient {
         let settings = http.settings(def)?;
         let client = http
             .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
-            .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
+            .map_err(|error| construct::http(def.display_name(), error))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
@@ -109,7 +110,7 @@ impl McpClient {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(Error::Http { server: def.display_name().into(), error: mcpwire_client::HttpSetupError::Missing })
+        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
@@ -118,9 +119,9 @@ impl McpClient {
         connection.tracer = trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher)));
         connection.listener = on_event;
         connection.answers = answers;
-        connection.trace_context = trace_context;
-        connection.panics = panics;
-        McpClient { connection, definition, grace_periods, unwanted: Unwanted::default() }
+        let definition = definition.map(Arc::new);
+        connection.context = ConnectionContext { definition, grace_periods, trace_context, panics };
+        McpClient { connection, unwanted: Unwanted::default() }
     }
 }
 
@@ -142,9 +143,9 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
 }
 
 fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
-    let server = || def.display_name().to_owned();
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
-    let transport = transport(pipes).map_err(|error| Error::Io { server: server(), error })?;
+    let server = def.display_name();
+    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
+    let transport = transport(pipes).map_err(|error| construct::io(server, error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));
     Ok(Connection::new(engine, transport, Some(process), clock))
 }

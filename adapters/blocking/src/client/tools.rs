@@ -1,10 +1,10 @@
 //! The list of a server's tools, and their calls.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use mcpwire_client::Error;
+use mcpwire_client::{Error, Tools};
 use mcpwire_core::internal::{Step, ToolListing};
-use mcpwire_core::{CallToolResult, InvalidItem, RequestOptions, Tool};
+use mcpwire_core::{InvalidItem, RequestOptions, Tool};
 use serde::Serialize;
 
 use super::McpClient;
@@ -18,9 +18,9 @@ impl McpClient {
     /// A modern server may have said that its list holds for a while: it is not asked again before that has passed, or it has
     /// told of a change. [`McpClient::list_all_with`] and [`RequestOptions::fresh`](mcpwire_core::RequestOptions::fresh) ask
     /// all the same; [`Config::cache`](mcpwire_core::Config::cache) says how much is kept.
-    pub fn list_tools(&mut self) -> Result<&[Tool], Error> {
+    pub fn list_tools(&mut self) -> Result<Tools, Error> {
         self.unsubscribe_unwanted();
-        let options = self.connection.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
         let mut listing = ToolListing::new(options, self.engine().session().config(), self.connection.now());
         loop {
             let now = self.connection.now();
@@ -42,44 +42,30 @@ impl McpClient {
     }
 
     /// The tools, as they were last listed. No request is sent.
-    pub fn tools(&self) -> &[Tool] {
-        &self.connection.tools.list().listed().items
+    pub fn tools(&self) -> Tools {
+        Tools::new(Arc::clone(self.connection.tools.list()))
     }
 
     /// What was left out of that list, and why.
-    pub fn rejected_tools(&self) -> &[InvalidItem] {
-        &self.connection.tools.list().listed().rejected
+    pub fn rejected_tools(&self) -> Vec<InvalidItem> {
+        self.tools().rejected().to_vec()
     }
 
     /// Whether that list has a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.get_tool(name).is_some()
+        self.connection.tools.list().get(name).is_some()
     }
 
     /// The tool of this name in that list.
-    pub fn get_tool(&self, name: &str) -> Option<&Tool> {
-        self.connection.tools.list().get(name)
+    pub fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.connection.tools.list().get(name).cloned()
     }
 
-    /// Calls a tool. That the tool failed ([`CallToolResult::is_error`]) is a result like any other.
+    /// Calls a tool: options may be set before [`Call::call`] sends it. That the tool failed
+    /// ([`CallToolResult::is_error`](mcpwire_core::CallToolResult::is_error)) is a result like any other.
     ///
     /// A name that the list of tools does not have is an error without a request, as long as the list holds.
-    pub fn call_tool(&mut self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
-        self.tool(name, arguments).call()
-    }
-
-    /// Calls a tool that may take longer, or is not to take as long, as others.
-    pub fn call_tool_with_timeout(
-        &mut self,
-        name: &str,
-        arguments: impl Serialize,
-        timeout: Duration,
-    ) -> Result<CallToolResult, Error> {
-        self.tool(name, arguments).timeout(timeout).call()
-    }
-
-    /// A call of a tool with options of its own: ends in [`Call::call`] or [`Call::raw`].
-    pub fn tool<'c, A: Serialize>(&'c mut self, name: &'c str, arguments: A) -> Call<'c, A> {
+    pub fn call_tool<'c, A: Serialize>(&'c mut self, name: &'c str, arguments: A) -> Call<'c, A> {
         Call::new(self, name, arguments)
     }
 }

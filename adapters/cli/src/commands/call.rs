@@ -112,8 +112,8 @@ fn explained(session: &mut Session<'_>, tool: &str, failure: Failure) -> Failure
         let _ = session.request(|client| client.list_tools().map(drop));
     }
     match session.client.get_tool(tool) {
-        Some(tool) if failure.is_of_arguments() => failure.with_hint(page(tool)),
-        None if failure.is_tool_not_found() => failure.with_hint(suggestion(tool, session.client.tools())),
+        Some(tool) if failure.is_of_arguments() => failure.with_hint(page(&tool)),
+        None if failure.is_tool_not_found() => failure.with_hint(suggestion(tool, &session.client.tools())),
         _ => failure,
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn get(session: &mut Session<'_>, name: &str, arguments: &Json, save:
     };
     let saved = if session.options.json {
         let params = Json::from_value(&GetPromptParams { name, arguments }).ok();
-        let result = session.request(|client| client.send_raw("prompts/get", params.as_ref()))?;
+        let result = session.request(|client| client.request_raw("prompts/get", params.as_ref()))?;
         let saved = result.decode().map_or(Ok(Vec::new()), |prompt| keep(&prompt))?;
         output::raw(&result)?;
         saved

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mcpwire_blocking::McpClient;
-use mcpwire_blocking::core::{InvalidItem, Json, ReadResourceResult, Resource, ResourceTemplate};
+use mcpwire_blocking::core::{InvalidItem, Json, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate};
 use serde::Serialize;
 
 use super::tell_saved;
@@ -43,8 +43,8 @@ pub(super) fn read(session: &mut Session<'_>, uri: &str, save: Option<&Path>) ->
         None => Ok(Vec::new()),
     };
     let saved = if session.options.json {
-        let params = Json::from_value(&[("uri", uri)].into_iter().collect::<std::collections::BTreeMap<_, _>>()).ok();
-        let result = session.request(|client| client.send_raw("resources/read", params.as_ref()))?;
+        let params = Json::from_value(&ReadResourceParams { uri }).ok();
+        let result = session.request(|client| client.request_raw("resources/read", params.as_ref()))?;
         let saved = result.decode().map_or(Ok(Vec::new()), |read| keep(&read))?;
         output::raw(&result)?;
         saved

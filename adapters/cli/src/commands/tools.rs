@@ -11,7 +11,8 @@ use crate::show::{self, Layout};
 pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     session.open()?;
     session.request(|client| client.list_tools().map(drop))?;
-    let (tools, rejected) = (session.client.tools(), session.client.rejected_tools());
+    let listed = session.client.tools();
+    let (tools, rejected): (&[Tool], _) = (&listed, listed.rejected());
     if session.options.json {
         output::json(&List { tools, rejected: rejected.iter().map(Reject::of).collect() })?;
     } else {

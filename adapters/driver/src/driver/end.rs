@@ -99,7 +99,7 @@ impl Loop {
         let now = self.shared.clock.now();
         let stopping = self.stopping.get_or_insert_with(|| {
             state.close(&self.shared.server, &mut self.wakers);
-            Stop::begin(state, self.shared.grace_periods, now)
+            Stop::begin(state, self.shared.context.grace_periods, now)
         });
         let Poll::Ready(report) = stopping.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
             return false;
@@ -120,7 +120,7 @@ impl Loop {
         self.over = true;
         let why = format!("{} panicked: {message}", PanicSource::Transport);
         // First: whoever finds the connection ended may look for it.
-        self.shared.panics.report(PanicSource::Transport, message);
+        self.shared.context.panics.report(PanicSource::Transport, message);
         self.end_at_once(Some(why.into()));
     }
 

@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef};
+use mcpwire_client::{Error, McpServerDef, construct};
 use mcpwire_core::http::{Engine, Settings};
 use mcpwire_core::internal::AnyEngine;
 
@@ -25,7 +25,7 @@ pub(crate) fn assemble<R: Runtime>(
     let is_watched = options.trace.is_some();
     let client = mem::take(&mut options.http)
         .into_client(|| R::http(def))
-        .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
+        .map_err(|error| construct::http(def.display_name(), error))?;
     let exchanges = Exchanges::new(client, is_watched);
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
     let shared = Shared::new(Some(Arc::new(def.clone())), clock, State::new(engine, None, None), options);

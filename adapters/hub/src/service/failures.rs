@@ -24,7 +24,7 @@ pub(super) fn of(error: &Error, stage: Stage, config: &McpConfig, redactor: &Red
 pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor) -> Failure {
     // What cannot be sent any more says why.
     let kind = plan::kind(config.package.package_type);
-    match client.send_notification("notifications/cancelled", None) {
+    match client.notify_raw("notifications/cancelled", None) {
         Err(error) => classify(&error, Stage::Run, kind, redactor),
         Ok(()) => Evidence::new(kind, Stage::Run, Cause::Closed).classify(),
     }

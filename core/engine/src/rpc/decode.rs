@@ -1,13 +1,9 @@
 //! Decodes whole messages of the server in one pass, directly into the requested type.
 
-use alloc::string::String;
-
 use super::peek::{usual_end, usual_start};
 use super::{PeerError, RequestFault, RpcError, WireId};
 use mcpwire_types::json::from_json::{FromJson, Mismatch, strict};
 use mcpwire_types::json::read::{self, ReadError, ReadValue, Reader};
-use mcpwire_types::json::scan::key_text;
-use mcpwire_types::json::{Json, numeral};
 
 /// A function that reads the value of one member of a message, such as `result`.
 ///
@@ -177,45 +173,16 @@ impl<'de> Envelope<'de> {
     }
 }
 
-/// Reads the value of the member `error`: an object, or a string that becomes the message of the error. Tolerates an
-/// object whose `code` or `message` is absent or of the wrong type.
+/// Reads the value of the member `error`.
 fn rpc_error(raw: &str) -> read::Result<RpcError> {
-    let mut error = RpcError::new(0, "");
-    let mut reader = Reader::new(raw);
-    match reader.next_byte() {
-        Some(b'{') => reader.members(&mut |key, reader| {
-            match (key, reader.raw()?) {
-                ("code", raw) => error.code = code(raw),
-                ("message" | "data", "null") => {}
-                ("message", raw) => error.message = string(raw),
-                ("data", raw) => error.data = Some(Json::trusted(raw)),
-                _ => {}
-            }
-            Ok(())
-        })?,
-        Some(b'"') => error.message = string(raw),
-        _ => return Err(ReadError::new("`error` is not an object")),
-    }
-    Ok(error)
-}
-
-fn string(raw: &str) -> String {
-    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inside) => key_text(inside.as_bytes()).into_owned(),
-        None => raw.into(),
-    }
-}
-
-/// Reads an error code: an integer, a float such as `-32601.0`, or a string that contains either. Returns 0 for any
-/// other value.
-fn code(raw: &str) -> i64 {
-    numeral::parse_signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
+    RpcError::from_json(&mut Reader::new(raw))?.map_err(|_| ReadError::new("`error` is not an object"))
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;
 
+    use mcpwire_types::json::Json;
     use serde::Deserialize;
 
     use super::*;

@@ -124,8 +124,9 @@ impl fmt::Debug for PreparedRequest {
 }
 
 pub(super) fn push<M: Method, P: Params<M>>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
+    let start = out.len();
     write::push_object(out, params)?;
-    if P::check(out) { Ok(()) } else { Err(ParamsError::NotAnObject) }
+    if P::check(out, start) { Ok(()) } else { Err(ParamsError::NotAnObject) }
 }
 
 pub(super) fn send_error(method: &str, error: ParamsError) -> SendError {

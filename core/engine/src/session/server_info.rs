@@ -2,10 +2,15 @@
 
 use alloc::string::String;
 
+use serde::{Deserialize, Serialize};
+
 use mcpwire_types::{Era, Implementation, ProtocolVersion, ServerCapabilities};
 
 /// Description of a server, and the protocol version of the connection.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Serde names the members as the result of `initialize` does, for example `protocolVersion` and `serverInfo`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerInfo {
     /// The era of the protocol version: legacy (up to revision 2025-11-25) or modern (from revision 2026-07-28).
@@ -17,6 +22,7 @@ pub struct ServerInfo {
     /// The protocol version that client and server have agreed on.
     pub protocol_version: ProtocolVersion,
     /// The name and version of the server. `None` if the server did not send them.
+    #[serde(rename = "serverInfo")]
     pub implementation: Option<Implementation>,
     /// The capabilities that the server declared. `None` if the server sent no capabilities at all: then the client
     /// may call every method.

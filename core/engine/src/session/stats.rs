@@ -1,7 +1,10 @@
 //! [`Stats`]: counters of ignored and refused messages.
 
+use serde::{Deserialize, Serialize};
+
 /// Counters of the messages that a session has ignored or refused, and of the requests answered from the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Stats {
     /// Number of received messages that are not JSON-RPC or cannot be decoded. The session ignored them.

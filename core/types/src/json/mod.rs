@@ -2,6 +2,7 @@
 //! stored as text.
 
 pub mod append;
+mod convert;
 mod de;
 pub mod error;
 pub mod from_json;
@@ -62,18 +63,18 @@ impl Json {
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
         let text = text.into();
         let mut reader = read::Reader::new(&text);
-        let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::new)?;
+        let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::read)?;
         if raw.len() == text.len() { Ok(Json::trusted(text)) } else { Ok(Json::trusted(raw)) }
     }
 
     /// Serializes a value to JSON text without line breaks.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
-        serialize::to_string(value).map(Json::trusted).map_err(JsonError::new)
+        serialize::to_string(value).map(Json::trusted).map_err(JsonError::write)
     }
 
     /// Deserializes the JSON text into a value of type `T`.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
-        from_str(self.get()).map_err(JsonError::new)
+        from_str(self.get()).map_err(JsonError::read)
     }
 
     /// Reads the next JSON value from `reader`. The value may be of any type, including `null`.
@@ -170,10 +171,28 @@ impl<'de> Deserialize<'de> for Json {
 #[error("{message}")]
 pub struct JsonError {
     message: String,
+    operation: Operation,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Read,
+    Write,
 }
 
 impl JsonError {
-    pub(crate) fn new(error: impl fmt::Display) -> Self {
-        JsonError { message: alloc::format!("{error}") }
+    /// Creates the error for text that is not valid JSON, or that is not of the requested type.
+    pub(crate) fn read(error: impl fmt::Display) -> Self {
+        JsonError { message: alloc::format!("{error}"), operation: Operation::Read }
+    }
+
+    /// Creates the error for a value that cannot be serialized to JSON.
+    fn write(error: impl fmt::Display) -> Self {
+        JsonError { message: alloc::format!("{error}"), operation: Operation::Write }
+    }
+
+    /// Returns whether a value could not be serialized. Otherwise text could not be read.
+    pub(crate) fn is_write(&self) -> bool {
+        self.operation == Operation::Write
     }
 }

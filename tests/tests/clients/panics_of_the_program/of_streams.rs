@@ -171,7 +171,7 @@ fn blocking_says_so_too() {
             client.initialize().expect("it answers");
             trigger.store(true, Ordering::SeqCst);
             for _ in 0..2 {
-                assert_says_why(&client.call_tool("echo", ()).expect_err("it has ended"));
+                assert_says_why(&client.call_tool("echo", ()).call().expect_err("it has ended"));
             }
             client.shutdown().expect("there is nothing to end");
             assert_eq!(told.all(), [OF_THE_STREAM]);

@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use mcpwire_types::ProtocolVersion;
+use mcpwire_types::method::{CallTool, Method};
 use mcpwire_types::printable;
 use mcpwire_types::revisions::Requirement;
 
@@ -27,8 +28,9 @@ pub enum SendError {
         /// Why the parameters cannot be written as JSON.
         reason: String,
     },
-    /// The parameters of the request or notification, or their member `_meta`, are not a JSON object.
-    #[error("the parameters of `{method}` must be a JSON object")]
+    /// The parameters of the request or notification, or their member `_meta`, are not a JSON object. Or the arguments
+    /// of a tool are neither an object nor pairs of a name and a value.
+    #[error("the parameters of `{method}` must be a JSON object{}", accepted_arguments(method))]
     NotAnObject {
         /// The method of the request or notification.
         method: String,
@@ -83,6 +85,14 @@ pub enum SendError {
         /// Maximum number of queued bytes, [`Config::max_transmit`](crate::Config::max_transmit).
         limit: usize,
     },
+}
+
+fn accepted_arguments(method: &str) -> &'static str {
+    if method == CallTool::NAME {
+        "; pass arguments as a struct, a map, pairs such as `[(\"name\", 1)]`, or `()` for none"
+    } else {
+        ""
+    }
 }
 
 fn replacement(instead: &str) -> String {

@@ -100,19 +100,19 @@ macro_rules! the_same_words {
         }
 
         fn call(&mut self, tool: &str, arguments: &Value) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.tool(tool, arguments).call())
+            $run!(self, self.client.call_tool(tool, arguments).call())
         }
 
         fn call_within(&mut self, tool: &str, time: Duration) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.tool(tool, ()).timeout(time).call())
+            $run!(self, self.client.call_tool(tool, ()).timeout(time).call())
         }
 
         fn call_for_progress(&mut self, tool: &str, seen: &mut Vec<Progress>) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.tool(tool, ()).on_progress(|progress| seen.push(progress.clone())).call())
+            $run!(self, self.client.call_tool(tool, ()).on_progress(|progress| seen.push(progress.clone())).call())
         }
 
         fn structured(&mut self, tool: &str) -> Result<Value, Error> {
-            $run!(self, self.client.tool(tool, ()).structured::<Value>())
+            $run!(self, self.client.call_tool(tool, ()).structured::<Value>())
         }
 
         fn resources(&mut self) -> Result<ItemList<Resource>, Error> {
@@ -160,11 +160,11 @@ macro_rules! the_same_words {
         }
 
         fn follow_task(&mut self, tool: &str) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.tool(tool, ()).follow_task().call())
+            $run!(self, self.client.call_tool(tool, ()).follow_task().call())
         }
 
         fn as_task(&mut self, tool: &str) -> Result<Result<TaskHandle, CallToolResult>, Error> {
-            let started = $run!(self, self.client.tool(tool, ()).as_task())?;
+            let started = $run!(self, self.client.call_tool(tool, ()).as_task())?;
             Ok(started.into_task().map(|task| task.into_handle()))
         }
 

@@ -1,0 +1,79 @@
+//! [`ConnectionContext`]: what a connection keeps from its beginning to its end.
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+use mcpwire_core::internal::RequestError;
+use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_core::{CallError, RequestOptions, SendError};
+
+use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, TraceSource, construct};
+
+/// The name of the server in errors, if the connection is a pair of streams.
+const STREAM: &str = "stream";
+
+/// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
+#[derive(Debug, Default)]
+pub struct ConnectionContext {
+    /// How the server was started. `None` for a pair of streams.
+    pub definition: Option<Arc<McpServerDef>>,
+    /// How long each step of the shutdown may take.
+    pub grace_periods: GracePeriods,
+    /// Returns the trace context of each request.
+    pub trace_context: Option<TraceSource>,
+    /// The callbacks for panics in the program's code.
+    pub panics: Panics,
+}
+
+/// What an error says about the connection itself: how its process ended, and why this side could not continue.
+pub trait ConnectionFacts {
+    /// Returns what is known of the server's process, or `None` if there is no process.
+    fn process_report(&mut self) -> Option<Box<ProcessReport>>;
+
+    /// Returns why this side could not continue, if that has ended the connection.
+    fn failure(&self) -> Option<Arc<str>>;
+}
+
+impl ConnectionContext {
+    /// Returns the name of the server for errors.
+    pub fn name(&self) -> &str {
+        self.definition.as_deref().map_or(STREAM, McpServerDef::display_name)
+    }
+
+    /// Returns the options of a request with the trace context of the calling code. If the program's source of trace
+    /// contexts panics, the request is sent without a trace context.
+    pub fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
+        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
+        traced.unwrap_or(Cow::Borrowed(options))
+    }
+
+    /// Returns the error of an operation that ended without a result.
+    #[cold]
+    pub fn request_error(&self, error: RequestError, facts: &mut dyn ConnectionFacts) -> Error {
+        match error {
+            RequestError::NotSent(error) => self.send_error(error, facts),
+            RequestError::Failed(error) => self.call_error(error, facts),
+        }
+    }
+
+    /// Returns the error of a request that was sent and has no result.
+    #[cold]
+    pub fn call_error(&self, error: CallError, facts: &mut dyn ConnectionFacts) -> Error {
+        let process = if matches!(error, CallError::Closed { .. }) { facts.process_report() } else { None };
+        construct::call(self.name(), error, process)
+    }
+
+    /// Returns the error of a request that was not sent.
+    #[cold]
+    pub fn send_error(&self, error: SendError, facts: &mut dyn ConnectionFacts) -> Error {
+        if !matches!(error, SendError::Closed) {
+            return construct::send(self.name(), error, None);
+        }
+        match facts.failure() {
+            Some(why) => construct::io(self.name(), io::Error::other(&*why)),
+            None => construct::send(self.name(), error, facts.process_report()),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! [`Tools`]: the tools of a server, as they were listed at one time.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use mcpwire_core::{InvalidItem, Tool, ToolList};
+
+/// The tools of a server, as they were listed at one time.
+///
+/// Dereferences to a slice of [`Tool`]s. A clone shares the list, so it costs little.
+#[derive(Clone, Debug)]
+pub struct Tools(Arc<ToolList>);
+
+impl Tools {
+    /// Wraps a list of tools.
+    pub fn new(list: Arc<ToolList>) -> Self {
+        Tools(list)
+    }
+
+    /// Returns the entries of the server's list that are no valid tools, and what is wrong with them.
+    pub fn rejected(&self) -> &[InvalidItem] {
+        &self.0.listed().rejected
+    }
+
+    /// Returns the tool of this name, or `None` if the list does not contain it.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.0.get(name)
+    }
+
+    /// Returns the list itself, to store and share it.
+    pub fn list(&self) -> &Arc<ToolList> {
+        &self.0
+    }
+}
+
+impl Deref for Tools {
+    type Target = [Tool];
+
+    fn deref(&self) -> &[Tool] {
+        &self.0.listed().items
+    }
+}
+
+impl AsRef<[Tool]> for Tools {
+    fn as_ref(&self) -> &[Tool] {
+        self
+    }
+}
+
+impl<'t> IntoIterator for &'t Tools {
+    type Item = &'t Tool;
+    type IntoIter = std::slice::Iter<'t, Tool>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for Tools {
+    type Item = Tool;
+    type IntoIter = IntoIter;
+
+    fn into_iter(self) -> IntoIter {
+        IntoIter { tools: self, next: 0 }
+    }
+}
+
+/// An iterator that returns a copy of each tool in [`Tools`].
+#[derive(Clone, Debug)]
+pub struct IntoIter {
+    tools: Tools,
+    next: usize,
+}
+
+impl Iterator for IntoIter {
+    type Item = Tool;
+
+    fn next(&mut self) -> Option<Tool> {
+        let tool = self.tools.get_at(self.next)?.clone();
+        self.next += 1;
+        Some(tool)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.tools.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for IntoIter {}
+
+impl Tools {
+    fn get_at(&self, index: usize) -> Option<&Tool> {
+        <[Tool]>::get(self, index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_iterated_by_reference_and_by_value() {
+        let mut list = ToolList::default();
+        list.replace(mcpwire_core::Json::parse(r#"[{"name":"a"},7,{"name":"b"}]"#).unwrap().decode().unwrap());
+        let tools = Tools::new(Arc::new(list));
+        let by_reference: Vec<_> = (&tools).into_iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(by_reference, ["a", "b"]);
+        let mut by_value = tools.clone().into_iter();
+        assert_eq!(by_value.len(), 2);
+        assert_eq!(by_value.next().map(|tool| tool.name), Some("a".into()));
+        assert_eq!(by_value.len(), 1);
+        assert_eq!((tools.len(), tools.rejected().len(), tools.get("b").is_some()), (2, 1, true));
+    }
+}

@@ -1,0 +1,48 @@
+//! One trait to list and call the tools of [Model Context Protocol](https://modelcontextprotocol.io) servers.
+//!
+//! An agent framework takes a `dyn` [`ToolClient`] and depends on this crate alone. All clients of mcpwire implement the
+//! trait, and so does the hub, which serves the tools of many servers as one.
+//!
+//! ```
+//! use mcpwire_tool_client::{ModelTools, ToolClient, ToolError};
+//! use mcpwire_tool_client::types::Json;
+//!
+//! async fn call(client: &dyn ToolClient, model_name: &str, arguments: &Json) -> Result<String, ToolError> {
+//!     let tools = ModelTools::new(client.list_tools().await?);
+//!     let request = Json::from_value(&tools.openai()).unwrap(); // the `tools` of a chat completion request
+//!     # let _ = request;
+//!     let tool = tools.name(model_name).unwrap_or(model_name);
+//!     Ok(client.call_tool(tool, arguments).await?.text().into_string())
+//! }
+//! ```
+//!
+//! | file | content |
+//! |---|---|
+//! | `client` | [`ToolClient`] |
+//! | `error` | [`ToolError`]: why a tool could not be listed or called |
+//! | `model_tools` | [`ModelTools`]: tools under names that the APIs of language models accept |
+//! | `openai`, `anthropic`, `text` | tools and tool results in the formats of these APIs |
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod anthropic;
+mod client;
+mod error;
+mod model_tools;
+pub mod openai;
+mod text;
+
+pub use client::{BoxFuture, ToolClient};
+pub use error::{ToolError, ToolErrorKind};
+pub use mcpwire_types as types;
+pub use model_tools::ModelTools;
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
