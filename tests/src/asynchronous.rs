@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::adapter::{Number, OverHttp};
 use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
-pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
+pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti, TokioReqwest};
 pub use lines::Lines;
 
 /// Makes a test of each case for each async adapter. A case is a function over [`Host`].
@@ -104,7 +104,8 @@ impl<H: Host> Adapter for Async<H> {
 
     fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
         let mut all = ConnectOptions::new(options.config);
-        (all.grace_periods, all.trace, all.http) = (options.grace_periods, options.trace, options.http);
+        (all.grace_periods, all.trace) = (options.grace_periods, options.trace);
+        all.http = H::with_http_client(options.http);
         Ok(Self::connect(def, all, &Heard::default())?)
     }
 

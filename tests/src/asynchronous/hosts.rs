@@ -4,7 +4,9 @@ use std::future::Future;
 use std::net::TcpStream;
 use std::time::Duration;
 
+use mcpwire_driver::http::HttpOptions;
 use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef, Runtime};
+use mcpwire_reqwest::ReqwestClient;
 
 /// A runtime of the suite's, which runs what it is given.
 pub trait Host: Sized + Send + 'static {
@@ -17,6 +19,10 @@ pub trait Host: Sized + Send + 'static {
     /// Runs a function where the runtime is the current one.
     fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
         self.block_on(async { f() })
+    }
+    /// Sets the HTTP client of a connection, if it is another one than that of the runtime.
+    fn with_http_client(options: HttpOptions) -> HttpOptions {
+        options
     }
     /// A client over a socket, made within the runtime.
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime>;
@@ -39,6 +45,9 @@ pub type TokioCurrent = Tokio<0>;
 
 /// tokio on threads of its own.
 pub type TokioMulti = Tokio<2>;
+
+/// tokio on threads of its own, with the HTTP client of reqwest.
+pub struct TokioReqwest(TokioMulti);
 
 /// smol.
 pub struct Smol;
@@ -78,6 +87,41 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
 
     fn spawn(future: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(future);
+    }
+}
+
+impl Host for TokioReqwest {
+    type Runtime = mcpwire_tokio::Tokio;
+
+    fn start() -> Self {
+        TokioReqwest(TokioMulti::start())
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn with_http_client(options: HttpOptions) -> HttpOptions {
+        options.client(ReqwestClient::from_builder(reqwest::Client::builder()).expect("it is built"))
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        TokioMulti::over(socket, options)
+    }
+
+    fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> impl Future<Output = Result<T, Error>> {
+        TokioMulti::with_client(def, f)
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        TokioMulti::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        TokioMulti::spawn(future);
     }
 }
 
