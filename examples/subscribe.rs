@@ -8,13 +8,13 @@
 use std::time::Duration;
 
 use mcpwire_driver::core::{Era, SubscriptionEvent, SubscriptionFilter};
-use mcpwire_driver::{Error, McpClient, Runtime};
+use mcpwire_driver::{Error, McpClient};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
 use serde_json::json;
 
 const FILE: &str = "file:///project/config.json";
 
-async fn watch<R: Runtime>(client: &McpClient<R>) -> Result<(), Error> {
+async fn watch<R>(client: &McpClient<R>) -> Result<(), Error> {
     let wanted = SubscriptionFilter::new().tools().prompts().resource(FILE);
     let mut changes = client.subscribe(&wanted).await?;
     // What the server does not agree to will never be told.

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::{Error, ErrorKind, McpClient, Runtime};
+use mcpwire_driver::{Error, ErrorKind, McpClient};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use serde_json::json;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The weather in a city, in words.
-async fn forecast<R: Runtime>(client: &McpClient<R>, city: &str) -> Result<String, Error> {
+async fn forecast<R>(client: &McpClient<R>, city: &str) -> Result<String, Error> {
     let ask = || client.call_tool("forecast", json!({ "city": city })).timeout(PATIENCE);
     let result = match ask().await {
         Err(error) if error.kind() == ErrorKind::Timeout => ask().await?,

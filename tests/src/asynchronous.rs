@@ -14,8 +14,7 @@ use mcpwire_driver::core::{
     ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
-    Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, Runtime, ShutdownReport,
-    Subscription,
+    Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, ShutdownReport, Subscription,
 };
 use serde_json::Value;
 
@@ -245,7 +244,7 @@ impl<H: Host> Adapter for Async<H> {
 
     fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
         Ok(self.run(async |client| {
-            let task = client.task(handle.clone());
+            let mut task = client.task(handle.clone());
             task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string())).await
         })?)
     }
@@ -312,7 +311,7 @@ fn options(config: &Config, heard: &Heard) -> ConnectOptions {
     options
 }
 
-fn calling<'c, R: Runtime>(
+fn calling<'c, R>(
     client: &'c McpClient<R>,
     call: &'c Call,
 ) -> Pin<Box<dyn Future<Output = Result<CallToolResult, Error>> + 'c>> {

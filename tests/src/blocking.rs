@@ -6,9 +6,11 @@ use std::time::Duration;
 use mcpwire_blocking::core::{
     CallTool, CallToolParams, CallToolResult, Config, Event, InvalidItem, Json, LoggingLevel, Notification,
     RequestOptions, ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
-    TaskHandle, Ticket, Tool,
+    TaskHandle, Tool,
 };
-use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, RunningTask, ShutdownReport, Subscription};
+use mcpwire_blocking::{
+    ConnectOptions, Error, McpClient, McpServerDef, Pending, RunningTask, ShutdownReport, Subscription,
+};
 use serde_json::Value;
 
 use crate::adapter::{Number, OverHttp};
@@ -74,13 +76,13 @@ impl Adapter for Blocking {
         for (call, ticket) in calls.iter().zip(begun) {
             waited_for.push(match ticket {
                 Ok(ticket) if call.given_up => {
-                    self.0.cancel(ticket);
+                    ticket.cancel(&mut self.0, "no longer needed");
                     Err(Failure::given_up())
                 }
                 other => Ok(other),
             });
         }
-        waited_for.into_iter().map(|ticket| Ok(self.0.wait(ticket??)?)).collect()
+        waited_for.into_iter().map(|ticket| Ok(ticket??.wait(&mut self.0)?)).collect()
     }
 
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure {
@@ -144,7 +146,7 @@ impl Adapter for Blocking {
     }
 
     fn in_flight(&self) -> usize {
-        self.0.engine().session().in_flight()
+        self.0.in_flight()
     }
 
     fn is_running(&mut self) -> bool {
@@ -169,8 +171,8 @@ impl Adapter for Blocking {
     }
 
     fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
-        let task = self.0.task(handle.clone());
-        Ok(task.on_status(|task| statuses.lock().unwrap().push(task.status.to_string())).wait()?)
+        let mut task = self.0.task(handle.clone());
+        Ok(task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string()))?)
     }
 
     fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure> {
@@ -187,7 +189,7 @@ impl Adapter for Blocking {
 }
 
 impl Blocking {
-    fn begin(&mut self, call: &Call) -> Result<Ticket<CallTool>, Error> {
+    fn begin(&mut self, call: &Call) -> Result<Pending<CallTool>, Error> {
         let mut options = RequestOptions::new();
         (options.timeout, options.total_timeout) = (call.timeout, call.total_timeout);
         self.0.begin(&CallToolParams { name: &call.tool, arguments: &call.arguments }, &options)

@@ -19,14 +19,15 @@
 //! stays as it is.
 
 use std::io;
+use std::sync::Arc;
 
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
-use mcpwire_smol::{Smol, SmolTimer};
+use mcpwire_smol::Smol;
 
-/// async-std's runtime.
-#[derive(Clone, Copy, Debug)]
-pub enum AsyncStd {}
+/// The tasks and threads of async-std, and the timers and pipes of [`Smol`], which stand on the same async-io.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AsyncStd;
 
 /// A client on async-std.
 pub type McpClient = mcpwire_driver::McpClient<AsyncStd>;
@@ -36,44 +37,45 @@ pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) 
     McpClient::with(def, f).await
 }
 
+impl CurrentRuntime for AsyncStd {
+    fn current() -> Arc<dyn Runtime> {
+        Arc::new(AsyncStd)
+    }
+}
+
 impl Runtime for AsyncStd {
-    type Timer = SmolTimer;
-
-    fn spawn(driver: Driver) {
-        // Detached: a task of async-std goes on without its handle.
-        drop(async_std::task::spawn(driver));
-    }
-
-    fn timer() -> SmolTimer {
-        Smol::timer()
-    }
-
-    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
-        Smol::pipes(pipes, exit)
+    fn spawn(&self, task: Task) {
+        // A task of async-std goes on without its handle.
+        drop(async_std::task::spawn(task));
     }
 
     #[cfg(feature = "http")]
-    fn http(def: &McpServerDef) -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
-        Ok(std::sync::Arc::new(mcpwire_http::Client::<AsyncStd>::new(mcpwire_http::ClientOptions::of(def))?))
+    fn spawn_blocking(&self, work: Work) {
+        drop(async_std::task::spawn_blocking(work));
+    }
+
+    fn timer(&self) -> Box<dyn Timer> {
+        Smol.timer()
+    }
+
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+        Smol.pipes(pipes, exit)
+    }
+
+    #[cfg(feature = "http")]
+    fn http_client(&self, def: &McpServerDef) -> Result<Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(Arc::new(mcpwire_http::Client::new(Arc::new(AsyncStd), mcpwire_http::ClientOptions::of(def))?))
     }
 }
 
 #[cfg(feature = "http")]
-impl mcpwire_http::Net for AsyncStd {
-    fn connect(host: String, port: u16) -> mcpwire_http::Connecting {
-        Smol::connect(host, port)
+impl http::Net for AsyncStd {
+    fn connect_tcp(&self, host: String, port: u16) -> http::Connecting {
+        Smol.connect_tcp(host, port)
     }
 
-    fn connect_unix(socket: std::path::PathBuf) -> mcpwire_http::Connecting {
-        Smol::connect_unix(socket)
-    }
-
-    fn spawn(task: mcpwire_http::Task) {
-        drop(async_std::task::spawn(task));
-    }
-
-    fn sleep(after: std::time::Duration) -> mcpwire_http::Task {
-        Smol::sleep(after)
+    fn connect_unix(&self, path: std::path::PathBuf) -> http::Connecting {
+        Smol.connect_unix(path)
     }
 }
 

@@ -1,8 +1,9 @@
-//! [`Call`]: the call of a tool, with what it may have of its own.
+//! [`Call`]: a call of a tool, with its options.
 
+use std::fmt;
 use std::time::Duration;
 
-use mcpwire_core::internal::{Step, ToolCall};
+use mcpwire_core::internal::{ToolCall, Unprepared};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
     Notification, Params, Progress, RequestOptions, Task, TaskMode,
@@ -11,15 +12,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
-use crate::connection::Connection;
+use crate::pending::Pending;
 use crate::tasks::TaskOrResult;
 use mcpwire_client::Error;
 
 type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
 
-pub(crate) type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
+type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 
-/// A call of a tool that has not been sent yet. Made by [`McpClient::call_tool`].
+/// A call of a tool that was not sent yet. Made by [`McpClient::call_tool`].
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -33,7 +34,7 @@ pub(crate) type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 ///     .call()?;
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
-#[must_use = "a call is sent by `call` or `raw`"]
+#[must_use = "a call is sent by `call`, `structured`, `raw`, `begin` or `as_task`"]
 pub struct Call<'c, A> {
     client: &'c mut McpClient,
     name: &'c str,
@@ -48,85 +49,122 @@ impl<'c, A: Serialize> Call<'c, A> {
         Call { client, name, arguments, options: RequestOptions::new(), on_progress: None, on_status: None }
     }
 
-    /// Sets how long the answer may take, counted from the request or from its last progress.
+    /// Replaces the options of the request. Options that were set before are lost; callbacks stay.
+    pub fn options(mut self, options: RequestOptions) -> Self {
+        let wants_progress = self.on_progress.is_some();
+        self.options = if wants_progress { options.progress() } else { options };
+        self
+    }
+
+    /// Sets the maximum time the call waits for a response or a progress notification.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
     }
 
-    /// Sets how long the answer may take at all.
+    /// Sets the maximum total duration of the call, regardless of progress.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.total_timeout(timeout);
         self
     }
 
-    /// Asks the server to report progress, and says who is told. Reports put off the timeout.
+    /// Requests progress notifications, and calls `f` with each. Progress restarts the timeout.
+    #[doc(alias = "notifications/progress")]
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + 'c) -> Self {
         self.options = self.options.progress();
         self.on_progress = Some(Box::new(f));
         self
     }
 
-    /// Says who is told how the task stands that the call has become, whenever that has changed.
+    /// Calls `f` with the status of the task that the call has become, whenever the status has changed.
+    #[doc(alias = "notifications/tasks/status")]
     pub fn on_status(mut self, f: impl FnMut(&Task) + 'c) -> Self {
         self.on_status = Some(Box::new(f));
         self
     }
 
-    /// Lets the server make a task of the call, whatever the client's capabilities declare, and asks one of 2025-11-25 for
-    /// it if the tool may be called so. The call ends with the result of the task; [`Call::as_task`] gives the task itself.
+    /// Allows the server to execute the call as a task, and waits for the result of the task.
+    ///
+    /// A server of revision 2025-11-25 is asked for a task if the tool allows one. [`Call::as_task`] returns the task itself.
     pub fn follow_task(mut self) -> Self {
         self.options = self.options.task(TaskMode::Follow);
         self
     }
 
-    /// Sets for how long a server of 2025-11-25 is to keep a task.
+    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.options = self.options.task_ttl(ttl);
         self
     }
 
-    /// Sets members of the request's `_meta`: an object.
+    /// Adds members to the `_meta` of the request. `meta` must be an object.
     pub fn meta(mut self, meta: Json) -> Self {
         self.options = self.options.meta(meta);
         self
     }
 
-    /// Sends the call and waits for its result.
-    pub fn call(self) -> Result<CallToolResult, Error> {
-        self.run::<CallTool>()
+    /// Sends the call to the server even if the client's cache contains a valid response.
+    pub fn fresh(mut self) -> Self {
+        self.options = self.options.fresh();
+        self
     }
 
-    /// Sends the call and waits for its result, of which the structured content is read into a type of the caller's.
+    /// Allows the server to execute the call twice: it is sent again if the server ends the HTTP session before it responds.
+    pub fn repeatable(mut self) -> Self {
+        self.options = self.options.repeatable();
+        self
+    }
+
+    /// Sends the call, and waits for its result.
+    pub fn call(self) -> Result<CallToolResult, Error> {
+        self.send::<CallTool>().map(|(_, result)| result)
+    }
+
+    /// Sends the call, and decodes the structured content of its result.
     ///
     /// # Errors
-    /// Also if the result has no structured content, or another than was expected
+    /// Also if the tool failed, or if the result has no structured content or another than expected
     /// ([`CallError::Structured`]).
+    #[doc(alias = "structuredContent")]
     pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let Call { client, name, arguments, options, on_progress, on_status } = self;
-        let result = Call { client: &mut *client, name, arguments, options, on_progress, on_status }.call()?;
+        let tool = self.name;
+        let (client, result) = self.send::<CallTool>()?;
         result
             .structured()
-            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(name).into() }))
+            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
     }
 
-    /// Sends the call and waits for its result, as the JSON that the server sent.
+    /// Sends the call, and returns its result as the JSON that the server sent.
     pub fn raw(self) -> Result<Json, Error> {
-        self.run::<CallToolRaw>()
+        self.send::<CallToolRaw>().map(|(_, result)| result)
     }
 
-    /// Sends the call, and gives the task that the server makes of it, or the result if it makes none. Who is told of
-    /// progress is of no interest here.
+    /// Sends the call without waiting for its result.
+    ///
+    /// Unlike [`Call::call`], this does not look for the tool on the server first, so a tool that requires a task must be in
+    /// the list of tools. Callbacks are not called: progress is among the [`McpClient::notifications`], with the key of the
+    /// request.
+    pub fn begin(self) -> Result<Pending<CallTool>, Error> {
+        let Call { client, name, arguments, options, .. } = self;
+        let options = client.connection.context.traced(&options).into_owned();
+        let params = CallToolParams { name, arguments: &arguments };
+        let call = ToolCall::new(name, Unprepared(&params), options);
+        client.begin_with(|state, calls, now| call.send_now(state, calls, now))
+    }
+
+    /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
+    ///
+    /// Callbacks are not called.
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef, TaskOrResult};
     /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
     /// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
-    /// let started = client.call_tool("build", &arguments).as_task()?;
-    /// if let Some(handle) = started.handle() {
+    /// let outcome = client.call_tool("build", &arguments).as_task()?;
+    /// if let Some(handle) = outcome.handle() {
     ///     println!("{}", handle.task_id); // to be stored, and given to `McpClient::task` later, or elsewhere
     /// }
-    /// let result = started.wait()?;
+    /// let result = outcome.wait()?;
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
     pub fn as_task(mut self) -> Result<TaskOrResult<'c>, Error> {
@@ -138,48 +176,26 @@ impl<'c, A: Serialize> Call<'c, A> {
         })
     }
 
-    fn run<M>(self) -> Result<M::Result, Error>
-    where
-        M: Method,
-        for<'a> CallToolParams<'a, A>: Params<M>,
-    {
-        self.send::<M>().map(|(_, result)| result)
-    }
-
     fn send<M>(self) -> Result<(&'c mut McpClient, M::Result), Error>
     where
         M: Method,
         for<'a> CallToolParams<'a, A>: Params<M>,
     {
         let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
-        client.unsubscribe_unwanted();
         let options = client.connection.context.traced(&options).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
-        let mut call = ToolCall::<M>::new(name, options);
-        let mut on_report = |report: &Notification| match (report, &mut on_progress, &mut on_status) {
+        let mut call = ToolCall::<M, _>::new(name, Unprepared(&params), options);
+        let result = client.run(&mut call, &mut |report| match (report, &mut on_progress, &mut on_status) {
             (Notification::Progress { progress, .. }, Some(on_progress), _) => on_progress(progress),
             (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),
             _ => {}
-        };
-        loop {
-            let now = client.connection.now();
-            let Connection { engine, tools, .. } = &mut client.connection;
-            let step = call.poll(tools, &mut engine.calls(), now, |calls, options| {
-                calls.request::<M>(&params, options, now).map(|ticket| ticket.key())
-            });
-            match step {
-                Step::Wait(key) => {
-                    let mut reply = client.reply(key, now, &mut on_report)?;
-                    call.receive(&mut reply);
-                    client.connection.engine.recycle(reply);
-                    if let Some(result) = call.take_result() {
-                        return Ok((client, result));
-                    }
-                }
-                Step::Drain => client.connection.catch_up(),
-                Step::Done(Ok(result)) => return Ok((client, result)),
-                Step::Done(Err(error)) => return Err(client.request_error(error)),
-            }
-        }
+        });
+        Ok((client, result.map_err(|error| error.with_tool(name))?))
+    }
+}
+
+impl<A> fmt::Debug for Call<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("tool", &self.name).field("options", &self.options).finish_non_exhaustive()
     }
 }

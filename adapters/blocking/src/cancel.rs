@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::transport::Told;
+use crate::transport::ThreadEvent;
 
 /// What wakes the thread that waits.
 pub(crate) enum Waker {
     #[cfg(unix)]
     Pipe(std::io::PipeWriter),
-    Channel(std::sync::mpsc::Sender<Told>),
+    Channel(std::sync::mpsc::Sender<ThreadEvent>),
     #[cfg(feature = "http")]
     Task(std::task::Waker),
 }
@@ -51,7 +51,7 @@ impl Canceller {
             // A pipe that is full wakes as well as one that has one byte more.
             #[cfg(unix)]
             Waker::Pipe(pipe) => drop(std::io::Write::write(&mut &*pipe, &[1])),
-            Waker::Channel(channel) => drop(channel.send(Told::Wake)),
+            Waker::Channel(channel) => drop(channel.send(ThreadEvent::Wake)),
             #[cfg(feature = "http")]
             Waker::Task(waker) => waker.wake_by_ref(),
         }

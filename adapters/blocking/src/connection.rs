@@ -1,25 +1,24 @@
-//! One connection: an engine, what carries its bytes, and the process at the other end. The loop that drives them.
+//! [`Connection`]: an engine, its transport, and the process at the other end, with the loop that drives them.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionFacts, PanicSource, ProcessReport, ShutdownReport, Stderr, Tracer, finish_ask,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, PanicSource, ProcessReport,
+    ShutdownReport, Stderr, Tracer, finish_ask,
 };
-use mcpwire_core::internal::{AnyEngine, KnownTools};
+use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_core::{
-    Event, Notification, Phase, Reply, RequestKey, ServerRequest, SubscriptionEvent, SubscriptionKey, Timestamp,
-};
+use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, ServerRequest, Timestamp};
 use mcpwire_process::{Next, Process, Stopping};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
 use crate::options::Listener;
-use crate::transport::{Clock, Surroundings, Transport};
+use crate::transport::{Clock, IoContext, Transport};
 
 pub(crate) struct Connection {
     pub(crate) engine: AnyEngine,
@@ -30,28 +29,32 @@ pub(crate) struct Connection {
     pub(crate) listener: Option<Listener>,
     pub(crate) answers: Answers,
     pub(crate) context: ConnectionContext,
-    /// Why this side could not go on, if that is how the connection ended.
-    pub(crate) failure: Option<Arc<str>>,
     pub(crate) clock: Clock,
-    /// The time, if it has been asked for a moment ago, on the way into the wait for an answer.
-    asked: Option<Timestamp>,
+    /// The current time, if the caller has read the clock just before it waits for a reply.
+    recent_time: Option<Timestamp>,
     canceller: Option<Canceller>,
-    /// Replies to requests that nobody waits for yet.
-    replies: BTreeMap<RequestKey, Reply>,
-    pub(crate) tools: KnownTools,
+    /// The requests that were begun, with the replies that arrived before the program waited for them. A reply to any
+    /// other request is dropped.
+    replies: BTreeMap<RequestKey, Option<Reply>>,
+    /// The queues of [`Notifications`](crate::Notifications) and [`Events`](crate::Events).
+    queues: Vec<Weak<Mutex<EventQueue>>>,
+    pub(crate) state: ConnectionState,
 }
 
-/// How often in a row it is looked at what has come. At 16 KiB or more each, that is 1 MiB.
-const CAUGHT_UP: usize = 64;
+/// Maximum number of reads in a row to process what has arrived. At 16 KiB or more each, that is 1 MiB.
+const MAX_READS: usize = 64;
 
-/// How long a session may take to end on the server that nobody waits for.
-const ABANDONED: Duration = Duration::from_secs(5);
+/// How long the end of an HTTP session may take on the server after the client was dropped.
+const ABANDON_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What opening the connection came to.
-pub(crate) enum Opened {
-    Connected,
-    Restart,
-    Closed(mcpwire_core::CloseReason),
+/// How a wait ended.
+pub(crate) enum Waited<T> {
+    /// What the program has waited for.
+    Value(T),
+    /// The connection has ended, or the time of the wait has passed.
+    Nothing,
+    /// A [`Canceller`] has ended the wait.
+    Cancelled,
 }
 
 impl Connection {
@@ -70,12 +73,12 @@ impl Connection {
             listener: None,
             answers: Answers::default(),
             context: ConnectionContext::default(),
-            failure: None,
             clock,
-            asked: None,
+            recent_time: None,
             canceller: None,
             replies: BTreeMap::new(),
-            tools: KnownTools::default(),
+            queues: Vec::new(),
+            state: ConnectionState::default(),
         }
     }
 
@@ -83,23 +86,42 @@ impl Connection {
         self.clock.now()
     }
 
-    /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.
-    pub(crate) fn wait_knows(&mut self, now: Option<Timestamp>) {
-        self.asked = now;
+    /// Saves the next wait for a reply from reading the clock. `None` if the wait does not follow at once.
+    pub(crate) fn set_recent_time(&mut self, now: Option<Timestamp>) {
+        self.recent_time = now;
+    }
+
+    /// Stores the reply to this request if it arrives before the program waits for it.
+    pub(crate) fn expect(&mut self, key: RequestKey) {
+        self.replies.insert(key, None);
+    }
+
+    /// Returns whether requests were begun whose results the program has not taken.
+    pub(crate) fn expects_replies(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// Adds a queue, which receives the events from now on.
+    pub(crate) fn add_queue(&mut self, queue: &Arc<Mutex<EventQueue>>) {
+        self.queues.retain(|queue| queue.strong_count() > 0);
+        self.queues.push(Arc::downgrade(queue));
     }
 
     /// Drives the opening to its end.
-    pub(crate) fn open(&mut self) -> io::Result<Opened> {
+    pub(crate) fn open(&mut self) -> io::Result<OpeningOutcome> {
         loop {
             while let Some(event) = self.engine.poll_event() {
                 match event {
                     Event::Connected => {
                         self.flush();
-                        return Ok(Opened::Connected);
+                        return Ok(OpeningOutcome::Connected);
                     }
-                    Event::Restart => return Ok(Opened::Restart),
-                    Event::Closed(how) => return Ok(Opened::Closed(how)),
-                    other => self.event(other, None, &mut |_| {}),
+                    Event::Restart => return Ok(OpeningOutcome::Restart),
+                    Event::Closed(reason) => {
+                        self.update(&Event::Closed(reason.clone()));
+                        return Ok(OpeningOutcome::Closed(reason));
+                    }
+                    other => self.handle_event(other, None, &mut |_| {}),
                 }
             }
             if self.was_cancelled() {
@@ -116,25 +138,25 @@ impl Connection {
         key: RequestKey,
         on_report: &mut dyn FnMut(&Notification),
     ) -> io::Result<Option<Reply>> {
-        let mut asked = self.asked.take();
-        if let Some(reply) = self.replies.remove(&key) {
+        let mut recent_time = self.recent_time.take();
+        if let Some(Some(reply)) = self.replies.remove(&key) {
             return Ok(Some(reply));
         }
         loop {
             while let Some(event) = self.engine.poll_event() {
                 match event {
                     Event::Reply(reply) if reply.key() == key => {
-                        // A timeout has left a word for the server behind.
+                        // After a timeout, the engine has a notification for the server to send.
                         if reply.error().is_some() {
                             self.flush();
                         }
                         return Ok(Some(reply));
                     }
                     other => {
-                        let event = || self.event(other, Some(key), on_report);
-                        if let Err(panic) = catch_unwind(AssertUnwindSafe(event)) {
-                            // It is the caller's own callback. The panic is the caller's, and the request nobody's.
-                            self.cancel(key);
+                        let handle = || self.handle_event(other, Some(key), on_report);
+                        if let Err(panic) = catch_unwind(AssertUnwindSafe(handle)) {
+                            // The caller's own callback has panicked, so the caller does not wait any more.
+                            self.cancel(key, "the caller has panicked");
                             resume_unwind(panic);
                         }
                     }
@@ -147,73 +169,58 @@ impl Connection {
                 let now = self.now();
                 self.engine.calls().cancel(key, Some("cancelled by the caller"), now);
             } else {
-                self.asked = asked.take();
+                self.recent_time = recent_time.take();
                 self.turn(None)?;
             }
         }
     }
 
-    /// Gives up a request. The server is told.
-    pub(crate) fn cancel(&mut self, key: RequestKey) {
+    /// Cancels a request. The server receives the reason.
+    pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str) {
+        self.replies.remove(&key);
         let now = self.now();
-        self.engine.calls().cancel(key, Some("no longer needed"), now);
-        // Its reply is of no interest any more.
+        self.engine.calls().cancel(key, Some(reason), now);
+        // The engine reports the end of the request at once.
         let _ = self.wait(key, &mut |_| {});
         self.flush();
     }
 
-    /// Drives the engine until a subscription has something to tell; `Ok(None)` if that takes longer than `until`, `Err` of
-    /// nothing if the wait was cancelled.
-    pub(crate) fn next_of(
+    /// Drives the engine until `poll` returns a value, but not after `until`.
+    pub(crate) fn wait_for<T>(
         &mut self,
-        key: SubscriptionKey,
         until: Option<Timestamp>,
-    ) -> io::Result<Result<Option<SubscriptionEvent>, ()>> {
+        mut poll: impl FnMut(&mut AnyEngine) -> Option<T>,
+    ) -> io::Result<Waited<T>> {
         loop {
-            while let Some(event) = self.engine.poll_event() {
-                self.event(event, None, &mut |_| {});
-            }
-            let event = self.engine.calls().poll_subscription(key);
-            if event.is_some() {
-                // A deadline that has passed has left a word for the server behind.
+            self.handle_events();
+            if let Some(value) = poll(&mut self.engine) {
+                // After a deadline, the engine has a notification for the server to send.
                 self.flush();
-                return Ok(Ok(event));
+                return Ok(Waited::Value(value));
             }
             let closed = self.engine.session().phase() == Phase::Closed;
             if closed || until.is_some_and(|until| self.now() >= until) {
-                return Ok(Ok(None));
+                return Ok(Waited::Nothing);
             }
             if self.was_cancelled() {
-                return Ok(Err(()));
+                return Ok(Waited::Cancelled);
             }
             self.turn(until)?;
         }
     }
 
-    /// Drives the engine until `until`, for the sake of what the server tells unasked.
-    pub(crate) fn listen(&mut self, until: Timestamp) -> io::Result<()> {
-        loop {
-            while let Some(event) = self.engine.poll_event() {
-                self.event(event, None, &mut |_| {});
-            }
-            if self.now() >= until || self.engine.session().phase() == Phase::Closed {
-                return Ok(());
-            }
-            if self.was_cancelled() {
-                return Ok(());
-            }
-            self.turn(Some(until))?;
+    fn handle_events(&mut self) {
+        while let Some(event) = self.engine.poll_event() {
+            self.handle_event(event, None, &mut |_| {});
         }
     }
 
-    /// Takes in what has come already, without waiting.
+    /// Reads what has arrived, without waiting.
     pub(crate) fn catch_up(&mut self) {
-        for _ in 0..CAUGHT_UP {
+        for _ in 0..MAX_READS {
             // A stream that fails will fail the next call as well.
             let _ = self.turn(Some(Timestamp::ORIGIN));
-            while let Some(event) = self.engine.poll_event() {
-                self.event(event, None, &mut |_| {});
-            }
+            self.handle_events();
             if !self.transport.has_more() {
                 break;
             }
@@ -223,8 +230,8 @@ impl Connection {
     /// Writes what can be written without waiting.
     pub(crate) fn flush(&mut self) {
         if self.engine.is_http() || !self.engine.transmit().is_empty() {
-            let (transport, engine, mut around) = self.split();
-            transport.flush(engine, &mut around);
+            let (transport, engine, mut context) = self.split();
+            transport.flush(engine, &mut context);
         }
     }
 
@@ -244,15 +251,25 @@ impl Connection {
         }
     }
 
+    /// Returns why the connection has ended, or `None` if it is open.
+    pub(crate) fn end(&mut self) -> Option<ConnectionEnd> {
+        if self.engine.session().phase() != Phase::Closed {
+            return None;
+        }
+        // An engine that is closed before its opening reports no end.
+        let reason = self.state.close_reason.clone().unwrap_or(CloseReason::ByClient);
+        Some(ConnectionEnd::new(reason, self.process_report()))
+    }
+
     pub(crate) fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Process::pid)
     }
 
     /// Ends the server step by step.
-    pub(crate) fn shut_down(&mut self) -> ShutdownReport {
-        let grace_periods = self.context.grace_periods;
+    pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
+        self.handle_events();
         if self.engine.is_http() {
             self.end_session(grace_periods);
             return ShutdownReport::of_streams();
@@ -266,12 +283,12 @@ impl Connection {
             match stopping.next(process, self.clock.now()) {
                 Next::CloseInput => self.transport.close_input(),
                 Next::Wait(until) => {
-                    let (transport, _, mut around) = self.split();
-                    transport.idle(&mut around, until);
+                    let (transport, _, mut context) = self.split();
+                    transport.idle(&mut context, until);
                 }
                 Next::Done(report) => {
-                    let (transport, _, mut around) = self.split();
-                    transport.last_words(&mut around);
+                    let (transport, _, mut context) = self.split();
+                    transport.last_words(&mut context);
                     self.stderr.flush();
                     return report;
                 }
@@ -295,7 +312,7 @@ impl Connection {
     #[expect(clippy::unused_self, reason = "there is no HTTP")]
     fn end_session(&mut self, _: GracePeriods) {}
 
-    /// Hands the parts that outlive a process to the connection to its successor.
+    /// Moves the parts that outlive a process to the connection to the restarted server.
     pub(crate) fn pass_on(&mut self, successor: &mut Connection) -> io::Result<()> {
         if let Some(canceller) = self.canceller.take() {
             canceller.rewire(successor.transport.waker()?);
@@ -306,14 +323,16 @@ impl Connection {
         successor.listener = self.listener.take();
         successor.answers = std::mem::take(&mut self.answers);
         successor.context = std::mem::take(&mut self.context);
+        successor.queues = std::mem::take(&mut self.queues);
+        successor.state = std::mem::take(&mut self.state);
         Ok(())
     }
 
     fn turn(&mut self, until: Option<Timestamp>) -> io::Result<()> {
         let deadline = self.engine.poll_timeout();
         let until = [deadline, until].into_iter().flatten().min();
-        let (transport, engine, mut around) = self.split();
-        let now = transport.turn(engine, &mut around, until)?;
+        let (transport, engine, mut context) = self.split();
+        let now = transport.turn(engine, &mut context, until)?;
         if deadline.is_some_and(|deadline| deadline <= now) {
             self.engine.handle_timeout(now);
         }
@@ -324,43 +343,56 @@ impl Connection {
         self.canceller.as_ref().is_some_and(Canceller::take)
     }
 
-    fn event(&mut self, event: Event, waited_for: Option<RequestKey>, on_report: &mut dyn FnMut(&Notification)) {
+    fn handle_event(&mut self, event: Event, waited_for: Option<RequestKey>, on_report: &mut dyn FnMut(&Notification)) {
         match event {
             Event::Reply(reply) => {
-                self.replies.insert(reply.key(), reply);
+                if let Some(expected) = self.replies.get_mut(&reply.key()) {
+                    *expected = Some(reply);
+                }
                 return;
             }
             Event::Notification(
                 ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
             ) if Some(key) == waited_for => on_report(report),
-            Event::Notification(Notification::ToolsChanged) => self.tools.invalidate(),
             Event::ServerRequest(ref ask) => self.answer(ask),
             _ => {}
         }
+        self.update(&event);
         if let Some(listener) = &mut self.listener {
             self.context.panics.catch(PanicSource::OnEvent, || listener(&event));
         }
     }
 
+    /// Updates what the client remembers, and adds the event to the queues.
+    fn update(&mut self, event: &Event) {
+        self.state.handle_event(event, &mut self.engine.calls());
+        for queue in self.queues.iter().filter_map(Weak::upgrade) {
+            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            if queue.takes(event) {
+                queue.push(event.clone());
+            }
+        }
+    }
+
     fn answer(&mut self, ask: &ServerRequest) {
         let answer = self.answers.answer(ask, &self.context.panics);
-        // Whoever answered may have taken a while.
+        // The handler may have taken a while.
         let now = self.clock.now();
         finish_ask(&mut self.engine.calls(), ask, answer, now);
     }
 
-    fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, Surroundings<'_>) {
-        let around = Surroundings {
+    fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, IoContext<'_>) {
+        let context = IoContext {
             clock: self.clock,
             #[cfg(unix)]
-            asked: self.asked.take(),
+            recent_time: self.recent_time.take(),
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
             tracer: self.tracer.as_mut(),
             panics: &self.context.panics,
-            failure: &mut self.failure,
+            failure: &mut self.state.failure,
         };
-        (&mut *self.transport, &mut self.engine, around)
+        (&mut *self.transport, &mut self.engine, context)
     }
 }
 
@@ -371,7 +403,7 @@ impl ConnectionFacts for Connection {
     }
 
     fn failure(&self) -> Option<Arc<str>> {
-        self.failure.clone()
+        self.state.failure.clone()
     }
 }
 
@@ -379,7 +411,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         if self.engine.session().phase() != Phase::Closed {
             let now = self.now();
-            self.transport.abandon(&mut self.engine, now, ABANDONED);
+            self.transport.abandon(&mut self.engine, now, ABANDON_TIMEOUT);
         }
     }
 }

@@ -22,7 +22,8 @@
 //! |---|---|
 //! | [`McpServerDef`] | how a server is started |
 //! | [`McpClient`], [`with_client`], [`Call`] | using it |
-//! | [`Subscription`] | being told of changes |
+//! | [`Pending`] | a request that was sent, and whose result is taken later |
+//! | [`Notifications`], [`Events`], [`Subscription`] | what the server reports |
 //! | [`ConnectOptions`] | who this client is, its limits, who is told what |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`Canceller`] | ending a wait from another thread |
@@ -33,10 +34,13 @@ mod call;
 mod cancel;
 mod client;
 mod connection;
-mod features;
 #[cfg(feature = "http")]
 pub mod http;
+mod notifications;
 mod options;
+mod pending;
+mod prompts;
+mod resources;
 mod subscription;
 mod tasks;
 mod transport;
@@ -45,11 +49,14 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, inherited_names,
+    CallbackPanic, Cause, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
+    McpServerDef, PanicSource, ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource,
+    inherited_names,
 };
 pub use mcpwire_core as core;
+pub use notifications::{Events, Notifications};
 pub use options::ConnectOptions;
+pub use pending::Pending;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};
 

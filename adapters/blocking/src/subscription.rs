@@ -1,43 +1,38 @@
-//! [`Subscription`]: what the server tells of changes, for one who asked for it.
+//! [`Subscription`]: the changes that a server reports to a client that has subscribed to them.
 
-use std::collections::hash_map::RandomState;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpwire_client::Error;
-use mcpwire_core::{
-    CallError, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
-};
+use mcpwire_client::{Error, subscription_options};
+use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
+use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter};
 
 use crate::client::McpClient;
+use crate::connection::Waited;
+use crate::pending::{DroppedHandle, DroppedHandles};
 
-/// Subscriptions whose handles have gone, for the client to end.
-pub(crate) type Unwanted = Arc<Mutex<Vec<SubscriptionKey>>>;
-
-/// What the server tells of changes, for as long as somebody wants to know. Made by [`McpClient::subscribe`].
+/// The changes that a server reports to a client that has subscribed to them. Made by [`McpClient::subscribe`].
 ///
-/// It does not borrow the client: between two changes the client can be asked for anything, and there may be any number of
-/// subscriptions. Nothing is missed, however late it is taken: a change that is told twice before it is taken is one, and
-/// where more than 1,024 resources have changed, that many have ([`SubscriptionEvent::ManyResourcesUpdated`]).
+/// It does not borrow the client: between two changes the client can be used for anything, and there may be any number of
+/// subscriptions. No change is lost, however late it is taken: a change that is reported twice before it is taken is one,
+/// and if more than 1,024 resources change, one event stands for them ([`SubscriptionEvent::ManyResourcesUpdated`]).
 ///
-/// Dropped, it is cancelled; the server is told the next time that the client is used. [`Subscription::close`] tells it at
-/// once.
+/// If it is dropped, the subscription ends; the server is notified when the client is used the next time.
+/// [`Subscription::close`] notifies it at once.
 #[must_use = "a subscription that is dropped is cancelled"]
 pub struct Subscription {
-    key: SubscriptionKey,
-    acknowledged: SubscriptionFilter,
-    end: Option<SubscriptionEnd>,
-    unwanted: Unwanted,
+    reader: SubscriptionReader,
+    dropped: DroppedHandles,
 }
 
 impl McpClient {
-    /// Asks to be told of changes, and waits until the server has acknowledged that: for as long as a request may take, and
-    /// after that there is no deadline. What the server does not agree to is missing in [`Subscription::acknowledged`].
+    /// Subscribes to changes, and waits until the server has acknowledged the subscription.
     ///
-    /// Up to 2025-11-25, it is served by `resources/subscribe` for each resource, and by the list changes that the server
-    /// declares. Whoever hears all events hears what is told all the same.
+    /// The acknowledgment may take as long as a request; after it there is no deadline. What the server does not agree to
+    /// is missing in [`Subscription::acknowledged`].
+    ///
+    /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and uses the
+    /// list changes that the server declares. The changes are also among the [`McpClient::notifications`].
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef};
@@ -56,71 +51,60 @@ impl McpClient {
     /// ```
     ///
     /// # Errors
-    /// If the server refuses it, or does not acknowledge it in time, or the connection is lost.
+    /// If the server refuses the subscription, or does not acknowledge it in time, or the connection ends.
+    #[doc(alias = "subscriptions/listen")]
     pub fn subscribe(&mut self, wanted: &SubscriptionFilter) -> Result<Subscription, Error> {
         self.subscribe_with(wanted, SubscribeOptions::new())
     }
 
-    /// As [`McpClient::subscribe`], with another time for the acknowledgment, or opened again after other ends.
+    /// Subscribes to changes with options: another time for the acknowledgment, or other ends after which to subscribe again.
+    ///
+    /// # Errors
+    /// As [`McpClient::subscribe`].
+    #[doc(alias = "subscriptions/listen")]
     pub fn subscribe_with(
         &mut self,
         wanted: &SubscriptionFilter,
-        mut options: SubscribeOptions,
+        options: SubscribeOptions,
     ) -> Result<Subscription, Error> {
-        self.unsubscribe_unwanted();
-        options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
+        self.cancel_dropped();
         let now = self.connection.now();
-        let key =
-            self.connection.engine.calls().subscribe(wanted, &options, now).map_err(|error| self.send_error(error))?;
-        let unwanted = Arc::clone(&self.unwanted);
-        let mut subscription = Subscription { key, acknowledged: SubscriptionFilter::new(), end: None, unwanted };
-        // Its first word is that it is acknowledged.
+        let options = subscription_options(options);
+        let reader = SubscriptionReader::subscribe(wanted, &options, &mut self.connection.engine.calls(), now)
+            .map_err(|error| self.send_error(error))?;
+        let mut subscription = Subscription { reader, dropped: self.dropped.clone() };
+        // The first event is the acknowledgment.
         if subscription.next(self)?.is_some() {
             return Ok(subscription);
         }
-        Err(match &subscription.end {
-            Some(SubscriptionEnd::Failed(error)) => self.call_error((**error).clone()),
-            Some(SubscriptionEnd::Dropped(reason)) => {
-                self.call_error(CallError::Closed { method: LISTEN.into(), reason: reason.clone() })
-            }
-            Some(SubscriptionEnd::ByClient) => self.call_error(CallError::Cancelled { method: LISTEN.into() }),
-            // The server agreed to nothing, and ended it.
-            _ => return Ok(subscription),
-        })
-    }
-
-    /// Ends the subscriptions whose handles have gone.
-    pub(crate) fn unsubscribe_unwanted(&mut self) {
-        if self.connection.engine.session().subscriptions() == 0 {
-            return;
-        }
-        let unwanted = std::mem::take(&mut *self.unwanted.lock().unwrap_or_else(PoisonError::into_inner));
-        let now = self.connection.now();
-        for key in unwanted {
-            self.connection.engine.calls().unsubscribe(key, now);
+        match subscription.reader.opening_error() {
+            Some(error) => Err(self.call_error(error)),
+            None => Ok(subscription),
         }
     }
 }
 
-const LISTEN: &str = "subscriptions/listen";
-
 impl Subscription {
-    /// What the server agreed to tell, of what was wanted.
+    /// Returns what the server has agreed to report.
     pub fn acknowledged(&self) -> &SubscriptionFilter {
-        &self.acknowledged
+        self.reader.acknowledged()
     }
 
-    /// Waits for the next change; `None` when the subscription is over. [`SubscriptionEvent::Acknowledged`] comes only when
-    /// a subscription that had been interrupted is open again. `client` is the one that made it.
+    /// Waits for the next change. Returns `None` when the subscription has ended.
+    ///
+    /// [`SubscriptionEvent::Acknowledged`] occurs only when a subscription that was interrupted is open again. `client` is
+    /// the one that made the subscription.
     ///
     /// # Errors
-    /// If the wait is cancelled by a [`Canceller`](crate::Canceller); the subscription goes on.
+    /// If the wait is cancelled by a [`Canceller`](crate::Canceller); the subscription continues.
     pub fn next(&mut self, client: &mut McpClient) -> Result<Option<SubscriptionEvent>, Error> {
         self.wait(client, None)
     }
 
-    /// As [`Subscription::next`], for so long at most: `None` also if nothing came, and then there is no
-    /// [`Subscription::end`]. With no time at all, it takes what has come already.
+    /// Waits for the next change, but not longer than `duration`.
+    ///
+    /// Returns `None` if none has arrived; then there is no [`Subscription::end`]. With a duration of zero, it takes what
+    /// has arrived.
     ///
     /// # Errors
     /// As [`Subscription::next`].
@@ -135,41 +119,47 @@ impl Subscription {
         self.wait(client, Some(duration))
     }
 
-    /// The changes to come, each waited for. Ends when the subscription is over, or the wait for it is cancelled.
+    /// Returns the next change if one has arrived.
+    pub fn try_next(&mut self, client: &mut McpClient) -> Option<SubscriptionEvent> {
+        client.connection.catch_up();
+        match self.reader.poll(&mut client.connection.engine.calls()) {
+            SubscriptionPoll::Event(event) => Some(event),
+            SubscriptionPoll::Ended | SubscriptionPoll::Pending => None,
+        }
+    }
+
+    /// Returns an iterator that waits for each change. It ends with the subscription, or when a wait is cancelled.
     pub fn changes<'s>(&'s mut self, client: &'s mut McpClient) -> Changes<'s> {
         Changes { subscription: self, client }
     }
 
-    /// Why it is over, if it is and all has been taken.
+    /// Returns why the subscription has ended, if it has and all changes were taken.
     pub fn end(&self) -> Option<&SubscriptionEnd> {
-        self.end.as_ref()
+        self.reader.end()
     }
 
-    /// Ends it; the server is told at once.
+    /// Ends the subscription, and notifies the server.
     pub fn close(self, client: &mut McpClient) {
         drop(self);
-        client.unsubscribe_unwanted();
+        client.cancel_dropped();
         client.connection.flush();
     }
 
     fn wait(&mut self, client: &mut McpClient, within: Option<Duration>) -> Result<Option<SubscriptionEvent>, Error> {
-        client.unsubscribe_unwanted();
-        if self.end.is_some() {
+        client.cancel_dropped();
+        if self.reader.end().is_some() {
             return Ok(None);
         }
         let until = within.map(|within| client.connection.now() + within);
-        match client.connection.next_of(self.key, until) {
-            Ok(Ok(Some(SubscriptionEvent::Ended(end)))) => {
-                self.end = Some(end);
-                Ok(None)
-            }
-            Ok(Ok(event)) => {
-                if let Some(SubscriptionEvent::Acknowledged(filter)) = &event {
-                    self.acknowledged = filter.clone();
-                }
-                Ok(event)
-            }
-            Ok(Err(())) => Err(client.call_error(CallError::Cancelled { method: LISTEN.into() })),
+        let poll = client.connection.wait_for(until, |engine| match self.reader.poll(&mut engine.calls()) {
+            SubscriptionPoll::Event(event) => Some(Some(event)),
+            SubscriptionPoll::Ended => Some(None),
+            SubscriptionPoll::Pending => None,
+        });
+        match poll {
+            Ok(Waited::Value(event)) => Ok(event),
+            Ok(Waited::Nothing) => Ok(None),
+            Ok(Waited::Cancelled) => Err(client.call_error(SubscriptionReader::cancelled())),
             Err(error) => Err(client.io_error(error)),
         }
     }
@@ -177,8 +167,8 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        if self.end.is_none() {
-            self.unwanted.lock().unwrap_or_else(PoisonError::into_inner).push(self.key);
+        if self.reader.end().is_none() {
+            self.dropped.push(DroppedHandle::Subscription(self.reader.key()));
         }
     }
 }
@@ -186,13 +176,13 @@ impl Drop for Subscription {
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription")
-            .field("acknowledged", &self.acknowledged)
-            .field("end", &self.end)
+            .field("acknowledged", self.acknowledged())
+            .field("end", &self.end())
             .finish_non_exhaustive()
     }
 }
 
-/// The changes that a subscription tells, as an iterator. Made by [`Subscription::changes`].
+/// An iterator over the changes that a subscription reports. Made by [`Subscription::changes`].
 #[derive(Debug)]
 pub struct Changes<'s> {
     subscription: &'s mut Subscription,

@@ -1,28 +1,28 @@
-//! [`RunningTask`]: a task that a server works on, as a program uses it.
+//! [`RunningTask`]: a task that a server executes.
 
 use std::fmt;
 use std::time::Duration;
 
 use mcpwire_client::Error;
+use mcpwire_core::internal::SingleRequest;
 use mcpwire_core::{
-    CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task, TaskHandle,
-    TaskParams, UpdateTask, UpdateTaskParams,
+    CallTool, CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task,
+    TaskHandle, TaskParams, UpdateTask, UpdateTaskParams,
 };
 
-use crate::call::OnStatus;
 use crate::client::McpClient;
 
-/// What came of a call that may become a task.
+/// The outcome of a call that may become a task.
 #[derive(Debug)]
 pub enum TaskOrResult<'c> {
-    /// The server had the result at once.
+    /// The server has returned the result at once.
     Done(Box<CallToolResult>),
-    /// It works on it.
+    /// The server executes the call as a task.
     Task(RunningTask<'c>),
 }
 
 impl<'c> TaskOrResult<'c> {
-    /// The result, waited for if it is not there yet.
+    /// Returns the result. If there is a task, waits for the end of the task.
     pub fn wait(self) -> Result<CallToolResult, Error> {
         match self {
             TaskOrResult::Done(result) => Ok(*result),
@@ -30,7 +30,7 @@ impl<'c> TaskOrResult<'c> {
         }
     }
 
-    /// What is to be stored of the task, if there is one.
+    /// Returns the handle to store, or `None` if there is no task.
     pub fn handle(&self) -> Option<&TaskHandle> {
         match self {
             TaskOrResult::Done(_) => None,
@@ -38,7 +38,7 @@ impl<'c> TaskOrResult<'c> {
         }
     }
 
-    /// The task; the result if there is no task.
+    /// Returns the task, or the result if there is no task.
     pub fn into_task(self) -> Result<RunningTask<'c>, CallToolResult> {
         match self {
             TaskOrResult::Done(result) => Err(*result),
@@ -47,8 +47,10 @@ impl<'c> TaskOrResult<'c> {
     }
 }
 
-/// A task that a server works on. Nothing happens to it when this is dropped, or when a wait ends before it does: whoever has
-/// its [`TaskHandle`] can come back for it, in this connection or another one.
+/// A task that a server executes.
+///
+/// Nothing happens to the task when this value is dropped, or when a wait ends before the task does: a program that stores
+/// the [`TaskHandle`] can resume it, over this connection or another one.
 ///
 /// ```no_run
 /// use mcpwire_blocking::core::{TaskProtocol, TaskHandle};
@@ -65,44 +67,38 @@ pub struct RunningTask<'c> {
     client: &'c mut McpClient,
     handle: TaskHandle,
     options: RequestOptions,
-    on_status: Option<OnStatus<'c>>,
 }
 
-impl<'c> RunningTask<'c> {
-    /// Its name, which the server has given it.
+impl RunningTask<'_> {
+    /// Returns the id that the server has given the task.
     pub fn id(&self) -> &str {
         &self.handle.task_id
     }
 
-    /// What is to be stored of it, to take it up again.
+    /// Returns the handle to store, to resume the task later. Each status of the task updates it.
     pub fn handle(&self) -> &TaskHandle {
         &self.handle
     }
 
-    /// The same, taken out.
+    /// Returns the handle, and drops the rest.
     pub fn into_handle(self) -> TaskHandle {
         self.handle
     }
 
-    /// Sets how long the answer to each question may take.
+    /// Sets the maximum time that each request about the task waits for a response.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
     }
 
-    /// Sets how long [`RunningTask::wait`] may take at all.
+    /// Sets the maximum time that [`RunningTask::wait`] waits for the end of the task.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.total_timeout(timeout);
         self
     }
 
-    /// Says who is told how the task stands while it is waited for, whenever that has changed.
-    pub fn on_status(mut self, f: impl FnMut(&Task) + 'c) -> Self {
-        self.on_status = Some(Box::new(f));
-        self
-    }
-
-    /// Asks how it stands.
+    /// Requests the status of the task.
+    #[doc(alias = "tasks/get")]
     pub fn status(&mut self) -> Result<Task, Error> {
         let params = TaskParams { task_id: &self.handle.task_id };
         let task = self.client.request::<GetTask>(&params, &self.options)?;
@@ -110,32 +106,40 @@ impl<'c> RunningTask<'c> {
         Ok(task)
     }
 
-    /// Waits for its result: what the call would have answered. The server is asked in the intervals that it wishes, and
-    /// what the task asks meanwhile is answered as ever.
+    /// Waits for the result of the task, which is the result of the call.
+    ///
+    /// The server is asked in the intervals that it suggests, and the requests of the task are answered like any other.
+    #[doc(alias = "tasks/result")]
     pub fn wait(&mut self) -> Result<CallToolResult, Error> {
-        let connection = &mut self.client.connection;
-        let now = connection.now();
-        let ticket = connection.engine.calls().follow_task(&self.handle, &self.options, now);
-        let ticket = ticket.map_err(|error| self.client.send_error(error))?;
-        let (handle, on_status) = (&mut self.handle, &mut self.on_status);
-        self.client.wait_with(ticket, &mut |report| {
+        self.wait_with(|_| {})
+    }
+
+    /// Waits for the result of the task, and calls `on_status` whenever the status of the task has changed.
+    #[doc(alias = "tasks/result")]
+    pub fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
+        let handle = self.handle.clone();
+        let options = self.client.connection.context.traced(&self.options).into_owned();
+        let mut follow = SingleRequest::<CallTool, _>::new(handle, &options);
+        let handle = &mut self.handle;
+        self.client.run(&mut follow, &mut |report| {
             if let Notification::TaskStatus { task, .. } = report {
                 handle.update(task);
-                if let Some(on_status) = on_status {
-                    on_status(task);
-                }
+                on_status(task);
             }
         })
     }
 
-    /// Asks the server to end it. It may take its time, or finish the task all the same.
+    /// Asks the server to cancel the task. The server may take time, or finish the task all the same.
+    #[doc(alias = "tasks/cancel")]
     pub fn cancel(&mut self) -> Result<(), Error> {
         let params = TaskParams { task_id: &self.handle.task_id };
         self.client.request::<CancelTask>(&params, &self.options).map(drop)
     }
 
-    /// Answers what it asks: an object of answers by the names of [`Task::input_requests`]. [`RunningTask::wait`] does so by
-    /// itself. (From 2026-07-28 on; before, what a task asks comes as requests of the server's.)
+    /// Answers what the task requires: an object of answers by the names in [`Task::input_requests`].
+    ///
+    /// [`RunningTask::wait`] does so by itself. (From revision 2026-07-28 on; before, a task sends requests to the client.)
+    #[doc(alias = "tasks/update")]
     pub fn update(&mut self, input_responses: &Json) -> Result<(), Error> {
         let params = UpdateTaskParams { task_id: &self.handle.task_id, input_responses };
         self.client.request::<UpdateTask>(&params, &self.options).map(drop)
@@ -149,12 +153,13 @@ impl fmt::Debug for RunningTask<'_> {
 }
 
 impl McpClient {
-    /// Takes a task up that was begun earlier, in this connection or another one. Nothing is sent yet.
+    /// Resumes a task that was created earlier, over this connection or another one. Nothing is sent yet.
     pub fn task(&mut self, handle: TaskHandle) -> RunningTask<'_> {
-        RunningTask { client: self, handle, options: RequestOptions::new(), on_status: None }
+        RunningTask { client: self, handle, options: RequestOptions::new() }
     }
 
-    /// Lists the tasks that the server has for this client, all pages (2025-11-25).
+    /// Lists the tasks that the server has for this client, all pages (revision 2025-11-25).
+    #[doc(alias = "tasks/list")]
     pub fn list_tasks(&mut self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>()
     }

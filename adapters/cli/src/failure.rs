@@ -1,11 +1,10 @@
 //! What went wrong, for people and for programs, and the exit status that says so.
 
-use std::error::Error as _;
 use std::io::{self, Write};
 use std::path::Path;
 
 use mcpwire_blocking::core::{CallError, ConnectError, SendError};
-use mcpwire_blocking::{Error, HttpSetupError, SpawnErrorKind};
+use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
@@ -92,33 +91,38 @@ impl Failure {
 
     /// What the library says went wrong.
     pub(crate) fn of(error: &Error, stderr: Stderr) -> Self {
-        let kind = match error {
-            Error::Spawn { error, .. } => not_started(error.kind),
-            Error::Http { error: HttpSetupError::Client(_), .. } => (NOT_CONNECTED, Code::Unavailable, "connection"),
-            Error::Http { error, .. } => (USAGE, Code::Validation, remote::culprit(error)),
-            Error::Connect { .. } if remote::wants_authorization(error) => {
+        let kind = match error.cause() {
+            Cause::Spawn(error) => not_started(error.kind),
+            Cause::Http(HttpSetupError::Client(_)) => (NOT_CONNECTED, Code::Unavailable, "connection"),
+            Cause::Http(error) => (USAGE, Code::Validation, remote::culprit(error)),
+            Cause::Connect(_) if remote::wants_authorization(error) => {
                 (NOT_CONNECTED, Code::Unavailable, "authorization")
             }
-            Error::Call { .. } if remote::wants_authorization(error) => {
+            Cause::Call(_) if remote::wants_authorization(error) => {
                 (CONNECTION_FAILED, Code::Unavailable, "authorization")
             }
-            Error::Connect { error, .. } => match error {
+            Cause::Connect(error) => match error {
                 ConnectError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
                 ConnectError::Cancelled => return Self::interrupted(),
                 ConnectError::UnsupportedVersion { .. } => (NOT_CONNECTED, Code::Conflict, "protocol"),
                 _ => (NOT_CONNECTED, Code::Unavailable, "connection"),
             },
-            Error::Call { error: CallError::Cancelled { .. }, .. } => return Self::interrupted(),
-            Error::Call { error, process, .. } => not_called(error, process.is_some()),
-            Error::Send { error: SendError::Closed, .. } => (CONNECTION_FAILED, Code::Unavailable, "connection"),
-            Error::Send { error: SendError::NotOffered { .. } | SendError::NotInRevision { .. }, .. } => {
+            Cause::Call(CallError::Cancelled { .. }) => return Self::interrupted(),
+            Cause::Call(cause) => not_called(cause, error.process().is_some()),
+            Cause::Send(SendError::Closed) => (CONNECTION_FAILED, Code::Unavailable, "connection"),
+            Cause::Send(SendError::NotOffered { .. } | SendError::NotInRevision { .. }) => {
                 (CONNECTION_FAILED, Code::Unavailable, "server")
             }
-            Error::Send { .. } => (CONNECTION_FAILED, Code::Validation, "arguments"),
+            Cause::Send(_) => (CONNECTION_FAILED, Code::Validation, "arguments"),
             _ => (CONNECTION_FAILED, Code::Network, "connection"),
         };
-        let message = if stderr == Stderr::Hide { without_stderr(error) } else { error.to_string() };
-        Self::new(kind, remote::advice(error).map_or(message.clone(), |advice| format!("{message}; {advice}")))
+        let mut message = if stderr == Stderr::Hide { without_stderr(error) } else { error.to_string() };
+        let advice = if kind.0 == TIMED_OUT { Some("allow more time with --timeout") } else { remote::advice(error) };
+        if let Some(advice) = advice {
+            message.push_str("; ");
+            message.push_str(advice);
+        }
+        Self::new(kind, message)
     }
 
     /// The server answered for a tool that its list does not have.
@@ -251,10 +255,9 @@ fn not_called(error: &CallError, ended: bool) -> Kind<'static> {
 
 /// The error as it displays itself, but for what the server wrote on its standard error.
 fn without_stderr(error: &Error) -> String {
-    let cause = error.source().map(ToString::to_string).unwrap_or_default();
     let exit = error.process().and_then(|process| process.exit);
     let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();
-    format!("server `{}`: {cause}{exit}", text::line(error.server()))
+    format!("{}{exit}", error.message())
 }
 
 #[derive(Serialize)]

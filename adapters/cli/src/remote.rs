@@ -5,10 +5,10 @@ use std::env;
 use std::fmt;
 use std::str::FromStr;
 
-use mcpwire_blocking::core::http::{FailureKind, HttpError};
+use mcpwire_blocking::core::http::{FailureKind, HttpError, SettingsError};
 use mcpwire_blocking::core::{CallError, ConnectError};
 use mcpwire_blocking::http::{EnvToken, HttpOptions};
-use mcpwire_blocking::{Error, HttpSetupError, McpServerDef};
+use mcpwire_blocking::{Cause, Error, HttpSetupError, McpServerDef};
 
 use crate::args::{Connection, Options};
 use crate::failure::Failure;
@@ -72,7 +72,7 @@ pub(crate) fn options(connection: &Connection) -> Result<HttpOptions, Failure> {
 /// The part of the command line that is to blame for an address that cannot be spoken to.
 pub(crate) fn culprit(error: &HttpSetupError) -> &'static str {
     match error {
-        HttpSetupError::Settings(what) if what.contains("header") || what.contains("cannot be added") => "header",
+        HttpSetupError::Settings(SettingsError::HeaderName { .. } | SettingsError::HeaderValue { .. }) => "header",
         _ => "url",
     }
 }
@@ -111,9 +111,8 @@ pub(crate) fn wants_authorization(error: &Error) -> bool {
 }
 
 fn of_http(error: &Error) -> Option<&HttpError> {
-    match error {
-        Error::Connect { error: ConnectError::Http { error, .. }, .. }
-        | Error::Call { error: CallError::Http { error, .. }, .. } => Some(error),
+    match error.cause() {
+        Cause::Connect(ConnectError::Http { error, .. }) | Cause::Call(CallError::Http { error, .. }) => Some(error),
         _ => None,
     }
 }

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
-use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, TraceSource, construct};
+use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
 
 /// The name of the server in errors, if the connection is a pair of streams.
 const STREAM: &str = "stream";
@@ -49,6 +49,15 @@ impl ConnectionContext {
         traced.unwrap_or(Cow::Borrowed(options))
     }
 
+    /// Returns the report of a shutdown, or an error if the process is still there after it was killed.
+    pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
+        if report.took == Step::Kill && report.exit.is_none() {
+            let error = "the process did not end after it was killed; the system may have blocked it in a system call";
+            return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
+        }
+        Ok(report)
+    }
+
     /// Returns the error of an operation that ended without a result.
     #[cold]
     pub fn request_error(&self, error: RequestError, facts: &mut dyn ConnectionFacts) -> Error {
@@ -62,18 +71,18 @@ impl ConnectionContext {
     #[cold]
     pub fn call_error(&self, error: CallError, facts: &mut dyn ConnectionFacts) -> Error {
         let process = if matches!(error, CallError::Closed { .. }) { facts.process_report() } else { None };
-        construct::call(self.name(), error, process)
+        Error::new(self.name(), error).with_process(process)
     }
 
     /// Returns the error of a request that was not sent.
     #[cold]
     pub fn send_error(&self, error: SendError, facts: &mut dyn ConnectionFacts) -> Error {
         if !matches!(error, SendError::Closed) {
-            return construct::send(self.name(), error, None);
+            return Error::new(self.name(), error);
         }
         match facts.failure() {
-            Some(why) => construct::io(self.name(), io::Error::other(&*why)),
-            None => construct::send(self.name(), error, facts.process_report()),
+            Some(why) => Error::new(self.name(), io::Error::other(&*why)),
+            None => Error::new(self.name(), error).with_process(facts.process_report()),
         }
     }
 }

@@ -4,39 +4,46 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `context` | [`ConnectionContext`]: what a connection keeps; [`construct`]: its errors |
+//! | `context` | [`ConnectionContext`]: what a connection keeps |
 //! | `definition` | [`McpServerDef`]: the command of a server, or its URL |
-//! | `error`, `exit`, `spawn_error`, `shutdown_report` | [`Error`], and what is known of a server's process |
+//! | `error` | [`Error`]: why a method of a client failed |
+//! | `exit`, `shutdown_report` | [`Exit`], [`ShutdownReport`]: how a server's process ended |
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
+//! | `event_queue`, `invalid_messages`, `connection_end`, `connection_state` | [`ConnectionState`], [`EventQueue`], [`InvalidMessages`], [`ConnectionEnd`]: what a server has reported |
 //! | `tools` | [`Tools`]: the tools of a server |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
-pub mod construct;
+mod connection_end;
+mod connection_state;
 mod context;
 mod definition;
 mod error;
+mod event_queue;
 mod exit;
 #[cfg(feature = "http")]
 pub mod http;
+mod invalid_messages;
 mod panics;
 mod shutdown_report;
-mod spawn_error;
 mod stderr;
 mod streams;
 mod tools;
 mod trace;
 mod trace_source;
 
+pub use connection_end::ConnectionEnd;
+pub use connection_state::{ConnectionState, subscription_options};
 pub use context::{ConnectionContext, ConnectionFacts};
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
-pub use error::{Error, ErrorKind, HttpSetupError, ProcessReport};
+pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
+pub use event_queue::EventQueue;
 pub use exit::Exit;
+pub use invalid_messages::InvalidMessages;
 pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic, finish_ask};
 pub use shutdown_report::ShutdownReport;
-pub use spawn_error::{SpawnError, SpawnErrorKind};
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
 pub use tools::{IntoIter as ToolsIntoIter, Tools};

@@ -12,11 +12,12 @@ use mcpwire_core::{Calls, Json, RpcError, ServerRequest, Timestamp, printable};
 use crate::{Follower, Watcher};
 
 /// A panic in a handler or callback of the program, which the connection has caught.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} panicked: {}", self.source, printable(message))]
 #[non_exhaustive]
 pub struct CallbackPanic {
-    /// Which code panicked.
-    pub source: PanicSource,
+    /// Which code panicked. It is no source in the sense of `std::error::Error`, and written so for that reason.
+    pub r#source: PanicSource,
     /// The message of the panic.
     pub message: String,
 }
@@ -57,14 +58,6 @@ impl fmt::Display for PanicSource {
         })
     }
 }
-
-impl fmt::Display for CallbackPanic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} panicked: {}", self.source, printable(&self.message))
-    }
-}
-
-impl std::error::Error for CallbackPanic {}
 
 /// Runs code of the program.
 ///

@@ -1,4 +1,4 @@
-//! [`Call`]: the call of a tool, with what it may have of its own.
+//! [`Call`]: a call of a tool, with its options.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -11,18 +11,19 @@ use mcpwire_client::Error;
 use mcpwire_core::internal::{Prepared, ToolCall};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Params, Progress, RequestOptions, SendError, Task, TaskMode,
+    Notification, Params, Progress, RequestOptions, Task, TaskMode,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
-use crate::pending::{Sent, Turn};
+use crate::operation::OperationRunner;
+use crate::pending::Pending;
 use crate::tasks::TaskOrResult;
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
-/// A call of a tool that has not been sent yet. Made by [`McpClient::call_tool`]; awaited, it is sent.
+/// A call of a tool that was not sent yet. Made by [`McpClient::call_tool`]. It is sent when it is awaited.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'c, R, A> {
     client: &'c McpClient<R>,
@@ -39,73 +40,89 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         Call { client, name, arguments, options, on_progress: None, on_status: None }
     }
 
-    /// Sets how long the answer may take, counted from the request or from its last progress.
+    /// Replaces the options of the request. Options that were set before are lost; callbacks stay.
+    pub fn options(mut self, options: RequestOptions) -> Self {
+        let wants_progress = self.on_progress.is_some();
+        self.options = if wants_progress { options.progress() } else { options };
+        self
+    }
+
+    /// Sets the maximum time the call waits for a response or a progress notification.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
     }
 
-    /// Sets how long the answer may take at all.
+    /// Sets the maximum total duration of the call, regardless of progress.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.total_timeout(timeout);
         self
     }
 
-    /// Asks the server to report progress, and says who is told: by the task that awaits the call. Reports put off the
-    /// timeout.
+    /// Requests progress notifications, and calls `f` with each. Progress restarts the timeout.
+    ///
+    /// The task that awaits the call calls `f`.
+    #[doc(alias = "notifications/progress")]
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
         self.options = self.options.progress();
         self.on_progress = Some(Box::new(f));
         self
     }
 
-    /// Says who is told how the task stands that the call has become, whenever that has changed: by the task that awaits the
-    /// call.
+    /// Calls `f` with the status of the task that the call has become, whenever the status has changed.
+    ///
+    /// The task that awaits the call calls `f`.
+    #[doc(alias = "notifications/tasks/status")]
     pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
         self.on_status = Some(Box::new(f));
         self
     }
 
-    /// Lets the server make a task of the call, whatever the client's capabilities declare, and asks one of 2025-11-25 for
-    /// it if the tool may be called so. The call ends with the result of the task; [`Call::as_task`] gives the task itself.
+    /// Allows the server to execute the call as a task, and waits for the result of the task.
+    ///
+    /// A server of revision 2025-11-25 is asked for a task if the tool allows one. [`Call::as_task`] returns the task itself.
     pub fn follow_task(mut self) -> Self {
         self.options = self.options.task(TaskMode::Follow);
         self
     }
 
-    /// Sets for how long a server of 2025-11-25 is to keep a task.
+    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.options = self.options.task_ttl(ttl);
         self
     }
 
-    /// Sets members of the request's `_meta`: an object.
+    /// Adds members to the `_meta` of the request. `meta` must be an object.
     pub fn meta(mut self, meta: Json) -> Self {
         self.options = self.options.meta(meta);
         self
     }
 
-    /// Sends the call, and gives the task that the server makes of it, or the result if it makes none. Who is told of
-    /// progress is of no interest here.
-    pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
-        let client = self.client;
-        self.options = self.options.task(TaskMode::Handle);
-        Ok(match CallFuture::<R, CallToolAsTask, A>::new(self).await? {
-            CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
-            CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
-        })
+    /// Sends the call to the server even if the client's cache contains a valid response.
+    pub fn fresh(mut self) -> Self {
+        self.options = self.options.fresh();
+        self
     }
 
-    /// The call's future: the same as awaiting the call itself.
+    /// Allows the server to execute the call twice: it is sent again if the server ends the HTTP session before it responds.
+    pub fn repeatable(mut self) -> Self {
+        self.options = self.options.repeatable();
+        self
+    }
+
+    /// Sends the call, and waits for its result.
+    ///
+    /// This is the same as awaiting the call itself.
     pub fn call(self) -> CallFuture<'c, R, CallTool, A> {
         CallFuture::new(self)
     }
 
-    /// Sends the call and waits for its result, of which the structured content is read into a type of the caller's.
+    /// Sends the call, and decodes the structured content of its result.
     ///
     /// # Errors
-    /// Also if the result has no structured content, or another than was expected
+    /// Also if the tool failed, or if the result has no structured content or another than expected
     /// ([`CallError::Structured`]).
+    #[doc(alias = "structuredContent")]
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let (client, tool) = (self.client, self.name);
         let result = self.call().await?;
@@ -114,9 +131,35 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
             .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
     }
 
-    /// The call's future, with the result as the JSON that the server sent.
+    /// Sends the call, and returns its result as the JSON that the server sent.
     pub fn raw(self) -> CallFuture<'c, R, CallToolRaw, A> {
         CallFuture::new(self)
+    }
+
+    /// Sends the call without waiting for its result.
+    ///
+    /// The returned future is `'static`: it can be spawned, for example in a `JoinSet`. Unlike [`Call::call`], this does not
+    /// look for the tool on the server first, so a tool that requires a task must be in the list of tools. Callbacks are not
+    /// called: progress is among the [`McpClient::notifications`], with the key of the request.
+    pub fn begin(self) -> Result<Pending<CallTool>, Error> {
+        let Call { client, name, arguments, options, .. } = self;
+        let shared = client.life().shared();
+        let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
+        let request = request.map_err(|error| shared.refused(error).with_tool(self.name))?;
+        let call = ToolCall::new(name, request, shared.traced(&options).into_owned());
+        Pending::begin(client.life(), |state, calls, now| call.send_now(state, calls, now))
+    }
+
+    /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
+    ///
+    /// Callbacks are not called.
+    pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
+        let client = self.client;
+        self.options = self.options.task(TaskMode::Handle);
+        Ok(match CallFuture::<R, CallToolAsTask, A>::new(self).await? {
+            CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
+            CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
+        })
     }
 }
 
@@ -129,7 +172,7 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
     }
 }
 
-/// A call as a future. It is sent when it is first polled, and cancelled when it is dropped before its end.
+/// A call of a tool as a future. It is sent when it is first polled, and cancelled when it is dropped before its end.
 #[must_use = "a call is sent when it is awaited"]
 pub struct CallFuture<'c, R, M: Method, A> {
     client: &'c McpClient<R>,
@@ -139,22 +182,10 @@ pub struct CallFuture<'c, R, M: Method, A> {
     stage: Stage<'c, M, A>,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it lives in the future of one call, which is in that stage for most of its life"
-)]
+#[expect(clippy::large_enum_variant, reason = "the future of a call is in the large variant for most of its life")]
 enum Stage<'c, M: Method, A> {
-    New {
-        arguments: A,
-        options: RequestOptions,
-    },
-    Running {
-        call: ToolCall<'c, M>,
-        /// Until it is sent.
-        params: Option<Prepared<M>>,
-        /// The request that is waited for.
-        sent: Option<Sent>,
-    },
+    New { arguments: A, options: RequestOptions },
+    Running { call: ToolCall<'c, M, Prepared<M>>, runner: OperationRunner },
     Done,
 }
 
@@ -165,38 +196,14 @@ impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
     }
 
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
-        let Stage::Running { call, params, sent } = &mut self.stage else { return Poll::Pending };
-        let life = self.client.life();
+        let Stage::Running { call, runner } = &mut self.stage else { return Poll::Pending };
         let (on_progress, on_status) = (&mut self.on_progress, &mut self.on_status);
-        let wants_reports = on_progress.is_some() || on_status.is_some();
-        loop {
-            if let Some(waiting) = sent {
-                let reply = waiting.poll(cx, &mut |report| match report {
-                    Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
-                    Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
-                    _ => {}
-                });
-                let Poll::Ready(reply) = reply else { return Poll::Pending };
-                let Some(mut reply) = reply else { return Poll::Ready(Err(waiting.lost())) };
-                call.receive(&mut reply);
-                waiting.give_back(reply);
-                *sent = None;
-                if let Some(result) = call.take_result() {
-                    return Poll::Ready(Ok(result));
-                }
-            }
-            let step = Sent::step(life, wants_reports, |tools, calls, now| {
-                call.poll(tools, calls, now, |calls, options| match params.take() {
-                    Some(params) => calls.send_prepared(params.request(), options, now),
-                    None => Err(SendError::Closed),
-                })
-            });
-            match step {
-                Turn::Wait(waiting) => *sent = Some(waiting),
-                Turn::Again => {}
-                Turn::Done(result) => return Poll::Ready(result.map_err(|error| life.shared().request_error(error))),
-            }
-        }
+        let result = runner.poll(self.client.life(), call, cx, &mut |report| match report {
+            Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
+            Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
+            _ => {}
+        });
+        result.map_err(|error| error.with_tool(self.name))
     }
 }
 
@@ -213,12 +220,13 @@ where
         if matches!(this.stage, Stage::New { .. })
             && let Stage::New { arguments, options } = mem::replace(&mut this.stage, Stage::Done)
         {
-            // To serialise the arguments is the caller's work, and may take its time: it is done outside of the lock.
+            // Large arguments take time to serialize, so that happens before the lock is acquired.
             let shared = this.client.life().shared();
-            let params = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
-            let params = Some(params.map_err(|error| shared.refused(error))?);
-            let call = ToolCall::new(this.name, shared.traced(&options).into_owned());
-            this.stage = Stage::Running { call, params, sent: None };
+            let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
+            let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
+            let call = ToolCall::new(this.name, request, shared.traced(&options).into_owned());
+            let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
+            this.stage = Stage::Running { call, runner };
         }
         let result = this.poll_call(cx);
         if result.is_ready() {
@@ -228,7 +236,7 @@ where
     }
 }
 
-// Nothing in it is pinned.
+// Nothing in the future is pinned.
 impl<R, M: Method, A> Unpin for CallFuture<'_, R, M, A> {}
 
 impl<R, A> fmt::Debug for Call<'_, R, A> {

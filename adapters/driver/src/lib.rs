@@ -1,13 +1,13 @@
 //! The Model Context Protocol client for async programs, on any runtime.
 //!
 //! An application uses the crate of its runtime (`mcpwire-tokio`, `mcpwire-smol`, `mcpwire-async-std`), which is this one
-//! with a [`Runtime`] filled in. For a runtime that has no such crate, implement [`Runtime`]: a task, a timer, and pipes.
+//! with a [`Runtime`] filled in. For a runtime that has no such crate, implement [`Runtime`]: tasks, threads, timers, and pipes.
 //!
 //! ```text
 //!   tasks that call              behind a short lock               one task per connection
 //!   ───────────────              ───────────────────               ───────────────────────
 //!   McpClient ── parameters ──▶ ┌──────────────────┐ ── bytes ──▶ ┌────────┐ ──▶ stdin
-//!                               │ engine (core)    │              │ Driver │
+//!                               │ engine (core)    │              │ driver │
 //!   Call, Pending ◀── reply ─── │ slots of replies │ ◀── bytes ── │        │ ◀── stdout, stderr, exit, timer
 //!      decodes it               └──────────────────┘              └────────┘
 //! ```
@@ -20,20 +20,24 @@
 //! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`ConnectOptions`], [`Answer`] | who this client is, its limits, who watches, who answers the server |
-//! | [`Runtime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
-//! | [`Driver`] | the loop |
+//! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 
 mod answers;
 mod call;
 mod client;
+mod clock;
+mod connect;
 mod driver;
-mod features;
 mod handlers;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
+mod operation;
 mod options;
 mod pending;
+mod prompts;
+mod requests;
+mod resources;
 mod runtime;
 mod shared;
 mod slots;
@@ -46,17 +50,19 @@ mod tools;
 pub use answers::Answer;
 pub use call::{Call, CallFuture};
 pub use client::McpClient;
-pub use driver::Driver;
+pub use clock::Clock;
 pub use mcpwire_client::{
-    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
-    ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, WriteStream,
-    Writer, inherited_names,
+    CallbackPanic, Cause, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
+    McpServerDef, PanicSource, ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools,
+    TraceSource, WriteStream, Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
-pub use notifications::Notifications;
+pub use notifications::{Events, Notifications};
 pub use options::ConnectOptions;
 pub use pending::Pending;
-pub use runtime::{Clock, ExitWatch, Runtime, Streams, Timer};
+#[cfg(feature = "http")]
+pub use runtime::Work;
+pub use runtime::{CurrentRuntime, ExitWatch, Runtime, Streams, Task, Timer};
 pub use subscription::Subscription;
 pub use tasks::{RunningTask, TaskOrResult};

@@ -1,6 +1,5 @@
-//! [`Notifications`]: what the server tells unasked, in order, for whoever wants to hear it.
+//! [`Notifications`] and [`Events`]: what the server reports without a request, in order.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::Pin;
@@ -8,88 +7,48 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use mcpwire_core::{Json, Notification};
+use mcpwire_client::EventQueue;
+use mcpwire_core::{Event, Notification, Phase};
 
-/// How many may wait to be taken. 1,024: more than a second's worth of the most talkative servers.
-const MOST: usize = 1024;
+use crate::state::State;
 
-/// How many bytes of text they may hold together. 1 MiB: a stalled consumer is to cost little.
-const MOST_BYTES: usize = 1 << 20;
-
-/// What the server tells unasked, in the order in which it told. Made by
+/// The notifications of the server, in the order in which they arrived. Made by
 /// [`McpClient::notifications`](crate::McpClient::notifications); ends when the connection does.
 ///
-/// A consumer that keeps up misses nothing: before its queue is full, the server is not read for up to 20 ms, which is long
-/// for a task that only waits for its turn. One that does not holds up nobody: if more than 1,024 notifications or 1 MiB of them wait, the oldest that may be
-/// missed (progress, log messages, and what this client does not know) are dropped, and counted by
-/// [`Notifications::dropped`]. That a list has changed is never dropped; as long as it has not been taken, a second such
-/// notification says nothing new and is left out.
+/// A consumer that keeps up misses nothing: before its queue is full, the server is not read for up to 20 ms. A consumer
+/// that does not keep up delays nobody: if more than 1,024 notifications or 1 MiB of them wait, the oldest ones are
+/// dropped, and counted by [`Notifications::dropped`]. A change of a list is never dropped; until it is taken, a second
+/// change of the same list is left out.
 #[derive(Debug)]
-pub struct Notifications(Arc<Mutex<Queue>>);
+pub struct Notifications(Consumer);
 
-#[derive(Debug, Default)]
-struct Queue {
-    waiting: VecDeque<Notification>,
-    bytes: usize,
-    dropped: u64,
-    over: bool,
-    waker: Option<Waker>,
-    /// The consumer did not keep up, and has not caught up since.
-    stalled: bool,
-    /// Wakes the driver that waits for the consumer to catch up.
-    room: Option<Waker>,
-}
+/// The events of the connection, in the order in which they occurred. Made by
+/// [`McpClient::events`](crate::McpClient::events); ends when the connection does.
+///
+/// These are the notifications of the server, and what becomes of the connection: messages that could not be read, requests
+/// that were refused, notifications and answers that could not be delivered over HTTP, a new HTTP session in place of one
+/// that the server has ended, and the end of the connection. The queue has the limits of [`Notifications`].
+#[derive(Debug)]
+pub struct Events(Consumer);
 
 impl Notifications {
-    /// The next one; `None` when the connection has ended and all have been taken.
+    pub(crate) fn new(state: &mut State) -> Self {
+        Notifications(Consumer::new(EventQueue::of_notifications(), state))
+    }
+
+    /// Waits for the next notification. Returns `None` when the connection has ended and all were taken.
     pub async fn next(&mut self) -> Option<Notification> {
-        poll_fn(|cx| self.poll(cx)).await
+        poll_fn(|cx| self.0.poll(cx)).await.and_then(notification)
     }
 
-    /// The next one, if there is one already.
+    /// Returns the next notification if one has arrived.
     pub fn try_next(&mut self) -> Option<Notification> {
-        self.take(|_| {})
+        self.0.take(|_| {}).and_then(notification)
     }
 
-    /// How many were dropped because nobody took them in time.
+    /// Returns how many notifications were dropped because they were not taken in time.
     pub fn dropped(&self) -> u64 {
-        lock(&self.0).dropped
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Notification>> {
-        let mut over = false;
-        // Dropped without the lock: it may be the last that holds a task.
-        let mut former = None;
-        let next = self.take(|queue| {
-            over = queue.over;
-            former = replace(&mut queue.waker, cx.waker());
-        });
-        drop(former);
-        if next.is_none() && !over { Poll::Pending } else { Poll::Ready(next) }
-    }
-
-    fn take(&mut self, if_empty: impl FnOnce(&mut Queue)) -> Option<Notification> {
-        let mut queue = lock(&self.0);
-        let notification = queue.pop();
-        if notification.is_none() {
-            if_empty(&mut queue);
-        }
-        let room = queue.room();
-        drop(queue);
-        if let Some(driver) = room {
-            driver.wake();
-        }
-        notification
-    }
-}
-
-impl Drop for Notifications {
-    fn drop(&mut self) {
-        // The driver may hold the queue too, and drop it with the lock of the connection. No waker may be in it then.
-        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let wakers = (queue.waker.take(), queue.room.take());
-        drop(queue);
-        drop(wakers);
+        lock(&self.0.0).events.dropped()
     }
 }
 
@@ -97,48 +56,116 @@ impl Stream for Notifications {
     type Item = Notification;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Notification>> {
-        self.poll(cx)
+        self.0.poll(cx).map(|event| event.and_then(notification))
+    }
+}
+
+impl Events {
+    pub(crate) fn new(state: &mut State) -> Self {
+        Events(Consumer::new(EventQueue::of_events(), state))
+    }
+
+    /// Waits for the next event. Returns `None` when the connection has ended and all were taken.
+    pub async fn next(&mut self) -> Option<Event> {
+        poll_fn(|cx| self.0.poll(cx)).await
+    }
+
+    /// Returns the next event if one has occurred.
+    pub fn try_next(&mut self) -> Option<Event> {
+        self.0.take(|_| {})
+    }
+
+    /// Returns how many events were dropped because they were not taken in time.
+    pub fn dropped(&self) -> u64 {
+        lock(&self.0.0).events.dropped()
+    }
+}
+
+impl Stream for Events {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.0.poll(cx)
+    }
+}
+
+fn notification(event: Event) -> Option<Notification> {
+    match event {
+        Event::Notification(notification) => Some(notification),
+        _ => None,
+    }
+}
+
+/// The end of a queue at which events are taken.
+#[derive(Debug)]
+struct Consumer(Arc<Mutex<Queue>>);
+
+#[derive(Debug)]
+struct Queue {
+    events: EventQueue,
+    /// Whether no more events will be added.
+    is_over: bool,
+    /// Whether the consumer was dropped. Then the queue stores no waker: whoever has the last reference to the queue may
+    /// drop it while it holds the lock of the connection.
+    is_abandoned: bool,
+    waker: Option<Waker>,
+    /// Whether the consumer did not keep up, and has not caught up since.
+    is_stalled: bool,
+    /// Wakes the driver that waits for the consumer to catch up.
+    room: Option<Waker>,
+}
+
+impl Consumer {
+    fn new(events: EventQueue, state: &mut State) -> Self {
+        let is_over = state.engine.session().phase() == Phase::Closed;
+        state.subscribers.add(events, is_over)
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        let mut is_over = false;
+        // Dropped without the lock: the waker may be the last reference to a task.
+        let mut unused_waker = None;
+        let next = self.take(|queue| {
+            is_over = queue.is_over;
+            unused_waker = replace(&mut queue.waker, cx.waker());
+        });
+        drop(unused_waker);
+        if next.is_none() && !is_over { Poll::Pending } else { Poll::Ready(next) }
+    }
+
+    fn take(&mut self, if_empty: impl FnOnce(&mut Queue)) -> Option<Event> {
+        let mut queue = lock(&self.0);
+        let event = queue.events.pop();
+        if event.is_none() {
+            if_empty(&mut queue);
+        }
+        let mut driver = None;
+        if queue.events.is_empty() {
+            queue.is_stalled = false;
+            driver = queue.room.take();
+        }
+        drop(queue);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        event
+    }
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.0);
+        queue.is_abandoned = true;
+        let wakers = (queue.waker.take(), queue.room.take());
+        drop(queue);
+        drop(wakers);
     }
 }
 
 impl Queue {
-    fn push(&mut self, notification: Notification) {
-        // That a list has changed is said by the variant alone.
-        let is_same = |waiting: &Notification| mem::discriminant(waiting) == mem::discriminant(&notification);
-        if !may_be_missed(&notification) && self.waiting.iter().any(is_same) {
-            return;
-        }
-        self.bytes += weight(&notification);
-        self.waiting.push_back(notification);
-        while self.waiting.len() > MOST || self.bytes > MOST_BYTES {
-            // Those that may not be missed are few: each is there once.
-            let Some(oldest) = self.waiting.iter().position(may_be_missed) else { return };
-            if let Some(missed) = self.waiting.remove(oldest) {
-                self.bytes -= weight(&missed);
-                self.dropped += 1;
-            }
-        }
-    }
-
-    fn pop(&mut self) -> Option<Notification> {
-        let notification = self.waiting.pop_front()?;
-        self.bytes -= weight(&notification);
-        if self.waiting.is_empty() {
-            self.stalled = false;
-            // A burst is not to be paid for as long as the connection lives.
-            self.waiting.shrink_to(16);
-        }
-        Some(notification)
-    }
-
-    /// Whether it is worth to wait for the consumer.
+    /// Returns whether it is worth waiting for the consumer.
     fn is_crowded(&self) -> bool {
-        !self.stalled && (self.waiting.len() >= MOST / 2 || self.bytes >= MOST_BYTES / 2)
-    }
-
-    /// Who waits for the consumer to catch up, if it has.
-    fn room(&mut self) -> Option<Waker> {
-        if self.waiting.is_empty() { self.room.take() } else { None }
+        !self.is_stalled && !self.is_abandoned && self.events.is_half_full()
     }
 }
 
@@ -146,109 +173,124 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the waker of a task. Returns the one that was there before, if it is another.
-#[must_use = "it is to be dropped without any lock"]
-fn replace(kept: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
-    match kept {
+/// Stores the waker of a task. Returns the former waker if that is another, to be dropped without any lock.
+#[must_use = "a waker is dropped without any lock"]
+fn replace(stored: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
+    match stored {
         Some(former) if former.will_wake(waker) => None,
-        kept => kept.replace(waker.clone()),
+        stored => stored.replace(waker.clone()),
     }
 }
 
-fn may_be_missed(notification: &Notification) -> bool {
-    !matches!(notification, Notification::ToolsChanged | Notification::PromptsChanged | Notification::ResourcesChanged)
-}
-
-/// The bytes of its text.
-fn weight(notification: &Notification) -> usize {
-    let json = |json: &Option<Json>| json.as_ref().map_or(0, |json| json.get().len());
-    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    match notification {
-        Notification::Progress { progress, .. } => text(&progress.message) + json(&progress.meta),
-        Notification::TaskStatus { task, .. } => {
-            let texts = [&task.status_message, &task.created_at, &task.last_updated_at];
-            let parts = [&task.input_requests, &task.result, &task.error, &task.meta];
-            task.task_id.len() + texts.map(text).iter().sum::<usize>() + parts.map(json).iter().sum::<usize>()
-        }
-        Notification::Log(message) => message.data.get().len() + text(&message.logger) + json(&message.meta),
-        Notification::Other { method, params } => method.len() + json(params),
-        _ => 0,
-    }
-}
-
-/// All who want to hear.
+/// The queues of all consumers of events.
 #[derive(Default)]
 pub(crate) struct Subscribers {
-    listeners: Vec<Weak<Mutex<Queue>>>,
-    /// One of them may have more than it should be given at once.
-    crowded: bool,
+    queues: Vec<Weak<Mutex<Queue>>>,
+    /// Whether a queue is so full that its consumer should have its turn.
+    is_crowded: bool,
 }
 
 impl Subscribers {
-    pub(crate) fn add(&mut self, over: bool) -> Notifications {
-        let queue = Arc::new(Mutex::new(Queue { over, ..Queue::default() }));
-        if self.listeners.len() == self.listeners.capacity() {
-            // Before it grows: those who have gone need no place.
-            self.listeners.retain(|listener| listener.strong_count() > 0);
+    fn add(&mut self, events: EventQueue, is_over: bool) -> Consumer {
+        let queue = Queue { events, is_over, is_abandoned: false, waker: None, is_stalled: false, room: None };
+        let queue = Arc::new(Mutex::new(queue));
+        if self.queues.len() == self.queues.capacity() {
+            // The queues of dropped consumers need no place.
+            self.queues.retain(|queue| queue.strong_count() > 0);
         }
-        self.listeners.push(Arc::downgrade(&queue));
-        Notifications(queue)
+        self.queues.push(Arc::downgrade(&queue));
+        Consumer(queue)
     }
 
-    /// Tells all of them. Whom to wake is added to `wakers`.
-    pub(crate) fn tell(&mut self, notification: Notification, wakers: &mut Vec<Waker>) {
-        let mut told = Some(notification);
-        let mut left = self.listeners.len();
-        self.listeners.retain(|listener| {
+    /// Adds an event to the queues. Adds the tasks to wake to `wakers`.
+    pub(crate) fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) {
+        let mut event = Some(event);
+        let mut left = self.queues.len();
+        self.queues.retain(|queue| {
             left -= 1;
-            let Some(queue) = listener.upgrade() else { return false };
-            // All but the last get a copy.
-            let told = if left == 0 { told.take() } else { told.clone() };
+            let Some(queue) = queue.upgrade() else { return false };
             let mut queue = lock(&queue);
-            if let Some(told) = told {
-                queue.push(told);
+            if !event.as_ref().is_some_and(|event| queue.events.takes(event)) {
+                return true;
             }
+            // The last queue needs no copy.
+            let event = if left == 0 { event.take() } else { event.clone() };
+            event.into_iter().for_each(|event| queue.events.push(event));
             wakers.extend(queue.waker.take());
-            self.crowded |= queue.is_crowded();
+            self.is_crowded |= queue.is_crowded();
             true
         });
     }
 
-    /// Whether one of them has more to take than it should be given at once.
+    /// Returns whether a queue is so full that its consumer should have its turn.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.crowded
+        self.is_crowded
     }
 
-    /// Whether it still is so. Then `driver` is woken when it has caught up. Wakers that are of no use any more are added
-    /// to `former`, to be dropped without the lock.
-    pub(crate) fn wait_for_room(&mut self, driver: &Waker, former: &mut Vec<Waker>) -> bool {
-        self.crowded = false;
-        for queue in self.listeners.iter().filter_map(Weak::upgrade) {
+    /// Returns whether a queue is still crowded. Then `driver` is woken when its consumer has caught up. Adds wakers that are
+    /// not needed any more to `unused`, to be dropped without the lock.
+    pub(crate) fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool {
+        self.is_crowded = false;
+        for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
             if queue.is_crowded() {
-                self.crowded = true;
-                former.extend(replace(&mut queue.room, driver));
+                self.is_crowded = true;
+                unused.extend(replace(&mut queue.room, driver));
             }
         }
-        self.crowded
+        self.is_crowded
     }
 
-    /// Whoever has not caught up by now is not waited for any more, until it has.
+    /// Stops waiting for the consumers that have not caught up, until they have.
     pub(crate) fn give_up_waiting(&mut self) {
-        for queue in self.listeners.iter().filter_map(Weak::upgrade) {
+        for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
-            queue.stalled |= queue.is_crowded();
+            queue.is_stalled |= queue.is_crowded();
         }
-        self.crowded = false;
+        self.is_crowded = false;
     }
 
-    /// Nothing more will be told.
+    /// Ends all queues: no more events will be added.
     pub(crate) fn end(&mut self, wakers: &mut Vec<Waker>) {
-        for queue in mem::take(&mut self.listeners).iter().filter_map(Weak::upgrade) {
+        for queue in mem::take(&mut self.queues).iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
-            queue.over = true;
+            queue.is_over = true;
             wakers.extend(queue.waker.take());
         }
-        self.crowded = false;
+        self.is_crowded = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Wake;
+
+    use super::*;
+
+    struct Task;
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn the_queue_of_a_dropped_consumer_stores_no_waker() {
+        let mut subscribers = Subscribers::default();
+        let consumer = subscribers.add(EventQueue::of_events(), false);
+        // As the driver has it while it looks at the queue.
+        let queue = Arc::clone(&consumer.0);
+        for n in 0..2_000 {
+            subscribers.push(Event::InvalidMessage { excerpt: n.to_string() }, &mut Vec::new());
+        }
+        let task = Arc::new(Task);
+        let waker = Waker::from(Arc::clone(&task));
+        let mut unused = Vec::new();
+        assert!(subscribers.wait_for_room(&waker, &mut unused), "the queue is crowded");
+        assert_eq!(Arc::strong_count(&task), 3, "the queue wakes the driver when there is room");
+        drop(consumer);
+        assert_eq!(Arc::strong_count(&task), 2);
+        assert!(!subscribers.wait_for_room(&waker, &mut unused), "nobody will make room");
+        assert_eq!(Arc::strong_count(&task), 2, "the last reference to the queue has no waker to drop");
+        drop(queue);
     }
 }

@@ -1,75 +1,57 @@
-//! [`Pending`]: a request that is under way.
+//! [`Pending`]: a request that was sent and has no result yet.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
-use mcpwire_core::internal::{KnownTools, Prepared, PreparedRequest, Step};
-use mcpwire_core::{
-    CallError, Calls, Method, Notification, Params, Reply, RequestKey, RequestOptions, Ticket, Timestamp,
-};
+use mcpwire_core::internal::{ClientState, RequestError};
+use mcpwire_core::{CallError, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
 use crate::shared::Lives;
-use crate::state::Come;
+use crate::state::SlotPoll;
 
-/// Replies of this size and more are worth giving back.
+/// The buffers of replies of at least this size are reused.
 const LARGE: usize = 64 * 1024;
 
-/// A request that has been sent: a future of its result. Dropped before its end, it is cancelled, and the server told.
+/// A request that was sent, and whose result was not taken yet: a future of the result. Made by
+/// [`McpClient::begin`](crate::McpClient::begin).
 ///
-/// It keeps the connection alive.
+/// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive. If it is
+/// dropped, the request is cancelled.
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Pending<M: Method> {
-    sent: Sent,
+    reply: PendingReply,
     ticket: Ticket<M>,
 }
 
 impl<M: Method> Pending<M> {
-    /// Sends a request. With `wants_reports`, what is reported about it is kept for whoever polls it.
+    /// Sends a request by `send`, which is called under the lock.
     pub(crate) fn begin(
         life: &Lives,
-        params: &impl Params<M>,
-        options: &RequestOptions,
-        wants_reports: bool,
+        send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
     ) -> Result<Self, Error> {
-        // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
-        let params = Prepared::<M>::new(params).map_err(|error| life.shared().refused(error))?;
-        let sent = Sent::begin(life, params.request(), options, wants_reports)?;
-        Ok(Pending { ticket: params.ticket(sent.key), sent })
+        let shared = life.shared();
+        let now = shared.clock.now();
+        let sent = shared.tell(|state| {
+            let ticket = send(&mut state.record.client, &mut state.engine.calls(), now)?;
+            state.expect(ticket.key(), false);
+            Ok(ticket)
+        });
+        let ticket = sent.map_err(|error| shared.request_error(error))?;
+        Ok(Pending { reply: PendingReply::new(life, ticket.key()), ticket })
     }
 
-    pub(crate) fn new(life: &Lives, ticket: Ticket<M>) -> Self {
-        Pending { sent: Sent { life: life.clone(), key: ticket.key(), done: false }, ticket }
-    }
-
-    /// The request's name within the connection: that of its progress among the notifications.
+    /// Returns the key of the request, which its progress notifications contain.
     pub fn key(&self) -> RequestKey {
         self.ticket.key()
     }
 
-    /// Gives the request up. The server is told. Dropping it does the same.
-    pub fn cancel(self) {}
-
-    /// As polling the future, with what was reported meanwhile, if that was asked for.
-    pub(crate) fn poll_with(
-        &mut self,
-        cx: &mut Context<'_>,
-        on_report: &mut dyn FnMut(&Notification),
-    ) -> Poll<Result<M::Result, CallError>> {
-        self.sent.poll(cx, on_report).map(|reply| match reply {
-            Some(reply) => self.read(reply),
-            None => Err(CallError::WrongTicket { method: M::NAME.into() }),
-        })
-    }
-
-    /// Reads the reply, in the caller's task and without the lock.
-    fn read(&self, mut reply: Reply) -> Result<M::Result, CallError> {
-        let result = self.ticket.decode_mut(&mut reply);
-        self.sent.give_back(reply);
-        result
+    /// Cancels the request. The server receives the reason.
+    pub fn cancel(mut self, reason: &str) {
+        self.reply.cancel(reason);
     }
 }
 
@@ -77,8 +59,13 @@ impl<M: Method> Future for Pending<M> {
     type Output = Result<M::Result, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let result = self.poll_with(cx, &mut |_| {});
-        result.map(|result| result.map_err(|error| self.sent.life.shared().call_error(error)))
+        self.reply.poll(cx, &mut |_| {}).map(|reply| {
+            let Some(mut reply) = reply else { return Err(self.reply.lost()) };
+            // The reply is decoded in the caller's task, outside of the lock.
+            let result = self.ticket.decode_mut(&mut reply);
+            self.reply.give_back(reply);
+            result.map_err(|error| self.reply.life.shared().call_error(error))
+        })
     }
 }
 
@@ -90,116 +77,66 @@ impl<M: Method> fmt::Debug for Pending<M> {
     }
 }
 
-/// What a step of a machine has led to.
-pub(crate) enum Turn<T> {
-    /// A request was sent, whose reply is to be waited for.
-    Wait(Sent),
-    /// Nothing yet: the next step can be taken at once.
-    Again,
-    /// The machine has ended.
-    Done(T),
-}
-
-/// The same, whatever its method: what is compiled once, and not for each method. Dropped before its end, the request is
-/// cancelled.
-pub(crate) struct Sent {
+/// The reply to a request of any method. If it is dropped before the reply has arrived, the request is cancelled.
+///
+/// It has no type parameter, so it is compiled once and not for each method.
+pub(crate) struct PendingReply {
     life: Lives,
     key: RequestKey,
-    done: bool,
+    is_done: bool,
 }
 
-impl Sent {
-    /// Sends a request, and makes room for what comes of it.
-    pub(crate) fn begin(
-        life: &Lives,
-        request: &PreparedRequest,
-        options: &RequestOptions,
-        wants_reports: bool,
-    ) -> Result<Self, Error> {
-        let shared = life.shared();
-        let options = &*shared.traced(options);
-        let now = shared.clock.now();
-        let key = shared.send(|state| {
-            let key = state.engine.calls().send_prepared(request, options, now)?;
-            state.expect(key, wants_reports);
-            Ok(key)
-        })?;
-        Ok(Sent { life: life.clone(), key, done: false })
-    }
-
-    /// Takes a step of one of the core's machines, and makes room for the reply if it has sent a request.
-    pub(crate) fn step<T>(
-        life: &Lives,
-        wants_reports: bool,
-        poll: impl FnOnce(&mut KnownTools, &mut Calls<'_>, Timestamp) -> Step<T>,
-    ) -> Turn<T> {
-        let shared = life.shared();
-        let now = shared.clock.now();
-        let step = shared.tell(|state| {
-            let step = poll(&mut state.tools, &mut state.engine.calls(), now);
-            if let Step::Wait(key) = step {
-                state.expect(key, wants_reports);
-            }
-            step
-        });
-        match step {
-            Step::Wait(key) => Turn::Wait(Sent { life: life.clone(), key, done: false }),
-            // The driver reads all the time.
-            Step::Drain => Turn::Again,
-            Step::Done(result) => Turn::Done(result),
-        }
-    }
-
-    /// Waits for the reply, and has it read without the lock.
-    pub(crate) async fn receive(mut self, read: impl FnOnce(&mut Reply)) -> Result<(), Error> {
-        match poll_fn(|cx| self.poll(cx, &mut |_| {})).await {
-            Some(mut reply) => {
-                read(&mut reply);
-                self.give_back(reply);
-                Ok(())
-            }
-            None => Err(self.lost()),
-        }
+impl PendingReply {
+    /// Waits for the reply to a request that was sent, and for which the state has a slot.
+    pub(crate) fn new(life: &Lives, key: RequestKey) -> Self {
+        PendingReply { life: life.clone(), key, is_done: false }
     }
 
     /// Returns the error of a request that the connection does not know.
+    #[cold]
     pub(crate) fn lost(&self) -> Error {
         self.life.shared().call_error(CallError::WrongTicket { method: "a request".into() })
     }
 
-    /// What has come for it: the reply, or nothing if nobody knows of the request.
+    /// Returns the reply, or `None` if the connection does not know the request.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Option<Reply>> {
-        // Bound first: nothing is told, and no waker dropped, with the lock.
-        let come = self.life.shared().lock().take(self.key, cx);
-        let (reports, former, reply) = match come {
-            Come::Nothing { reports, former } => (reports, former, Poll::Pending),
-            Come::Reply { reports, reply, former } => (reports, former, Poll::Ready(Some(reply))),
-            Come::Lost => (VecDeque::new(), None, Poll::Ready(None)),
+        // A statement of its own, so that callbacks run and wakers are dropped without the lock.
+        let poll = self.life.shared().lock().poll_slot(self.key, cx);
+        let (reports, unused_waker, reply) = match poll {
+            SlotPoll::Pending { reports, unused_waker } => (reports, unused_waker, Poll::Pending),
+            SlotPoll::Reply { reports, reply, unused_waker } => (reports, unused_waker, Poll::Ready(Some(reply))),
+            SlotPoll::Unknown => (VecDeque::new(), None, Poll::Ready(None)),
         };
-        self.done = reply.is_ready();
-        drop(former);
+        self.is_done = reply.is_ready();
+        drop(unused_waker);
         reports.iter().for_each(on_report);
         reply
     }
 
-    /// Gives back the memory of a reply that has been read, if that is worth it: it serves the next large one.
+    /// Lets the engine reuse the buffer of a large reply that was decoded.
     pub(crate) fn give_back(&self, reply: Reply) {
         if reply.message().is_some_and(|message| message.len() >= LARGE) {
             self.life.shared().lock().engine.recycle(reply);
         }
     }
-}
 
-impl Drop for Sent {
-    fn drop(&mut self) {
-        if !self.done {
+    /// Cancels the request, unless its reply was taken.
+    fn cancel(&mut self, reason: &str) {
+        if !self.is_done {
+            self.is_done = true;
             let shared = self.life.shared();
             let now = shared.clock.now();
-            drop(shared.tell(|state| state.give_up(self.key, now)));
+            drop(shared.tell(|state| state.cancel(self.key, reason, now)));
         }
+    }
+}
+
+impl Drop for PendingReply {
+    fn drop(&mut self) {
+        self.cancel("no longer needed");
     }
 }

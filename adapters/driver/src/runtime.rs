@@ -1,4 +1,4 @@
-//! What a runtime gives the driver: a task to run in, a timer, and its own kind of pipes.
+//! [`Runtime`]: the async runtime of a connection, behind one trait object.
 
 use std::fmt;
 use std::future::Future;
@@ -6,113 +6,110 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+#[cfg(feature = "http")]
+use mcpwire_client::{HttpSetupError, McpServerDef, http::HttpClient};
 use mcpwire_client::{ReadStream, Reader, WriteStream, Writer};
-use mcpwire_core::Timestamp;
 use mcpwire_process::{ExitHandle, Pipes};
 
-use crate::driver::Driver;
+use crate::clock::Clock;
 
-/// An async runtime, as far as a client needs one. All that is runtime-specific is in here.
+/// A future that a runtime runs to its end.
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A function that may block its thread.
+#[cfg(feature = "http")]
+pub type Work = Box<dyn FnOnce() + Send>;
+
+/// An async runtime: tasks, threads that may block, timers, and the pipes of processes.
 ///
-/// The functions are called where the client is used, so a runtime that is found through the current thread is found.
+/// Clients and hubs hold it as an `Arc<dyn Runtime>` and may call it on any thread, so it must not depend on the thread that
+/// calls. [`CurrentRuntime`] finds the runtime of a thread.
+///
+/// `mcpwire-tokio`, `mcpwire-smol` and `mcpwire-async-std` implement this trait. For another runtime, implement it, and use
+/// [`McpClient::connect_on`](crate::McpClient::connect_on).
 pub trait Runtime: Send + Sync + 'static {
-    /// Its timer.
-    type Timer: Timer;
+    /// Runs a task that nobody waits for. If the task drives a connection, dropping the task ends the server.
+    fn spawn(&self, task: Task);
 
-    /// Runs the driver as a task that nobody waits for. If the task is dropped, its server is ended.
-    fn spawn(driver: Driver);
-
-    /// Whether its tasks go on by themselves, on threads of its own. If they go on only while the program waits for the
-    /// runtime, whoever drops the last client waits for the moment that a killed server takes to be gone.
-    fn runs_by_itself() -> bool {
-        true
+    /// Runs a function on a thread that may block. Nobody waits for it. By default, starts a thread for each function, and drops
+    /// the function if there can be no more threads.
+    ///
+    /// The method needs the feature `http`: a program that only starts servers does not need it, and tokio's threads would add
+    /// 41 KiB to that program.
+    #[cfg(feature = "http")]
+    fn spawn_blocking(&self, work: Work) {
+        drop(std::thread::Builder::new().name("mcpwire-blocking".into()).spawn(work));
     }
 
-    /// A timer that has not been set.
-    fn timer() -> Self::Timer;
+    /// Creates a timer that is not set.
+    fn timer(&self) -> Box<dyn Timer>;
 
-    /// The clock that the timer goes by. The system's by default.
-    fn clock() -> Clock {
+    /// Returns the clock that the timers go by. By default, the system's monotonic clock.
+    fn clock(&self) -> Clock {
         Clock::system()
     }
 
-    /// Makes the pipes of a process the runtime's, and watches its exit if there is a handle for it.
-    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams>;
-
-    /// The runtime's own HTTP client, for a connection to this server that brings none
-    /// ([`HttpOptions::client`](crate::http::HttpOptions::client)). By default there is none.
-    #[cfg(feature = "http")]
-    fn http(
-        _: &mcpwire_client::McpServerDef,
-    ) -> Result<Arc<dyn crate::http::HttpClient>, mcpwire_client::HttpSetupError> {
-        Err(mcpwire_client::HttpSetupError::Missing)
+    /// Returns whether tasks run on threads of the runtime.
+    ///
+    /// If tasks run only while the program waits for the runtime, dropping the last client of a server waits until the
+    /// killed server is gone, because no task may be polled again.
+    fn runs_by_itself(&self) -> bool {
+        true
     }
+
+    /// Converts the pipes of a process to streams. If there is an exit handle, [`Streams::exit`] watches it.
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams>;
+
+    /// Creates the HTTP client for a connection to `def` that has no other
+    /// ([`HttpOptions::client`](crate::http::HttpOptions::client)). By default, there is none.
+    #[cfg(feature = "http")]
+    fn http_client(&self, def: &McpServerDef) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
+        let _ = def;
+        Err(HttpSetupError::Missing)
+    }
+}
+
+/// Finds the runtime that a client is connected on: the type parameter of [`McpClient`](crate::McpClient).
+pub trait CurrentRuntime: Send + Sync + 'static {
+    /// Returns the runtime of the current thread. It may be used on any thread afterwards.
+    ///
+    /// # Panics
+    ///
+    /// May panic if the thread has no runtime, as tokio does.
+    fn current() -> Arc<dyn Runtime>;
 }
 
 /// One timer of a runtime.
 pub trait Timer: Send + 'static {
-    /// From now on it goes off once `after` has passed, and not before.
+    /// Sets the timer to go off once `after` has passed, and not before. If `after` is longer than a day, the timer may go off
+    /// after a day.
     fn reset(&mut self, after: Duration);
 
-    /// Whether it has gone off; wakes the task when it does. Only called after [`Timer::reset`], until it is ready.
+    /// Returns whether the timer has gone off, and wakes the task when it does. Only called after [`Timer::reset`], until it
+    /// is ready.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 }
 
-/// The engine's time.
-#[derive(Clone)]
-pub struct Clock(Kind);
-
-#[derive(Clone)]
-enum Kind {
-    System(Instant),
-    Other(Arc<dyn Fn() -> Timestamp + Send + Sync>),
-}
-
-impl Clock {
-    /// The system's monotonic clock; the origin is now.
-    pub fn system() -> Self {
-        Clock(Kind::System(Instant::now()))
-    }
-
-    /// Another clock: a runtime's own, or a test's. It must not go backwards, and must not call the client.
-    pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Clock(Kind::Other(Arc::new(now)))
-    }
-
-    /// The time.
-    pub fn now(&self) -> Timestamp {
-        match &self.0 {
-            Kind::System(origin) => Timestamp::from_origin(origin.elapsed()),
-            Kind::Other(now) => now(),
-        }
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Clock({:?})", self.now())
-    }
-}
-
-/// Ends when a process has exited.
+/// A future that ends when a process has exited.
 pub type ExitWatch = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What carries the bytes of a connection.
+/// The streams of a connection.
 pub struct Streams {
-    /// What the server says.
+    /// Standard output of the server.
     pub reader: Reader,
-    /// What the server reads.
+    /// Standard input of the server.
     pub writer: Writer,
-    /// What the server wants a person to read.
+    /// Standard error of the server.
     pub stderr: Option<Reader>,
-    /// Ends when its process has exited. Without one, the exit is noticed by the end of the streams, or when somebody asks.
+    /// Ends when the process has exited. Without it, the client notices the exit at the end of the streams, or when it polls
+    /// the process.
     pub exit: Option<ExitWatch>,
 }
 
 impl Streams {
-    /// Of any pair of streams.
+    /// Creates the streams of a connection that has no process.
     pub fn new(reader: impl ReadStream + Send + 'static, writer: impl WriteStream + Send + 'static) -> Self {
         Streams { reader: Box::pin(reader), writer: Box::pin(writer), stderr: None, exit: None }
     }

@@ -6,19 +6,21 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport, StderrLines, Tracer,
-    Watcher, construct,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport,
+    StderrLines, Tracer, Watcher,
 };
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
 
+use crate::clock::Clock;
 use crate::handlers::Handlers;
 use crate::options::ConnectOptions;
-use crate::runtime::Clock;
+use crate::runtime::Runtime;
 use crate::state::{Opened, State, Wish, wait};
 
 /// One connection.
 pub(crate) struct Shared {
+    pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
@@ -48,16 +50,17 @@ impl Watchers {
 impl Shared {
     /// A connection with these options, but for those that made the state.
     pub(crate) fn new(
+        runtime: Arc<dyn Runtime>,
         definition: Option<Arc<McpServerDef>>,
-        clock: Clock,
-        state: State,
+        mut state: State,
         options: ConnectOptions,
     ) -> Arc<Self> {
         let ConnectOptions { grace_periods, stderr, trace, trace_context, handlers, panics, .. } = options;
         let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
-        let (server, state) = (OnceLock::new(), Mutex::new(state));
+        state.runs_by_itself = runtime.runs_by_itself();
+        let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
         let context = ConnectionContext { definition, grace_periods, trace_context, panics };
-        Arc::new(Shared { context, clock, handlers, server, state, watchers })
+        Arc::new(Shared { runtime, context, clock, handlers, server, state, watchers })
     }
 
     /// Returns the options of a request with the trace context of the calling code.
@@ -124,6 +127,16 @@ impl Shared {
             wait(&mut state.ended, cx);
         }
         state.report.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Waits until nothing is left of the server, and returns why the connection has ended.
+    pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<ConnectionEnd> {
+        let mut state = self.lock();
+        if let Some(end) = state.connection_end().filter(|_| state.report.is_some()) {
+            return Poll::Ready(end);
+        }
+        wait(&mut state.ended, cx);
+        Poll::Pending
     }
 
     /// Asks for the end, step by step.
@@ -201,7 +214,7 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        construct::connect(self.name(), error, self.lock().process_report())
+        Error::new(self.name(), error).with_process(self.lock().process_report())
     }
 }
 

@@ -5,8 +5,11 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
-use mcpwire_client::{ConnectionFacts, Direction, Exit, ProcessReport, ShutdownReport, StderrTail, catch_panic};
-use mcpwire_core::internal::{AnyEngine, KnownTools};
+use mcpwire_client::{
+    ConnectionEnd, ConnectionFacts, ConnectionState, Direction, Exit, ProcessReport, ShutdownReport, StderrTail,
+    catch_panic,
+};
+use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
     SubscriptionKey, Timestamp,
@@ -41,7 +44,8 @@ pub(crate) struct State {
     pub(crate) pid: Option<u32>,
     pub(crate) exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
-    pub(crate) tools: KnownTools,
+    /// What the client remembers of the connection.
+    pub(crate) record: ConnectionState,
     pub(crate) subscribers: Subscribers,
     /// Who waits for what a subscription has to tell.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
@@ -50,8 +54,6 @@ pub(crate) struct State {
     pub(crate) wish: Wish,
     /// The message of a panic in the writer, for the driver, which ends the connection with it.
     pub(crate) writer_panic: Option<String>,
-    /// Why this side could not go on, if that is how the connection ended.
-    pub(crate) failure: Option<Arc<str>>,
     /// How it ended, once the driver has done its work.
     pub(crate) report: Option<ShutdownReport>,
     pub(crate) ended: Vec<Waker>,
@@ -93,20 +95,20 @@ pub(crate) enum Opened {
     Closed(CloseReason),
 }
 
-/// What has come for a request. A waker that is of no use any more is handed out: it may be the last that holds a task, and
-/// what is dropped with that may want the lock.
-pub(crate) enum Come {
-    Nothing {
+/// What has arrived for a request. The caller must drop `unused_waker` without the lock: it may be the last reference to a
+/// task, whose values may need the lock when they are dropped.
+pub(crate) enum SlotPoll {
+    Pending {
         reports: VecDeque<Notification>,
-        former: Option<Waker>,
+        unused_waker: Option<Waker>,
     },
     Reply {
         reports: VecDeque<Notification>,
         reply: Reply,
-        former: Option<Waker>,
+        unused_waker: Option<Waker>,
     },
-    /// Nothing will come: nobody knows of the request.
-    Lost,
+    /// The connection does not know the request, so no reply will arrive.
+    Unknown,
 }
 
 /// What the server wants of the client.
@@ -136,13 +138,12 @@ impl State {
             process,
             exit: None,
             stderr: StderrTail::default(),
-            tools: KnownTools::default(),
+            record: ConnectionState::default(),
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
             asks: Vec::new(),
             wish: Wish::Live,
             writer_panic: None,
-            failure: None,
             report: None,
             ended: Vec::new(),
             traced: false,
@@ -160,7 +161,8 @@ impl State {
         self.process = Some(process);
         self.exit = None;
         self.stderr = StderrTail::default();
-        (self.writer_panic, self.failure) = (None, None);
+        self.writer_panic = None;
+        self.record = ConnectionState::default();
         self.report = None;
         self.driver = None;
         self.armed = None;
@@ -174,25 +176,27 @@ impl State {
         self.slots.add(key, Slot { reply: None, waker: None, reports });
     }
 
-    /// What has come for a request, if anything. Wakes the task when there is more.
-    pub(crate) fn take(&mut self, key: RequestKey, cx: &mut Context<'_>) -> Come {
-        let Some(slot) = self.slots.get_mut(key) else { return Come::Lost };
+    /// Returns what has arrived for a request. If that is no reply, wakes the task when more arrives.
+    pub(crate) fn poll_slot(&mut self, key: RequestKey, cx: &mut Context<'_>) -> SlotPoll {
+        let Some(slot) = self.slots.get_mut(key) else { return SlotPoll::Unknown };
         let reports = slot.reports.as_mut().map(mem::take).unwrap_or_default();
         if slot.reply.is_none() {
-            let same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-            let former = if same { None } else { slot.waker.replace(cx.waker().clone()) };
-            return Come::Nothing { reports, former };
+            let is_same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            let unused_waker = if is_same { None } else { slot.waker.replace(cx.waker().clone()) };
+            return SlotPoll::Pending { reports, unused_waker };
         }
         match self.slots.take(key) {
-            Some(Slot { reply: Some(reply), waker: former, .. }) => Come::Reply { reports, reply, former },
-            _ => Come::Lost,
+            Some(Slot { reply: Some(reply), waker: unused_waker, .. }) => {
+                SlotPoll::Reply { reports, reply, unused_waker }
+            }
+            _ => SlotPoll::Unknown,
         }
     }
 
-    /// Nobody waits for a request any more: the server is told. Whom it would have woken is to be dropped without the lock.
+    /// Cancels a request; the server receives the reason. Returns the waker of its task, to be dropped without the lock.
     #[must_use]
-    pub(crate) fn give_up(&mut self, key: RequestKey, now: Timestamp) -> Option<Waker> {
-        self.engine.calls().cancel(key, Some("no longer needed"), now);
+    pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str, now: Timestamp) -> Option<Waker> {
+        self.engine.calls().cancel(key, Some(reason), now);
         self.slots.take(key)?.waker
     }
 
@@ -304,20 +308,15 @@ impl State {
         Ok(written)
     }
 
-    /// Looks at what the server said, until one of those who listen should have its turn. Whether there was anything; whom to wake for it is added to `wakers`.
+    /// Handles the events of the engine, until a consumer of events should have its turn. Returns whether there were any.
+    /// Adds the tasks to wake to `wakers`.
     pub(crate) fn events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
         let mut any = false;
         while let Some(event) = self.engine.poll_event() {
             any = true;
             match event {
-                Event::Notification(notification) => {
-                    self.notification(notification, wakers);
-                    if self.subscribers.is_crowded() {
-                        return true;
-                    }
-                }
                 Event::Reply(reply) => {
-                    // Without a slot, the caller has gone.
+                    // Without a slot, the caller does not wait any more.
                     if let Some(slot) = self.slots.get_mut(reply.key()) {
                         wakers.extend(slot.waker.take());
                         slot.reply = Some(reply);
@@ -333,36 +332,40 @@ impl State {
                     self.opened(Opened::Connected, wakers);
                 }
                 Event::Restart => self.opened(Opened::Restart, wakers),
-                Event::Closed(how) => {
-                    if server.get().is_none() {
-                        self.opened(Opened::Closed(how), wakers);
+                event => {
+                    self.record.handle_event(&event, &mut self.engine.calls());
+                    match &event {
+                        Event::Notification(notification) => self.report(notification, wakers),
+                        Event::Closed(reason) if server.get().is_none() => {
+                            self.opened(Opened::Closed(reason.clone()), wakers);
+                        }
+                        _ => {}
                     }
-                    self.subscribers.end(wakers);
+                    let is_last = matches!(event, Event::Closed(_));
+                    self.subscribers.push(event, wakers);
+                    if is_last {
+                        self.subscribers.end(wakers);
+                    }
+                    if self.subscribers.is_crowded() {
+                        return true;
+                    }
                 }
-                // What was refused or left aside is counted by the engine.
-                _ => {}
             }
         }
         any
     }
 
-    fn notification(&mut self, notification: Notification, wakers: &mut Vec<Waker>) {
-        match &notification {
-            Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } => {
-                if let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(*key) {
-                    if reports.len() == MOST_REPORTS {
-                        reports.pop_front();
-                    }
-                    reports.push_back(notification.clone());
-                    wakers.extend(waker.take());
-                }
+    /// Adds the progress of a request, or the status of its task, to the reports for its caller.
+    fn report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
+        if let Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } = notification
+            && let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(*key)
+        {
+            if reports.len() == MOST_REPORTS {
+                reports.pop_front();
             }
-            Notification::ToolsChanged => {
-                self.tools.invalidate();
-            }
-            _ => {}
+            reports.push_back(notification.clone());
+            wakers.extend(waker.take());
         }
-        self.subscribers.tell(notification, wakers);
     }
 
     fn opened(&mut self, opened: Opened, wakers: &mut Vec<Waker>) {
@@ -374,7 +377,7 @@ impl State {
     #[cold]
     pub(crate) fn fail(&mut self, why: Arc<str>) {
         self.engine.close_failed(Arc::clone(&why));
-        self.failure = Some(why);
+        self.record.failure = Some(why);
     }
 
     /// Ends the connection at once, as far as those are concerned who wait for something.
@@ -384,8 +387,10 @@ impl State {
         if self.opening.outcome.is_none() && server.get().is_none() {
             self.opened(Opened::Closed(CloseReason::ByClient), wakers);
         }
-        // What is started once more goes on telling.
+        // A server that is restarted continues to report events.
         if !self.is_to_be_restarted() {
+            // Before the opening, the engine reports no end.
+            self.record.close_reason.get_or_insert(CloseReason::ByClient);
             self.subscribers.end(wakers);
         }
         wakers.extend(mem::take(&mut self.opening.waiting));
@@ -410,7 +415,15 @@ impl State {
     pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
         self.opening.restarting = false;
         self.opened(Opened::Closed(CloseReason::ByServer), wakers);
+        self.record.close_reason.get_or_insert(CloseReason::ByServer);
         self.subscribers.end(wakers);
+        wakers.append(&mut self.ended);
+    }
+
+    /// Returns why the connection has ended, or `None` if it is open or about to be restarted.
+    pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
+        let reason = self.record.close_reason.clone().filter(|_| !self.is_to_be_restarted())?;
+        Some(ConnectionEnd::new(reason, self.process_report()))
     }
 
     /// Nothing is left of the process. How it ended is kept in the same moment: a caller that asks has one or the other.
@@ -443,6 +456,6 @@ impl ConnectionFacts for State {
     }
 
     fn failure(&self) -> Option<Arc<str>> {
-        self.failure.clone()
+        self.record.failure.clone()
     }
 }

@@ -1,36 +1,37 @@
-//! [`RunningTask`]: a task that a server works on, as a program uses it.
+//! [`RunningTask`]: a task that a server executes.
 
 use std::fmt;
 use std::future::poll_fn;
 use std::time::Duration;
 
 use mcpwire_client::Error;
+use mcpwire_core::internal::SingleRequest;
 use mcpwire_core::{
-    CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task, TaskHandle,
-    TaskParams, UpdateTask, UpdateTaskParams,
+    CallTool, CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task,
+    TaskHandle, TaskParams, UpdateTask, UpdateTaskParams,
 };
 
 use crate::client::McpClient;
-use crate::pending::Pending;
+use crate::operation::OperationRunner;
 
-/// What came of a call that may become a task.
+/// The outcome of a call that may become a task.
 pub enum TaskOrResult<R> {
-    /// The server had the result at once.
+    /// The server has returned the result at once.
     Done(Box<CallToolResult>),
-    /// It works on it.
+    /// The server executes the call as a task.
     Task(RunningTask<R>),
 }
 
 impl<R> TaskOrResult<R> {
-    /// The result, waited for if it is not there yet.
+    /// Returns the result. If there is a task, waits for the end of the task.
     pub async fn wait(self) -> Result<CallToolResult, Error> {
         match self {
             TaskOrResult::Done(result) => Ok(*result),
-            TaskOrResult::Task(task) => task.wait().await,
+            TaskOrResult::Task(mut task) => task.wait().await,
         }
     }
 
-    /// What is to be stored of the task, if there is one.
+    /// Returns the handle to store, or `None` if there is no task.
     pub fn handle(&self) -> Option<&TaskHandle> {
         match self {
             TaskOrResult::Done(_) => None,
@@ -38,7 +39,7 @@ impl<R> TaskOrResult<R> {
         }
     }
 
-    /// The task; the result if there is no task.
+    /// Returns the task, or the result if there is no task.
     pub fn into_task(self) -> Result<RunningTask<R>, CallToolResult> {
         match self {
             TaskOrResult::Done(result) => Err(*result),
@@ -56,8 +57,22 @@ impl<R> fmt::Debug for TaskOrResult<R> {
     }
 }
 
-/// A task that a server works on. Nothing happens to it when this is dropped, or when a wait ends before it does: whoever has
-/// its [`TaskHandle`] can come back for it, in this connection or another one.
+/// A task that a server executes.
+///
+/// Nothing happens to the task when this value is dropped, or when a wait ends before the task does: a program that stores
+/// the [`TaskHandle`] can resume it, over this connection or another one.
+///
+/// ```no_run
+/// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
+/// use mcpwire_driver::core::{TaskProtocol, TaskHandle};
+///
+/// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);
+/// let mut task = client.task(stored);
+/// println!("{}", task.status().await?.status);
+/// let result = task.wait().await?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct RunningTask<R> {
     client: McpClient<R>,
     handle: TaskHandle,
@@ -65,71 +80,80 @@ pub struct RunningTask<R> {
 }
 
 impl<R> RunningTask<R> {
-    /// Its name, which the server has given it.
+    /// Returns the id that the server has given the task.
     pub fn id(&self) -> &str {
         &self.handle.task_id
     }
 
-    /// What is to be stored of it, to take it up again: as it was when this was made.
+    /// Returns the handle to store, to resume the task later. Each status of the task updates it.
     pub fn handle(&self) -> &TaskHandle {
         &self.handle
     }
 
-    /// The same, taken out.
+    /// Returns the handle, and drops the rest.
     pub fn into_handle(self) -> TaskHandle {
         self.handle
     }
 
-    /// Sets how long the answer to each question may take.
+    /// Sets the maximum time that each request about the task waits for a response.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
     }
 
-    /// Sets how long [`RunningTask::wait`] may take at all.
+    /// Sets the maximum time that [`RunningTask::wait`] waits for the end of the task.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.total_timeout(timeout);
         self
     }
 
-    /// Asks how it stands.
-    pub async fn status(&self) -> Result<Task, Error> {
-        self.client.request::<GetTask>(&TaskParams { task_id: self.id() }, &self.options).await
+    /// Requests the status of the task.
+    #[doc(alias = "tasks/get")]
+    pub async fn status(&mut self) -> Result<Task, Error> {
+        let params = TaskParams { task_id: &self.handle.task_id };
+        let task = self.client.request::<GetTask>(&params, &self.options).await?;
+        self.handle.update(&task);
+        Ok(task)
     }
 
-    /// Waits for its result: what the call would have answered. The server is asked in the intervals that it wishes, and
-    /// what the task asks meanwhile is answered as ever.
-    pub async fn wait(&self) -> Result<CallToolResult, Error> {
+    /// Waits for the result of the task, which is the result of the call.
+    ///
+    /// The server is asked in the intervals that it suggests, and the requests of the task are answered like any other.
+    #[doc(alias = "tasks/result")]
+    pub async fn wait(&mut self) -> Result<CallToolResult, Error> {
         self.wait_with(|_| {}).await
     }
 
-    /// As [`RunningTask::wait`], and says who is told how the task stands, whenever that has changed.
-    pub async fn wait_with(&self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
-        let life = self.client.life();
-        let now = life.shared().clock.now();
-        let ticket = life.shared().send(|state| {
-            let ticket = state.engine.calls().follow_task(&self.handle, &self.options, now)?;
-            state.expect(ticket.key(), true);
-            Ok(ticket)
-        })?;
-        let mut pending = Pending::new(life, ticket);
-        let mut report = |report: &Notification| {
+    /// Waits for the result of the task, and calls `on_status` whenever the status of the task has changed.
+    #[doc(alias = "tasks/result")]
+    pub async fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
+        let life = self.client.life().clone();
+        let options = life.shared().traced(&self.options).into_owned();
+        let mut follow = SingleRequest::<CallTool, _>::new(self.handle.clone(), &options);
+        let mut runner = OperationRunner::new(true);
+        let handle = &mut self.handle;
+        let mut on_report = |report: &Notification| {
             if let Notification::TaskStatus { task, .. } = report {
+                handle.update(task);
                 on_status(task);
             }
         };
-        poll_fn(|cx| pending.poll_with(cx, &mut report)).await.map_err(|error| self.client.call_error(error))
+        poll_fn(|cx| runner.poll(&life, &mut follow, cx, &mut on_report)).await
     }
 
-    /// Asks the server to end it. It may take its time, or finish the task all the same.
-    pub async fn cancel(&self) -> Result<(), Error> {
-        self.client.request::<CancelTask>(&TaskParams { task_id: self.id() }, &self.options).await.map(drop)
+    /// Asks the server to cancel the task. The server may take time, or finish the task all the same.
+    #[doc(alias = "tasks/cancel")]
+    pub async fn cancel(&mut self) -> Result<(), Error> {
+        let params = TaskParams { task_id: &self.handle.task_id };
+        self.client.request::<CancelTask>(&params, &self.options).await.map(drop)
     }
 
-    /// Answers what it asks: an object of answers by the names of [`Task::input_requests`]. [`RunningTask::wait`] does so by
-    /// itself. (From 2026-07-28 on; before, what a task asks comes as requests of the server's.)
-    pub async fn update(&self, input_responses: &Json) -> Result<(), Error> {
-        let params = UpdateTaskParams { task_id: self.id(), input_responses };
+    /// Answers what the task requires: an object of answers by the names in [`Task::input_requests`].
+    ///
+    /// [`RunningTask::wait`] does so by itself. (From revision 2026-07-28 on; before, a task sends requests to the client.)
+    #[doc(alias = "tasks/update")]
+    pub async fn update(&mut self, input_responses: &Json) -> Result<(), Error> {
+        let params = UpdateTaskParams { task_id: &self.handle.task_id, input_responses };
         self.client.request::<UpdateTask>(&params, &self.options).await.map(drop)
     }
 }
@@ -141,12 +165,13 @@ impl<R> fmt::Debug for RunningTask<R> {
 }
 
 impl<R> McpClient<R> {
-    /// Takes a task up that was begun earlier, in this connection or another one. Nothing is sent yet.
+    /// Resumes a task that was created earlier, over this connection or another one. Nothing is sent yet.
     pub fn task(&self, handle: TaskHandle) -> RunningTask<R> {
         RunningTask { client: self.clone(), handle, options: RequestOptions::new() }
     }
 
-    /// Lists the tasks that the server has for this client, all pages (2025-11-25).
+    /// Lists the tasks that the server has for this client, all pages (revision 2025-11-25).
+    #[doc(alias = "tasks/list")]
     pub async fn list_tasks(&self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>().await
     }

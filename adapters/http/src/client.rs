@@ -9,13 +9,12 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use mcpwire_driver::HttpSetupError;
 use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{
-    HttpClient, HttpResponse, MAX_REDIRECTS, ResponseFuture, is_secret_header, redirect_target,
+    HttpClient, HttpResponse, MAX_REDIRECTS, Net, ResponseFuture, is_secret_header, redirect_target,
 };
 
 use crate::body::{BodyReader, FullBody};
 use crate::connect::Connector;
 use crate::connection::Handshaker;
-use crate::net::Net;
 use crate::options::ClientOptions;
 use crate::pool::Pool;
 use crate::proxy::Proxies;
@@ -28,41 +27,42 @@ const MAX_HTTP2_REQUESTS: usize = 1024;
 /// Minimum for [`ClientOptions::max_head`], in bytes: hyper needs a buffer of 8 KiB.
 const MIN_HEAD: usize = 8 * 1024;
 
-/// An HTTP client on the runtime `N`, with its own connections.
-pub struct Client<N> {
-    inner: Arc<Inner<N>>,
+/// An HTTP client with its own connections, on any runtime.
+pub struct Client {
+    inner: Arc<Inner>,
     max_connections: usize,
 }
 
-struct Inner<N> {
-    pool: Pool<N>,
+struct Inner {
+    pool: Pool,
     proxies: Arc<Proxies>,
 }
 
-impl<N: Net> Client<N> {
-    /// Creates a client. It uses the proxies that the environment names now, unless the options have one.
+impl Client {
+    /// Creates a client on this runtime. It uses the proxies that the environment names now, unless the options have one.
     ///
     /// # Errors
     /// If a certificate or key of the options is invalid or cannot be read.
-    pub fn new(options: ClientOptions) -> Result<Self, HttpSetupError> {
+    pub fn new(net: Arc<dyn Net>, options: ClientOptions) -> Result<Self, HttpSetupError> {
         let proxies = Arc::new(match options.unix_socket {
             Some(_) => Proxies::none(),
             None => Proxies::new(options.proxy),
         });
         let connector = Connector {
+            net: Arc::clone(&net),
             proxies: Arc::clone(&proxies),
             tls: Tls::new(options.tls).map_err(HttpSetupError::Client)?,
             connect_timeout: options.connect_timeout,
             handshake_timeout: options.handshake_timeout,
             unix_socket: options.unix_socket,
         };
-        let handshaker = Handshaker::new(options.max_head.max(MIN_HEAD));
+        let handshaker = Handshaker::new(net, options.max_head.max(MIN_HEAD));
         let pool = Pool::new(connector, handshaker, options.max_connections, options.idle_timeout);
         Ok(Client { inner: Arc::new(Inner { pool, proxies }), max_connections: options.max_connections })
     }
 }
 
-impl<N: Net> HttpClient for Client<N> {
+impl HttpClient for Client {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
         let inner = Arc::clone(&self.inner);
         Box::pin(async move { inner.send(exchange).await })
@@ -73,7 +73,7 @@ impl<N: Net> HttpClient for Client<N> {
     }
 }
 
-impl<N: Net> Inner<N> {
+impl Inner {
     /// Sends a request, and follows redirects to the same origin.
     async fn send(&self, exchange: Exchange) -> Result<HttpResponse, Failure> {
         let Exchange { verb, uri: mut url, headers, body, .. } = exchange;
@@ -135,7 +135,7 @@ fn not_made(detail: String) -> Failure {
     Failure::new(FailureKind::NotMade, detail)
 }
 
-impl<N> fmt::Debug for Client<N> {
+impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("max_connections", &self.max_connections).finish_non_exhaustive()
     }

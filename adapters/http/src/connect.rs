@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use http::Uri;
 use mcpwire_driver::core::http::{Failure, FailureKind};
+use mcpwire_driver::http::{Connecting, Net, Socket};
 
 use crate::io::Io;
 use crate::meter::{Meter, MeteredSocket};
-use crate::net::{Connecting, Net, Socket};
 use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
 
 /// Opens connections.
 pub(crate) struct Connector {
+    pub(crate) net: Arc<dyn Net>,
     pub(crate) proxies: Arc<Proxies>,
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
@@ -27,7 +28,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// Opens a connection for requests to this URL.
-    pub(crate) async fn connect<N: Net>(&self, uri: &Uri) -> Result<Io, ConnectFailure> {
+    pub(crate) async fn connect(&self, uri: &Uri) -> Result<Io, ConnectFailure> {
         let is_secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the URL has no host".into()))?;
         let port = port(uri);
@@ -35,11 +36,11 @@ impl Connector {
         let socket = match &proxy {
             Some(proxy) => {
                 let host = proxy.uri().host().unwrap_or_default();
-                self.connect_tcp::<N>(host, crate::connect::port(proxy.uri())).await?
+                self.connect_tcp(host, crate::connect::port(proxy.uri())).await?
             }
             None => match &self.unix_socket {
-                Some(path) => self.connect_unix::<N>(path).await?,
-                None => self.connect_tcp::<N>(host, port).await?,
+                Some(path) => self.connect_unix(path).await?,
+                None => self.connect_tcp(host, port).await?,
             },
         };
         let handshakes = async {
@@ -68,24 +69,24 @@ impl Connector {
             let (socket, is_http2) = self.tls.handshake_with_server(host, socket).await?;
             Ok(Io { socket, meter, is_http2, is_proxied })
         };
-        within::<N, _>(self.handshake_timeout, handshakes).await.unwrap_or_else(|| {
+        within(&*self.net, self.handshake_timeout, handshakes).await.unwrap_or_else(|| {
             let detail = format!("{host}:{port} did not finish the handshake within {:?}", self.handshake_timeout);
             Err(ConnectFailure::unreachable(detail))
         })
     }
 
-    async fn connect_tcp<N: Net>(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
+    async fn connect_tcp(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        self.finish::<N>(&format!("{host}:{port}"), N::connect(bare.to_owned(), port)).await
+        self.finish(&format!("{host}:{port}"), self.net.connect_tcp(bare.to_owned(), port)).await
     }
 
-    async fn connect_unix<N: Net>(&self, path: &Path) -> Result<Socket, ConnectFailure> {
-        self.finish::<N>(&path.display().to_string(), N::connect_unix(path.to_owned())).await
+    async fn connect_unix(&self, path: &Path) -> Result<Socket, ConnectFailure> {
+        self.finish(&path.display().to_string(), self.net.connect_unix(path.to_owned())).await
     }
 
     /// Waits for a connection to `address`, for at most the connect timeout.
-    async fn finish<N: Net>(&self, address: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
-        match within::<N, _>(self.connect_timeout, connecting).await {
+    async fn finish(&self, address: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
+        match within(&*self.net, self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
             Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{address}: {error}"))),
             None => {

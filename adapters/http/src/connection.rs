@@ -1,7 +1,7 @@
 //! [`HttpConnection`]: an HTTP/1.1 or HTTP/2 connection that requests are sent on.
 
 use std::future::Future;
-use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::HOST;
@@ -10,13 +10,12 @@ use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use mcpwire_driver::core::http::{Failure, FailureKind};
-use mcpwire_driver::http::error_chain;
+use mcpwire_driver::http::{Net, error_chain};
 
 use crate::body::FullBody;
 use crate::connect::default_port;
 use crate::io::Io;
 use crate::meter::Meter;
-use crate::net::{Net, Task};
 use crate::time::Timer;
 
 /// Receive window of an HTTP/2 stream, in bytes. 1 MiB: allows 20 MiB/s at a round trip of 50 ms.
@@ -33,10 +32,10 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Begins HTTP on new connections.
-pub(crate) struct Handshaker<N> {
+pub(crate) struct Handshaker {
+    net: Arc<dyn Net>,
     /// Maximum size of the head of a response, in bytes.
     max_head: usize,
-    runtime: PhantomData<fn() -> N>,
 }
 
 /// A connection that requests are sent on: one at a time with HTTP/1.1, any number with HTTP/2.
@@ -70,17 +69,17 @@ impl SendFailure {
     }
 }
 
-impl<N: Net> Handshaker<N> {
-    pub(crate) fn new(max_head: usize) -> Self {
-        Handshaker { max_head, runtime: PhantomData }
+impl Handshaker {
+    pub(crate) fn new(net: Arc<dyn Net>, max_head: usize) -> Self {
+        Handshaker { net, max_head }
     }
 
     /// Begins HTTP on a connection, and spawns the task that drives the connection.
     pub(crate) async fn handshake(&self, io: Io) -> Result<HttpConnection, Failure> {
         let meter = io.meter.clone();
         if io.is_http2 {
-            let (sender, connection) = http2::Builder::new(Executor::<N>(PhantomData))
-                .timer(Timer::<N>::new())
+            let (sender, connection) = http2::Builder::new(Executor(Arc::clone(&self.net)))
+                .timer(Timer(Arc::clone(&self.net)))
                 .initial_stream_window_size(STREAM_WINDOW)
                 .initial_connection_window_size(CONNECTION_WINDOW)
                 .keep_alive_interval(KEEP_ALIVE_INTERVAL)
@@ -90,13 +89,13 @@ impl<N: Net> Handshaker<N> {
                 .await
                 .map_err(|error| failure(&error))?;
             // The requests on the connection report its errors.
-            N::spawn(Box::pin(async { drop(connection.await) }));
+            self.net.spawn(Box::pin(async { drop(connection.await) }));
             return Ok(HttpConnection { sender: Sender::Http2(sender), meter });
         }
         let is_proxied = io.is_proxied;
         let (sender, connection) =
             http1::Builder::new().max_buf_size(self.max_head).handshake(io).await.map_err(|error| failure(&error))?;
-        N::spawn(Box::pin(async { drop(connection.await) }));
+        self.net.spawn(Box::pin(async { drop(connection.await) }));
         Ok(HttpConnection { sender: Sender::Http1 { sender, is_proxied }, meter })
     }
 }
@@ -185,17 +184,11 @@ fn failure(error: &hyper::Error) -> Failure {
 }
 
 /// Spawns hyper's tasks on the runtime.
-struct Executor<N>(PhantomData<fn() -> N>);
+#[derive(Clone)]
+struct Executor(Arc<dyn Net>);
 
-impl<N> Clone for Executor<N> {
-    fn clone(&self) -> Self {
-        Executor(PhantomData)
-    }
-}
-
-impl<N: Net, F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Executor<N> {
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Executor {
     fn execute(&self, task: F) {
-        let task: Task = Box::pin(task);
-        N::spawn(task);
+        self.0.spawn(Box::pin(task));
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::ReadBufCursor;
 
 use crate::meter::Meter;
-use crate::net::Socket;
+use mcpwire_driver::http::Socket;
 
 /// A connection to a server or proxy, with TLS if the URL is `https`.
 pub(crate) struct Io {

@@ -12,12 +12,13 @@
 //! * At most five consecutive redirects, to the same origin only, and those of `POST` only if they keep the method (307, 308).
 //!   Headers and tokens never reach another origin.
 //!
+//! [`Net`]: mcpwire_driver::http::Net
+//!
 //! | file | content |
 //! |---|---|
 //! | `client`, `options` | [`Client`], which makes the requests, and [`ClientOptions`] |
 //! | `connect`, `proxy`, `tls` | open a connection for a URL |
 //! | `pool`, `connection` | choose the connection of a request, and send the request |
-//! | `net` | [`Net`]: what a runtime provides |
 //! | `meter` | limits how much a server sends, and how long it keeps a thread busy |
 //! | `body`, `io`, `time` | implement hyper's traits for bytes and time |
 
@@ -27,7 +28,6 @@ mod connect;
 mod connection;
 mod io;
 mod meter;
-mod net;
 mod options;
 mod pool;
 mod proxy;
@@ -39,5 +39,4 @@ mod tls;
 pub use client::Client;
 /// The version of rustls that [`ClientOptions::tls_config`] takes.
 pub use futures_rustls::rustls;
-pub use net::{Connecting, Net, Socket, Stream, Task};
 pub use options::ClientOptions;

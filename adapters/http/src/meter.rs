@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-use crate::net::{Socket, Stream};
+use mcpwire_driver::http::{Socket, Stream};
 
 /// Number of bytes that are read or written before the socket yields to other tasks. 32 KiB: 3,600 of the smallest HTTP/2 frames,
 /// which take about a millisecond. A yield costs less than a thousandth of that.

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
+use mcpwire_driver::Timer;
 use mcpwire_driver::core::http::Failure;
+use mcpwire_driver::http::Net;
 use tokio::sync::oneshot;
 
 use crate::body::{BodyReader, FullBody};
 use crate::connect::Connector;
 use crate::connection::{Handshaker, HttpConnection, SendFailure};
-use crate::net::{Net, Task};
 use crate::time::within;
 
 /// How long an HTTP/1.1 connection may take to be ready for the next request after the end of a response: 100 ms.
@@ -25,9 +26,9 @@ use crate::time::within;
 const READY_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Opens connections, and reuses those that carry no request.
-pub(crate) struct Pool<N> {
+pub(crate) struct Pool {
     connector: Connector,
-    handshaker: Handshaker<N>,
+    handshaker: Handshaker,
     idle: Arc<IdlePool>,
     /// Whether the last connection uses HTTP/2.
     is_http2: AtomicBool,
@@ -37,6 +38,7 @@ pub(crate) struct Pool<N> {
 
 /// The HTTP/1.1 connections that carry no request, and all HTTP/2 connections.
 struct IdlePool {
+    net: Arc<dyn Net>,
     entries: Mutex<Vec<IdleEntry>>,
     max_entries: usize,
     timeout: Duration,
@@ -65,7 +67,6 @@ pub(crate) struct PooledConnection {
     origin: Origin,
     connection: HttpConnection,
     pool: Weak<IdlePool>,
-    start_sweeper: fn(&Arc<IdlePool>),
 }
 
 impl PooledConnection {
@@ -73,20 +74,16 @@ impl PooledConnection {
     pub(crate) fn return_to_pool(self) {
         if let Some(pool) = self.pool.upgrade() {
             pool.put(self.origin, self.connection);
-            (self.start_sweeper)(&pool);
+            start_sweeper(&pool);
         }
     }
 }
 
-impl<N: Net> Pool<N> {
+impl Pool {
     /// Creates an empty pool, which keeps at most `max_idle` connections without a request, each for `idle_timeout`.
-    pub(crate) fn new(
-        connector: Connector,
-        handshaker: Handshaker<N>,
-        max_idle: usize,
-        idle_timeout: Duration,
-    ) -> Self {
+    pub(crate) fn new(connector: Connector, handshaker: Handshaker, max_idle: usize, idle_timeout: Duration) -> Self {
         let idle = IdlePool {
+            net: Arc::clone(&connector.net),
             entries: Mutex::default(),
             max_entries: max_idle,
             timeout: idle_timeout,
@@ -119,13 +116,7 @@ impl<N: Net> Pool<N> {
                 Ok(response) => {
                     let meter = connection.meter();
                     let pool = Arc::downgrade(&self.idle);
-                    let start_sweeper = start_sweeper::<N> as fn(&Arc<IdlePool>);
-                    let pooled = (!connection.is_http2()).then_some(PooledConnection {
-                        origin,
-                        connection,
-                        pool,
-                        start_sweeper,
-                    });
+                    let pooled = (!connection.is_http2()).then_some(PooledConnection { origin, connection, pool });
                     return Ok(response.map(|body| BodyReader::new(body, meter, pooled)));
                 }
                 // The server had closed the idle connection, and nothing was sent.
@@ -140,7 +131,9 @@ impl<N: Net> Pool<N> {
 
     async fn take_idle(&self, origin: &Origin) -> Option<HttpConnection> {
         while let Some(mut connection) = self.idle.take(origin) {
-            if connection.is_ready() || matches!(within::<N, _>(READY_TIMEOUT, connection.ready()).await, Some(true)) {
+            if connection.is_ready()
+                || matches!(within(&*self.connector.net, READY_TIMEOUT, connection.ready()).await, Some(true))
+            {
                 return Some(connection);
             }
             self.idle.forget(origin, &connection);
@@ -159,12 +152,12 @@ impl<N: Net> Pool<N> {
         } else {
             None
         };
-        let io = self.connector.connect::<N>(uri).await?;
+        let io = self.connector.connect(uri).await?;
         self.is_http2.store(io.is_http2, Ordering::Relaxed);
         let connection = self.handshaker.handshake(io).await?;
         if let Some(shared) = connection.share() {
             self.idle.put(origin.clone(), shared);
-            start_sweeper::<N>(&self.idle);
+            start_sweeper(&self.idle);
         }
         Ok((connection, true))
     }
@@ -216,26 +209,26 @@ impl IdlePool {
 }
 
 /// Spawns a [`Sweeper`], unless there is one.
-fn start_sweeper<N: Net>(pool: &Arc<IdlePool>) {
+fn start_sweeper(pool: &Arc<IdlePool>) {
     let mut sweeper = pool.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
     if sweeper.as_ref().is_some_and(|sender| !sender.is_closed()) {
         return;
     }
     let (sender, pool_dropped) = oneshot::channel();
     *sweeper = Some(sender);
-    let (pool, timer) = (Arc::downgrade(pool), N::sleep(pool.timeout));
-    N::spawn(Box::pin(Sweeper::<N> { pool, pool_dropped, timer, runtime: std::marker::PhantomData }));
+    let mut timer = pool.net.timer();
+    timer.reset(pool.timeout);
+    pool.net.spawn(Box::pin(Sweeper { pool: Arc::downgrade(pool), pool_dropped, timer }));
 }
 
 /// Closes the connections that have been idle for too long. Ends when the pool is empty or dropped.
-struct Sweeper<N> {
+struct Sweeper {
     pool: Weak<IdlePool>,
     pool_dropped: oneshot::Receiver<()>,
-    timer: Task,
-    runtime: std::marker::PhantomData<fn() -> N>,
+    timer: Box<dyn Timer>,
 }
 
-impl<N: Net> Future for Sweeper<N> {
+impl Future for Sweeper {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -243,7 +236,7 @@ impl<N: Net> Future for Sweeper<N> {
         if Pin::new(&mut this.pool_dropped).poll(cx).is_ready() {
             return Poll::Ready(());
         }
-        while this.timer.as_mut().poll(cx).is_ready() {
+        while this.timer.poll(cx).is_ready() {
             let Some(pool) = this.pool.upgrade() else { return Poll::Ready(()) };
             let Some(next) = pool.close_expired() else {
                 // Checked again under the lock: whoever returns a connection after this starts a new sweeper.
@@ -252,10 +245,10 @@ impl<N: Net> Future for Sweeper<N> {
                     *sweeper = None;
                     return Poll::Ready(());
                 }
-                this.timer = N::sleep(pool.timeout);
+                this.timer.reset(pool.timeout);
                 continue;
             };
-            this.timer = N::sleep(next);
+            this.timer.reset(next);
         }
         Poll::Pending
     }

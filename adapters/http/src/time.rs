@@ -1,32 +1,22 @@
 //! The runtime's timers, for hyper and for timeouts.
 
-use std::future::Future;
-use std::marker::PhantomData;
-use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use crate::net::{Net, Task};
+use mcpwire_driver::http::Net;
 
-/// The runtime's timers, as hyper's [`Timer`](hyper::rt::Timer).
-pub(crate) struct Timer<N>(PhantomData<fn() -> N>);
+/// Makes timers for hyper.
+#[derive(Clone)]
+pub(crate) struct Timer(pub(crate) Arc<dyn Net>);
 
-impl<N> Timer<N> {
-    pub(crate) fn new() -> Self {
-        Timer(PhantomData)
-    }
-}
-
-impl<N> Clone for Timer<N> {
-    fn clone(&self) -> Self {
-        Timer::new()
-    }
-}
-
-impl<N: Net> hyper::rt::Timer for Timer<N> {
+impl hyper::rt::Timer for Timer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn hyper::rt::Sleep>> {
-        Box::pin(Sleep(Mutex::new(Some(N::sleep(duration)))))
+        let mut timer = self.0.timer();
+        timer.reset(duration);
+        Box::pin(Sleep(Mutex::new(Some(timer))))
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn hyper::rt::Sleep>> {
@@ -34,18 +24,18 @@ impl<N: Net> hyper::rt::Timer for Timer<N> {
     }
 }
 
-/// A timer that is running, or `None` once it has gone off: hyper polls it again then.
+/// A timer that is set, or `None` after it has gone off: hyper polls it again then.
 ///
-/// The lock makes the timer `Sync`, as hyper needs it. It is never contended.
-struct Sleep(Mutex<Option<Task>>);
+/// hyper requires `Sync`, which timers are not. The lock is never contended.
+struct Sleep(Mutex<Option<Box<dyn mcpwire_driver::Timer>>>);
 
 impl Future for Sleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let sleep = self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(task) = sleep {
-            ready!(task.as_mut().poll(cx));
+        if let Some(timer) = sleep {
+            ready!(timer.poll(cx));
         }
         *sleep = None;
         Poll::Ready(())
@@ -55,12 +45,13 @@ impl Future for Sleep {
 impl hyper::rt::Sleep for Sleep {}
 
 /// Runs a future with a time limit. Returns `None` if the limit is exceeded.
-pub(crate) async fn within<N: Net, T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-    let mut future = std::pin::pin!(future);
-    let mut sleep = N::sleep(limit);
-    std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
+pub(crate) async fn within<T>(net: &dyn Net, limit: Duration, f: impl Future<Output = T>) -> Option<T> {
+    let mut f = pin!(f);
+    let mut timer = net.timer();
+    timer.reset(limit);
+    poll_fn(|cx| match f.as_mut().poll(cx) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => sleep.as_mut().poll(cx).map(|()| None),
+        Poll::Pending => timer.poll(cx).map(|()| None),
     })
     .await
 }

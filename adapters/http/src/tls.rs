@@ -11,7 +11,7 @@ use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::connect::ConnectFailure;
-use crate::net::Socket;
+use mcpwire_driver::http::Socket;
 
 /// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
 #[derive(Clone, Default)]

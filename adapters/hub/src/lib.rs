@@ -10,7 +10,7 @@
 //! | [`redact`] | [`Redactor`](redact::Redactor): secrets taken out of what is shown and kept |
 //! | [`ledger`] | [`Ledger`](ledger::Ledger): the processes that run, for the next start to end what a crash left |
 //! | [`service`] | [`Hub`]: all of it as one service, [`McpService`], that starts, supervises and calls servers |
-//! | [`runtime`] | [`Runtime`](runtime::Runtime): what it runs on: tokio, smol, or another |
+//! | [`runtime`] | [`Runtime`](runtime::Runtime): the runtime of a hub: tokio, smol, or another |
 //! | [`layout`] | [`Layout`](layout::Layout): where all of it is on disk |
 
 #![forbid(unsafe_code)]
@@ -25,10 +25,19 @@ pub mod layout;
 pub mod ledger;
 
 pub mod redact;
-pub mod runtime;
 pub mod secrets;
 pub mod service;
 pub mod store;
+mod tasks;
+
+/// The runtimes that a hub can run on: see [`HubOptions::on`].
+pub mod runtime {
+    pub use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer, Work};
+    #[cfg(feature = "smol")]
+    pub use mcpwire_smol::Smol;
+    #[cfg(feature = "tokio")]
+    pub use mcpwire_tokio::Tokio;
+}
 
 pub use mcpwire_client::McpServerDef;
 pub use mcpwire_core as core;

@@ -8,10 +8,15 @@ use std::process::{Child, Command, Stdio};
 use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_names};
 
 pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
-    let fail = |kind, source| SpawnError { command: def.command.clone(), cwd: def.cwd.clone(), kind, source };
+    let fail = |kind, error: io::Error| SpawnError {
+        command: def.command.clone(),
+        cwd: def.cwd.clone(),
+        kind,
+        error: error.into(),
+    };
     if def.command.is_empty() {
-        let source = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
-        return Err(fail(SpawnErrorKind::Invalid, source));
+        let empty = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
+        return Err(fail(SpawnErrorKind::Invalid, empty));
     }
     command(def).spawn().map_err(|error| fail(kind_of(def, &error), error))
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use mcpwire_client::catch_panic;
 use mcpwire_driver::core::http::Exchange;
 use mcpwire_driver::http::{HttpClient, ResponseFuture};
-use mcpwire_http::Net;
 
-use crate::{EXECUTOR, Smol, spawn, start};
+use crate::executor::executor;
+use crate::{Runtime as _, Smol, spawn};
 
 /// An HTTP client whose requests are made by the thread of the connections, whoever waits for them: what is begun goes on while
 /// nobody polls it, up to the head of its response. The body is read by who polls it.
@@ -30,19 +30,19 @@ impl Background {
     pub fn detach(&self, exchange: Exchange, limit: Duration) {
         // It is called where the client is dropped, by a thread that may be panicking already.
         let Ok(mut begun) = catch_panic(|| self.0.send(exchange)) else { return };
-        let mut late = <Smol as Net>::sleep(limit);
+        let mut timer = Smol.timer();
+        timer.reset(limit);
         spawn(poll_fn(move |cx| match begun.as_mut().poll(cx) {
             Poll::Ready(_) => Poll::Ready(()),
-            Poll::Pending => late.as_mut().poll(cx),
+            Poll::Pending => timer.poll(cx),
         }));
     }
 }
 
 impl HttpClient for Background {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
-        start();
         // Dropped, the task is cancelled.
-        Box::pin(EXECUTOR.spawn(self.0.send(exchange)))
+        Box::pin(executor().spawn(self.0.send(exchange)))
     }
 
     fn capacity(&self) -> usize {

@@ -24,24 +24,26 @@
 
 #[cfg(feature = "http")]
 mod background;
+mod executor;
+#[cfg(feature = "http")]
+mod net;
 
-use std::future::{Future, pending};
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::Once;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::thread;
 use std::time::Duration;
 
-use async_executor::Executor;
 #[cfg(feature = "http")]
 pub use background::Background;
+pub use executor::spawn;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 
-/// Any executor, with the timers and pipes of async-io.
-#[derive(Clone, Copy, Debug)]
-pub enum Smol {}
+/// The timers and pipes of async-io, and one thread for the tasks of all connections. It works under any executor.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Smol;
 
 /// A client for smol.
 pub type McpClient = mcpwire_driver::McpClient<Smol>;
@@ -51,19 +53,28 @@ pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) 
     McpClient::with(def, f).await
 }
 
-impl Runtime for Smol {
-    type Timer = SmolTimer;
+impl CurrentRuntime for Smol {
+    fn current() -> Arc<dyn Runtime> {
+        Arc::new(Smol)
+    }
+}
 
-    fn spawn(driver: Driver) {
-        spawn(driver);
+impl Runtime for Smol {
+    fn spawn(&self, task: Task) {
+        spawn(task);
     }
 
-    fn timer() -> SmolTimer {
-        SmolTimer(async_io::Timer::never())
+    #[cfg(feature = "http")]
+    fn spawn_blocking(&self, work: Work) {
+        blocking::unblock(work).detach();
+    }
+
+    fn timer(&self) -> Box<dyn Timer> {
+        Box::new(SmolTimer(async_io::Timer::never()))
     }
 
     #[cfg(unix)]
-    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
         use async_io::Async;
 
         let mut streams = Streams::new(Async::new(pipes.stdout)?, Async::new(pipes.stdin)?);
@@ -76,7 +87,7 @@ impl Runtime for Smol {
     }
 
     #[cfg(not(unix))]
-    fn pipes(pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
+    fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
         use blocking::Unblock;
 
         let mut streams = Streams::new(Unblock::new(pipes.stdout), Unblock::new(pipes.stdin));
@@ -85,76 +96,12 @@ impl Runtime for Smol {
     }
 
     #[cfg(feature = "http")]
-    fn http(def: &McpServerDef) -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
-        Ok(std::sync::Arc::new(mcpwire_http::Client::<Smol>::new(mcpwire_http::ClientOptions::of(def))?))
+    fn http_client(&self, def: &McpServerDef) -> Result<Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(Arc::new(mcpwire_http::Client::new(Arc::new(Smol), mcpwire_http::ClientOptions::of(def))?))
     }
 }
 
-static EXECUTOR: Executor<'_> = Executor::new();
-
-/// Runs a task on the thread that drives all connections. It must not block: nothing else moves meanwhile.
-pub fn spawn(task: impl Future<Output = ()> + Send + 'static) {
-    start();
-    EXECUTOR.spawn(task).detach();
-}
-
-/// Starts that thread, if it does not run yet.
-fn start() {
-    static THREAD: Once = Once::new();
-    THREAD.call_once(|| {
-        let drive = || async_io::block_on(EXECUTOR.run(pending::<()>()));
-        // Without a thread no connection moves, and the driver that is dropped with the executor says so to its clients.
-        let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(drive);
-    });
-}
-
-#[cfg(feature = "http")]
-impl mcpwire_http::Net for Smol {
-    fn connect(host: String, port: u16) -> mcpwire_http::Connecting {
-        use std::net::{TcpStream, ToSocketAddrs};
-
-        use async_io::Async;
-
-        Box::pin(async move {
-            // The system's way of looking up a host waits, so another thread does it.
-            let addresses = blocking::unblock(move || (host, port).to_socket_addrs()).await?;
-            let mut why = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-            for address in addresses {
-                match Async::<TcpStream>::connect(address).await {
-                    Ok(stream) => {
-                        stream.get_ref().set_nodelay(true)?;
-                        return Ok(Box::pin(stream) as mcpwire_http::Socket);
-                    }
-                    Err(error) => why = error,
-                }
-            }
-            Err(why)
-        })
-    }
-
-    #[cfg(unix)]
-    fn connect_unix(socket: std::path::PathBuf) -> mcpwire_http::Connecting {
-        use std::os::unix::net::UnixStream;
-
-        use async_io::Async;
-
-        Box::pin(async move { Ok(Box::pin(Async::<UnixStream>::connect(socket).await?) as mcpwire_http::Socket) })
-    }
-
-    fn spawn(task: mcpwire_http::Task) {
-        spawn(task);
-    }
-
-    fn sleep(after: Duration) -> mcpwire_http::Task {
-        Box::pin(async move {
-            async_io::Timer::after(after).await;
-        })
-    }
-}
-
-/// A timer of async-io's.
-#[derive(Debug)]
-pub struct SmolTimer(async_io::Timer);
+struct SmolTimer(async_io::Timer);
 
 impl Timer for SmolTimer {
     fn reset(&mut self, after: Duration) {

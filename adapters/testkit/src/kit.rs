@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use mcpwire_driver::core::Config;
-use mcpwire_driver::{ConnectOptions, McpClient, Runtime, Streams};
+use mcpwire_driver::{ConnectOptions, McpClient};
 
 use crate::pipe::duplex;
 use crate::recorded::Recorded;
@@ -50,7 +50,7 @@ impl Testkit {
     }
 }
 
-impl<R: Runtime> Testkit<R> {
+impl<R> Testkit<R> {
     /// A kit for programs that take a client of the runtime `R`.
     ///
     /// ```
@@ -125,11 +125,8 @@ impl<R: Runtime> Testkit<R> {
     pub fn connect_with(&self, options: ConnectOptions) -> McpClient<R> {
         let (ours, theirs) = duplex(self.capacity);
         let time = &self.time;
-        time.spawn(self.server.serve_with(theirs.reader, theirs.writer, time.clock(), time.timer()));
-        let streams = Streams::new(ours.reader, ours.writer);
-        let (client, driver) = McpClient::undriven(streams, options, time.clock(), time.timer());
-        time.spawn(driver);
-        client
+        time.spawn(self.server.serve_on(&*time.runtime(), theirs.reader, theirs.writer));
+        McpClient::over_on(time.runtime(), ours.reader, ours.writer, options)
     }
 
     /// The server.
@@ -148,7 +145,7 @@ impl<R: Runtime> Testkit<R> {
     }
 }
 
-async fn open<R: Runtime>(client: &McpClient<R>) -> Result<(), mcpwire_driver::Error> {
+async fn open<R>(client: &McpClient<R>) -> Result<(), mcpwire_driver::Error> {
     client.initialize().await?;
     if client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some()) {
         client.list_tools().await?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::core::{Era, Json, ProtocolVersion};
-use mcpwire_driver::{Clock, Runtime, Timer};
+use mcpwire_driver::{CurrentRuntime, Runtime};
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -287,30 +287,30 @@ impl ScriptedServer {
         self.lock().recorded.iter().filter_map(Cancellation::of).collect()
     }
 
-    /// Serves a client over any pair of streams, under a runtime: the future is to be spawned there. It ends when the
-    /// connection does, and dropped before, it closes it.
-    pub fn serve<R: Runtime>(
+    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends when the
+    /// connection does. Dropping it closes the connection.
+    pub fn serve<R: CurrentRuntime>(
         &self,
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
     ) -> Serving {
-        self.serve_with(reader, writer, R::clock(), R::timer())
+        self.serve_on(&*R::current(), reader, writer)
     }
 
-    /// As [`ScriptedServer::serve`], with a clock and a timer of the caller's.
-    pub fn serve_with(
+    /// Serves a client as [`ScriptedServer::serve`] does, in the time of this runtime.
+    pub fn serve_on(
         &self,
+        runtime: &dyn Runtime,
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
-        clock: Clock,
-        timer: impl Timer,
     ) -> Serving {
+        let clock = runtime.clock();
         let mut state = self.lock();
         let connection = state.connections;
         state.connections += 1;
         state.outboxes.insert(connection, Outbox::new(clock.clone()));
         drop(state);
-        Serving::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, Box::new(timer))
+        Serving::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

@@ -6,13 +6,13 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, Driver, Runtime, Streams, Timer};
+use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer};
 
 use crate::tasks::Tasks;
 
@@ -23,7 +23,7 @@ use crate::tasks::Tasks;
 /// go on, the time moves to the next timer. There are no other threads, no pipes of processes and no sockets in it: what
 /// waits for such things waits for ever, and `run` panics rather than wait with it.
 ///
-/// It is cheap to clone; all clones are one time. A program's own code that is given a [`Runtime`] can be given this one.
+/// It is cheap to clone; all clones are one time. [`VirtualTime::runtime`] is for programs that take a [`Runtime`].
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -54,13 +54,18 @@ impl VirtualTime {
 
     /// The clock of a client or server that lives in this time.
     pub fn clock(&self) -> Clock {
-        let timeline = Arc::clone(&self.timeline);
-        Clock::from_fn(move || timeline.now())
+        self.timeline.clock()
     }
 
     /// A timer of a client or server that lives in this time.
     pub fn timer(&self) -> VirtualTimer {
-        VirtualTimer { id: self.timeline.lock().next_id(), timeline: Arc::clone(&self.timeline), at: None }
+        VirtualTimer::new(&self.timeline)
+    }
+
+    /// Returns this time as a runtime, for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for programs that
+    /// take one. There are no processes in it. The tasks that it was given end when the last clone of this time is dropped.
+    pub fn runtime(&self) -> Arc<dyn Runtime> {
+        Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
 
     /// A future that is pending until so much time has passed, counted from now.
@@ -105,23 +110,39 @@ impl fmt::Debug for VirtualTime {
     }
 }
 
-/// The time of the thread, while it is within [`VirtualTime::run`]. There are no processes in it.
-impl Runtime for VirtualTime {
-    type Timer = VirtualTimer;
+impl CurrentRuntime for VirtualTime {
+    /// Returns the time whose [`VirtualTime::run`] is under way on this thread.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    fn current() -> Arc<dyn Runtime> {
+        Current::get().runtime()
+    }
+}
 
-    fn spawn(driver: Driver) {
-        Current::get().spawn(driver);
+/// The time as the runtime of a connection. It does not keep the tasks alive, because the tasks keep it alive.
+struct VirtualRuntime {
+    timeline: Arc<Timeline>,
+    tasks: Weak<Tasks>,
+}
+
+impl Runtime for VirtualRuntime {
+    fn spawn(&self, task: Task) {
+        if let Some(tasks) = self.tasks.upgrade() {
+            tasks.spawn(task);
+        }
     }
 
-    fn timer() -> VirtualTimer {
-        Current::get().timer()
+    fn timer(&self) -> Box<dyn Timer> {
+        Box::new(VirtualTimer::new(&self.timeline))
     }
 
-    fn clock() -> Clock {
-        Current::get().clock()
+    fn clock(&self) -> Clock {
+        self.timeline.clock()
     }
 
-    fn pipes(_: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
+    fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "there are no processes in virtual time"))
     }
 }
@@ -154,6 +175,12 @@ pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
     at: Option<Timestamp>,
+}
+
+impl VirtualTimer {
+    fn new(timeline: &Arc<Timeline>) -> Self {
+        VirtualTimer { id: timeline.lock().next_id(), timeline: Arc::clone(timeline), at: None }
+    }
 }
 
 impl Timer for VirtualTimer {
@@ -222,6 +249,11 @@ struct Times {
 impl Timeline {
     pub(crate) fn now(&self) -> Timestamp {
         self.lock().now
+    }
+
+    fn clock(self: &Arc<Self>) -> Clock {
+        let timeline = Arc::clone(self);
+        Clock::from_fn(move || timeline.now())
     }
 
     /// Moves to the next timer, and wakes who waits for it. Whether there is one.

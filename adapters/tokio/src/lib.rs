@@ -21,26 +21,30 @@
 //! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
 //! stays as it is.
 
+mod compat;
 pub mod cookbook;
+#[cfg(feature = "http")]
+mod net;
 #[cfg(unix)]
 mod pipe;
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+pub use compat::Compat;
 use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
-use tokio::io::ReadBuf;
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::runtime::{EnterGuard, Handle, RuntimeFlavor};
 use tokio::time::{Instant, Sleep};
 
-/// The runtime of the current thread.
-#[derive(Clone, Copy, Debug)]
-pub enum Tokio {}
+/// A tokio runtime, with I/O and time enabled.
+#[derive(Clone, Debug)]
+pub struct Tokio(Handle);
 
 /// A client on tokio.
 pub type McpClient = mcpwire_driver::McpClient<Tokio>;
@@ -50,33 +54,58 @@ pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) 
     McpClient::with(def, f).await
 }
 
+impl Tokio {
+    /// Returns the runtime of a handle.
+    pub fn new(handle: Handle) -> Self {
+        Tokio(handle)
+    }
+
+    /// Makes it the runtime of the current thread, for what tokio finds through that.
+    #[inline(never)]
+    fn enter(&self) -> EnterGuard<'_> {
+        self.0.enter()
+    }
+}
+
+impl CurrentRuntime for Tokio {
+    fn current() -> Arc<dyn Runtime> {
+        Arc::new(Tokio(Handle::current()))
+    }
+}
+
 impl Runtime for Tokio {
-    type Timer = TokioTimer;
-
-    fn spawn(driver: Driver) {
-        tokio::spawn(driver);
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
     }
 
-    fn runs_by_itself() -> bool {
-        Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
+    #[cfg(feature = "http")]
+    fn spawn_blocking(&self, work: Work) {
+        self.0.spawn_blocking(work);
     }
 
-    fn timer() -> TokioTimer {
-        TokioTimer(None)
+    fn timer(&self) -> Box<dyn Timer> {
+        let _entered = self.enter();
+        Box::new(TokioTimer(Box::pin(tokio::time::sleep(LONGEST))))
     }
 
-    fn clock() -> Clock {
-        // Tokio's, so that a test that stops it stops the client's time too.
+    fn clock(&self) -> Clock {
+        // The clock of tokio, because a test that pauses it expects the client's time to stop, too.
+        let _entered = self.enter();
         let origin = Instant::now();
         Clock::from_fn(move || Timestamp::from_origin(origin.elapsed()))
     }
 
+    fn runs_by_itself(&self) -> bool {
+        self.0.runtime_flavor() == RuntimeFlavor::MultiThread
+    }
+
     #[cfg(unix)]
-    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
         use pipe::{Exit, Reader, Writer};
 
+        let _entered = self.enter();
         let [stdin, stdout, stderr] = pipes.into_files()?;
-        let mut streams = Streams::new(Reader::new(stdout)?, Writer::new(stdin));
+        let mut streams = Streams::new(Reader::new(stdout)?, Writer::new(stdin, self.0.clone()));
         streams.stderr = Some(Box::pin(Reader::new(stderr)?));
         if let Some(exit) = exit {
             streams.exit = Some(Box::pin(Exit::new(exit)?));
@@ -85,9 +114,10 @@ impl Runtime for Tokio {
     }
 
     #[cfg(not(unix))]
-    fn pipes(pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
+    fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
         use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
+        let _entered = self.enter();
         let mut streams =
             Streams::new(Compat(ChildStdout::from_std(pipes.stdout)?), Compat(ChildStdin::from_std(pipes.stdin)?));
         streams.stderr = Some(Box::pin(Compat(ChildStderr::from_std(pipes.stderr)?)));
@@ -95,95 +125,25 @@ impl Runtime for Tokio {
     }
 
     #[cfg(feature = "http")]
-    fn http(def: &McpServerDef) -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
-        Ok(std::sync::Arc::new(mcpwire_http::Client::<Tokio>::new(mcpwire_http::ClientOptions::of(def))?))
+    fn http_client(&self, def: &McpServerDef) -> Result<Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(Arc::new(mcpwire_http::Client::new(Arc::new(self.clone()), mcpwire_http::ClientOptions::of(def))?))
     }
 }
 
-#[cfg(feature = "http")]
-impl mcpwire_http::Net for Tokio {
-    fn connect(host: String, port: u16) -> mcpwire_http::Connecting {
-        Box::pin(async move {
-            let stream = tokio::net::TcpStream::connect((host, port)).await?;
-            stream.set_nodelay(true)?;
-            Ok(Box::pin(Compat(stream)) as mcpwire_http::Socket)
-        })
-    }
+/// The longest time that the timer is set for: a day, which no clock of tokio overflows. The driver sets it again then.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-    #[cfg(unix)]
-    fn connect_unix(socket: std::path::PathBuf) -> mcpwire_http::Connecting {
-        Box::pin(async move {
-            let stream = tokio::net::UnixStream::connect(socket).await?;
-            Ok(Box::pin(Compat(stream)) as mcpwire_http::Socket)
-        })
-    }
-
-    fn spawn(task: mcpwire_http::Task) {
-        tokio::spawn(task);
-    }
-
-    fn sleep(after: Duration) -> mcpwire_http::Task {
-        Box::pin(tokio::time::sleep(after.min(FOR_EVER)))
-    }
-}
-
-/// What is further away is looked at again: a day is never too far for the clock.
-const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
-
-/// A timer of tokio's.
-#[derive(Debug)]
-pub struct TokioTimer(Option<Pin<Box<Sleep>>>);
+struct TokioTimer(Pin<Box<Sleep>>);
 
 impl Timer for TokioTimer {
     fn reset(&mut self, after: Duration) {
-        match &mut self.0 {
-            Some(sleep) => sleep.as_mut().reset(Instant::now() + after.min(FOR_EVER)),
-            none => *none = Some(Box::pin(tokio::time::sleep(after.min(FOR_EVER)))),
-        }
+        self.0.as_mut().reset(Instant::now() + after.min(LONGEST));
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().map_or(Poll::Pending, |sleep| sleep.as_mut().poll(cx))
+        self.0.as_mut().poll(cx)
     }
 }
-
-/// A stream of tokio's as one that carries a connection, for [`McpClient::over`](mcpwire_driver::McpClient::over).
-///
-/// With the feature `http`, it implements the traits of `futures-io` too.
-#[derive(Debug)]
-pub struct Compat<T>(pub T);
-
-macro_rules! stream {
-    ($Read:path, $Write:path) => {
-        impl<T: tokio::io::AsyncRead + Unpin> $Read for Compat<T> {
-            fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-                let mut buf = ReadBuf::new(buf);
-                ready!(Pin::new(&mut self.0).poll_read(cx, &mut buf))?;
-                Poll::Ready(Ok(buf.filled().len()))
-            }
-        }
-
-        impl<T: tokio::io::AsyncWrite + Unpin> $Write for Compat<T> {
-            fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-                Pin::new(&mut self.0).poll_write(cx, buf)
-            }
-
-            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_flush(cx)
-            }
-
-            fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_shutdown(cx)
-            }
-        }
-    };
-}
-
-#[cfg(not(feature = "http"))]
-stream!(ReadStream, WriteStream);
-// HTTP needs these, and the driver implements its own traits for whatever implements these.
-#[cfg(feature = "http")]
-stream!(futures_io::AsyncRead, futures_io::AsyncWrite);
 
 /// Compiles the example of the crate's README.
 #[cfg(doctest)]

@@ -1,9 +1,11 @@
-//! The pipes of a process.
+//! The pipes of a process, and its exit, as tokio watches them.
+//!
+//! All of them are one type, `AsyncFd<File>`: tokio's own pipes have a type for each direction, and the code for each would be
+//! compiled into every program.
 
 use std::fs::File;
 use std::future::Future;
-use std::io;
-use std::mem;
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,12 +16,12 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
-/// A pipe to read from. Tokio's own have a type for each direction, each with its own copy of what watches a descriptor.
+/// The end of a pipe to read from.
 pub(crate) struct Reader(AsyncFd<File>);
 
 impl Reader {
     pub(crate) fn new(file: File) -> io::Result<Self> {
-        watched(file, Interest::READABLE).map(Reader)
+        watch(file, Interest::READABLE).map(Reader)
     }
 }
 
@@ -27,67 +29,52 @@ impl ReadStream for Reader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
             let mut guard = ready!(self.0.poll_read_ready(cx))?;
-            let read = io::Read::read(&mut self.0.get_ref(), buf);
-            match &read {
-                // That there is no more is known without asking again.
-                Ok(n) if *n > 0 && *n < buf.len() => guard.clear_ready(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    guard.clear_ready();
-                    continue;
-                }
-                _ => {}
+            let read = self.0.get_ref().read(buf);
+            let is_blocked = matches!(&read, Err(error) if error.kind() == ErrorKind::WouldBlock);
+            // After a short read the pipe is empty: without this, each message would cost a second call of the system.
+            if is_blocked || matches!(read, Ok(n) if n > 0 && n < buf.len()) {
+                guard.clear_ready();
             }
-            return Poll::Ready(read);
+            if !is_blocked {
+                return Poll::Ready(read);
+            }
         }
     }
 }
 
-/// A pipe to write to. Most are never full: the runtime is asked to watch it, which takes memory, when it is full first.
-pub(crate) enum Writer {
-    Unwatched(File, Handle),
-    Watched(AsyncFd<File>),
-    /// The runtime would not watch it.
-    Lost,
+/// The end of a pipe to write to. Tokio watches it only once it has been full, which most pipes never are.
+pub(crate) struct Writer {
+    file: File,
+    runtime: Handle,
+    /// Another descriptor of the same pipe.
+    watched: Option<AsyncFd<File>>,
 }
 
 impl Writer {
-    pub(crate) fn new(file: File) -> Self {
-        Writer::Unwatched(file, Handle::current())
+    pub(crate) fn new(file: File, runtime: Handle) -> Self {
+        Writer { file, runtime, watched: None }
     }
 
-    /// Waits for room.
-    fn watch(&mut self) -> io::Result<()> {
-        match mem::replace(self, Writer::Lost) {
-            Writer::Unwatched(file, runtime) => {
-                let _entered = runtime.enter();
-                *self = Writer::Watched(watched(file, Interest::WRITABLE)?);
-            }
-            other => *self = other,
+    /// Waits until the pipe, which was full, may have room.
+    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.watched.is_none() {
+            let _entered = self.runtime.enter();
+            self.watched = Some(watch(self.file.try_clone()?, Interest::WRITABLE)?);
         }
-        Ok(())
+        if let Some(watched) = &self.watched {
+            // The next write finds out whether it has: if not, only what happens after this call counts.
+            ready!(watched.poll_write_ready(cx))?.clear_ready();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 impl WriteStream for Writer {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         loop {
-            let (written, guard) = match &*self {
-                Writer::Unwatched(file, _) => (io::Write::write(&mut &*file, buf), None),
-                Writer::Watched(pipe) => {
-                    let guard = ready!(pipe.poll_write_ready(cx))?;
-                    (io::Write::write(&mut pipe.get_ref(), buf), Some(guard))
-                }
-                Writer::Lost => return Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
-            };
-            let is_full = matches!(&written, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
-            match (&written, guard) {
-                (Ok(n), Some(mut guard)) if *n > 0 && *n < buf.len() => guard.clear_ready(),
-                (_, Some(mut guard)) if is_full => guard.clear_ready(),
-                (_, None) if is_full => self.watch()?,
-                _ => {}
-            }
-            if !is_full {
-                return Poll::Ready(written);
+            match self.file.write(buf) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => ready!(self.poll_room(cx))?,
+                written => return Poll::Ready(written),
             }
         }
     }
@@ -101,12 +88,12 @@ impl WriteStream for Writer {
     }
 }
 
-/// Ends when the process does.
+/// A future that ends when the process has exited.
 pub(crate) struct Exit(AsyncFd<File>);
 
 impl Exit {
     pub(crate) fn new(exit: ExitHandle) -> io::Result<Self> {
-        watched(OwnedFd::from(exit).into(), Interest::READABLE).map(Exit)
+        watch(OwnedFd::from(exit).into(), Interest::READABLE).map(Exit)
     }
 }
 
@@ -118,7 +105,7 @@ impl Future for Exit {
     }
 }
 
-fn watched(file: File, interest: Interest) -> io::Result<AsyncFd<File>> {
-    #[allow(deprecated, reason = "what takes its place is too new to ask for; the descriptor is owned")]
+fn watch(file: File, interest: Interest) -> io::Result<AsyncFd<File>> {
+    #[allow(deprecated, reason = "its replacement needs a newer tokio; the file owns its descriptor")]
     AsyncFd::with_interest(file, interest)
 }

@@ -115,7 +115,9 @@ pub mod internal {
     pub use crate::any::AnyEngine;
     pub use crate::backoff::exponential;
     pub use crate::client::{
-        KnownTools, PageWalk, Pages, RequestError, SearchProgress, Step, ToolCall, ToolListing, ToolSearch,
+        ClientState, KnownTools, OpeningOutcome, Operation, PageWalk, Pages, PingServer, RawRequest, RequestError,
+        SearchProgress, SendRequest, SetLogLevel, SingleRequest, Step, SubscriptionPoll, SubscriptionReader, ToolCall,
+        ToolListing, ToolSearch, Unprepared,
     };
     pub use crate::end_of_stream::EndOfStream;
     #[cfg(feature = "http")]

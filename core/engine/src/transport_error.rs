@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::time::Duration;
 
-use mcpwire_types::text::{excerpt, printable};
+use mcpwire_types::text::{Seconds, excerpt, printable};
 
 /// The reason why an HTTP exchange failed, or ended without the expected JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,16 +15,25 @@ pub enum HttpError {
     #[error("{0}")]
     Failed(Failure),
     /// The server refused a message with an HTTP error status.
-    #[error("the server answered with HTTP {}{}", NamedStatus(*status), detail(excerpt))]
+    #[error("the server answered with HTTP {}{}{}", NamedStatus(*status), wait(*retry_after), detail(excerpt))]
     Status {
         /// The HTTP status code, such as 503.
         status: u16,
         /// The start of the response body without control characters, or the text of a JSON-RPC error in the body. May
         /// be empty.
         excerpt: String,
+        /// How long the server asked the client to wait before the next attempt (header `Retry-After`).
+        retry_after: Option<Duration>,
     },
     /// The server requires authorization (status 401) or denies access (status 403).
-    #[error("the server {} (HTTP {}){}{}", authorization(*status), NamedStatus(*status), challenge(challenges), detail(excerpt))]
+    #[error(
+        "the server {} (HTTP {}){}{}{}",
+        authorization(*status),
+        NamedStatus(*status),
+        challenge(challenges),
+        wait(*retry_after),
+        detail(excerpt)
+    )]
     Unauthorized {
         /// The HTTP status code: 401 or 403.
         status: u16,
@@ -31,6 +41,9 @@ pub enum HttpError {
         challenges: Vec<String>,
         /// The start of the response body, without control characters. May be empty.
         excerpt: String,
+        /// How long the server asked the client to wait before the next attempt (header `Retry-After`). Some servers
+        /// limit the rate of requests with status 403.
+        retry_after: Option<Duration>,
     },
     /// The server answered with a success status, but with neither JSON nor an event stream. Usually the body is an
     /// HTML page.
@@ -78,6 +91,17 @@ impl HttpError {
         }
     }
 
+    /// Returns how long the server asked the client to wait before the next attempt (header `Retry-After`).
+    ///
+    /// `None` if the response has no such header, if the header is invalid, or if it contains a date but the response
+    /// has no `Date` header to compare it with.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            HttpError::Status { retry_after, .. } | HttpError::Unauthorized { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// Returns whether the client gives up if `server/discover` fails with this error, because `initialize` would fail
     /// in the same way.
     pub(crate) fn is_final(&self) -> bool {
@@ -96,6 +120,10 @@ fn authorization(status: u16) -> &'static str {
 
 fn challenge(challenges: &[String]) -> String {
     challenges.first().map(|challenge| alloc::format!(", {}", excerpt(challenge.as_bytes()))).unwrap_or_default()
+}
+
+fn wait(retry_after: Option<Duration>) -> String {
+    retry_after.map(|wait| alloc::format!(", and asks to try again after {}", Seconds(wait))).unwrap_or_default()
 }
 
 fn content_type(found: &str) -> impl fmt::Display {

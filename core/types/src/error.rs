@@ -160,7 +160,7 @@ fn shown_data(data: Option<&Json>) -> String {
 
 /// The error for a message from the server that violates the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}{}, in: {excerpt}", shown_place(at))]
+#[error("{kind}{}{}", shown_place(at), shown_excerpt(excerpt))]
 #[non_exhaustive]
 pub struct PeerError {
     /// How the message violates the protocol.
@@ -231,6 +231,10 @@ fn around(message: &[u8], offset: usize) -> String {
     let start = offset.min(message.len()).saturating_sub(BEFORE);
     let quoted = excerpt(&message[start..]);
     if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) }
+}
+
+fn shown_excerpt(excerpt: &str) -> String {
+    if excerpt.is_empty() { String::new() } else { alloc::format!(", in: {excerpt}") }
 }
 
 fn shown_place(at: &str) -> String {

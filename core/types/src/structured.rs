@@ -27,10 +27,14 @@ impl CallToolResult {
     /// ```
     ///
     /// # Errors
-    /// [`StructuredErrorKind::Absent`] if the result has no structured content, which is usual for failed tools.
+    /// [`StructuredErrorKind::ToolFailed`] if the tool failed, also if the result has structured content: decode
+    /// [`CallToolResult::structured_content`] to read that. [`StructuredErrorKind::Absent`] if the result has no
+    /// structured content.
     /// [`StructuredErrorKind::Mismatch`] if the content does not fit the type `T`.
     pub fn structured<'a, T: Deserialize<'a>>(&'a self) -> Result<T, StructuredError> {
-        let Some(content) = &self.structured_content else { return Err(self.unstructured()) };
+        let Some(content) = self.structured_content.as_ref().filter(|_| !self.is_error) else {
+            return Err(self.unstructured());
+        };
         json::from_str(content.get()).map_err(|error| {
             StructuredError::new(StructuredErrorKind::Mismatch(PeerError::from_read(&error, content.get().as_bytes())))
         })
@@ -38,8 +42,16 @@ impl CallToolResult {
 
     #[cold]
     fn unstructured(&self) -> StructuredError {
-        let text = excerpt(self.text().as_str().as_bytes());
-        StructuredError::new(StructuredErrorKind::Absent { failed: self.is_error, text })
+        let text = self.text();
+        let text = match &self.structured_content {
+            Some(content) if text.as_str().is_empty() => excerpt(content.get().as_bytes()),
+            _ => excerpt(text.as_str().as_bytes()),
+        };
+        StructuredError::new(if self.is_error {
+            StructuredErrorKind::ToolFailed { text }
+        } else {
+            StructuredErrorKind::Absent { text }
+        })
     }
 }
 
@@ -58,11 +70,16 @@ pub struct StructuredError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredErrorKind {
-    /// The result has no structured content.
-    #[error("{} has no structured content; it says: {text}", if *failed { "the tool failed, and" } else { "the result" })]
+    /// The tool failed (`isError: true`).
+    #[error("the tool failed: {}", or_nothing(text))]
+    ToolFailed {
+        /// The tool's description of the failure: at most the first 200 bytes of the tool result's text, without control
+        /// characters. The JSON of the structured content if the result has no text.
+        text: String,
+    },
+    /// The result has no structured content, although the tool did not fail.
+    #[error("the result has no structured content; its text is: {}", or_nothing(text))]
     Absent {
-        /// Whether the tool reported a failure (`isError: true`).
-        failed: bool,
         /// At most the first 200 bytes of the tool result's text, without control characters.
         text: String,
     },
@@ -85,6 +102,10 @@ impl StructuredError {
         self.tool = tool.into();
         self
     }
+}
+
+fn or_nothing(text: &str) -> &str {
+    if text.is_empty() { "(empty)" } else { text }
 }
 
 fn prefix(tool: &str) -> String {

@@ -80,7 +80,7 @@ impl Client for McpClient {
             (0..calls).map(|_| self.begin::<CallTool>(&params, &options).expect("it is sent")).collect();
         let mut len = 0;
         for ticket in tickets {
-            let result = self.wait(ticket).expect("it answers");
+            let result = ticket.wait(self).expect("it answers");
             len = result.content.first().and_then(ContentBlock::as_text).map_or(0, str::len);
         }
         len

@@ -2,16 +2,17 @@
 
 use std::future::Future;
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_driver::http::HttpOptions;
-use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef, Runtime};
+use mcpwire_driver::http::{HttpOptions, Net};
+use mcpwire_driver::{ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef};
 use mcpwire_reqwest::ReqwestClient;
 
 /// A runtime of the suite's, which runs what it is given.
 pub trait Host: Sized + Send + 'static {
     /// What the client is made for.
-    type Runtime: Runtime;
+    type Runtime: CurrentRuntime;
     /// A runtime of its own.
     fn start() -> Self;
     /// Runs a future to its end, and all that was spawned meanwhile.
@@ -24,6 +25,8 @@ pub trait Host: Sized + Send + 'static {
     fn with_http_client(options: HttpOptions) -> HttpOptions {
         options
     }
+    /// The runtime in which it is called, for an HTTP client.
+    fn net() -> Arc<dyn Net>;
     /// A client over a socket, made within the runtime.
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime>;
     /// The function of this name.
@@ -70,6 +73,10 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
         self.0.block_on(future)
     }
 
+    fn net() -> Arc<dyn Net> {
+        Arc::new(mcpwire_tokio::Tokio::new(tokio::runtime::Handle::current()))
+    }
+
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
         over_tokio(socket, options)
     }
@@ -99,6 +106,10 @@ impl Host for TokioReqwest {
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.0.block_on(future)
+    }
+
+    fn net() -> Arc<dyn Net> {
+        TokioMulti::net()
     }
 
     fn with_http_client(options: HttpOptions) -> HttpOptions {
@@ -136,6 +147,10 @@ impl Host for Smol {
         async_io::block_on(future)
     }
 
+    fn net() -> Arc<dyn Net> {
+        Arc::new(mcpwire_smol::Smol)
+    }
+
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
         let reader = socket.try_clone().expect("there are descriptors");
         let stream = |socket| async_io::Async::new(socket).expect("it is a socket");
@@ -167,6 +182,10 @@ impl Host for AsyncStd {
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         async_std::task::block_on(future)
+    }
+
+    fn net() -> Arc<dyn Net> {
+        Arc::new(mcpwire_async_std::AsyncStd)
     }
 
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {

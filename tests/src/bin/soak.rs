@@ -123,7 +123,7 @@ async fn give_up(client: McpClient, done: Arc<Done>) {
     while !done.is_over() {
         for _ in 0..10 {
             let params = CallToolParams { name: "echo", arguments: &Bytes { bytes: 500 } };
-            client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent").cancel();
+            client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent").cancel("enough");
             done.add(|done| &done.cancelled, 1);
         }
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -4,6 +4,7 @@
 //! renamed in between. What depends on wording, an error's own text, has a line of its own that begins with `says`.
 
 use core::fmt::{Display, Write};
+use core::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{
@@ -329,9 +330,11 @@ fn http_error(error: &HttpError) -> String {
             };
             format!("failed exchange, {kind}, {}", failure.detail)
         }
-        HttpError::Status { status, excerpt } => format!("status {status}, {excerpt}"),
-        HttpError::Unauthorized { status, challenges, excerpt } => {
-            format!("unauthorized, status {status}, {}, {excerpt}", json(challenges))
+        HttpError::Status { status, excerpt, retry_after } => {
+            format!("status {status}, {excerpt}{}", wait(*retry_after))
+        }
+        HttpError::Unauthorized { status, challenges, excerpt, retry_after } => {
+            format!("unauthorized, status {status}, {}, {excerpt}{}", json(challenges), wait(*retry_after))
         }
         HttpError::ContentType { status, found, excerpt } => {
             format!("content type {found}, status {status}, {excerpt}")
@@ -341,4 +344,8 @@ fn http_error(error: &HttpError) -> String {
         HttpError::Endpoint { uri } => format!("endpoint {uri}"),
         _ => "another HTTP error".into(),
     }
+}
+
+fn wait(retry_after: Option<Duration>) -> String {
+    retry_after.map(|wait| format!(", retry after {wait:?}")).unwrap_or_default()
 }

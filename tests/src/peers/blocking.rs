@@ -81,7 +81,7 @@ fn window(client: &mut McpClient, task: &Task, n: usize) -> Outcome {
             sent += 1;
         }
         let oldest = tickets.pop_front().ok_or("nothing is in flight")?;
-        arguments.check(&client.wait(oldest)?)?;
+        arguments.check(&oldest.wait(client)?)?;
     }
     Ok(())
 }

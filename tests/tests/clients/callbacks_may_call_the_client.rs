@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use mcpwire_driver::core::{CallTool, CallToolParams, Notification, RequestOptions};
-use mcpwire_driver::{McpClient, Notifications, Pending, Runtime};
+use mcpwire_driver::{McpClient, Notifications, Pending};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{on_every_async_adapter, server};
 use serde_json::json;
@@ -68,7 +68,7 @@ fn a_follower_may_drop_the_client<H: Host>() {
 /// Drops the client that it has when it is dropped itself, as the last waker of a task does that has one.
 struct Holds<R>(#[expect(dead_code, reason = "it is dropped")] McpClient<R>);
 
-impl<R: Runtime> Wake for Holds<R> {
+impl<R> Wake for Holds<R> {
     fn wake(self: Arc<Self>) {}
 }
 
@@ -110,7 +110,7 @@ fn assert_it_goes_well<H: Host>(client: &mut Async<H>, place: &Place<H::Runtime>
 }
 
 /// Whatever a client has that does not wait.
-fn call_everything<R: Runtime>(place: &Place<R>) {
+fn call_everything<R>(place: &Place<R>) {
     let Some(client) = place.lock().unwrap().take() else { return };
     assert!(client.is_initialized() && client.has_tool("echo") == client.get_tool("echo").is_some());
     let _ =
@@ -121,7 +121,7 @@ fn call_everything<R: Runtime>(place: &Place<R>) {
     drop(begin(&client, "echo"));
 }
 
-fn begin<R: Runtime>(client: &McpClient<R>, tool: &str) -> Pending<CallTool> {
+fn begin<R>(client: &McpClient<R>, tool: &str) -> Pending<CallTool> {
     let params = CallToolParams { name: tool, arguments: &() };
     client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent")
 }

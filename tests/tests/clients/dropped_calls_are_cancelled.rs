@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::smol::future::zip;
 use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
-use mcpwire_driver::{ErrorKind, McpClient, Runtime};
+use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun};
 use mcpwire_tests::{on_every_async_adapter, server};
 use serde_json::json;
@@ -31,7 +31,7 @@ fn a_call_that_was_sent_is_cancelled<H: Host>() {
 
             let pending = client.begin::<CallTool>(&no_arguments("wait"), &RequestOptions::new()).expect("it is sent");
             assert_eq!(tally(&client).await, "2 waits, 1 cancelled");
-            pending.cancel();
+            pending.cancel("no longer needed");
             assert_eq!(tally(&client).await, "2 waits, 2 cancelled");
             assert_eq!(client.in_flight(), 0);
         });
@@ -92,7 +92,7 @@ on_every_async_adapter!(
     tasks_drop_half_of_a_thousand,
 );
 
-async fn tally<R: Runtime>(client: &McpClient<R>) -> String {
+async fn tally<R>(client: &McpClient<R>) -> String {
     client.call_tool("tally", ()).await.expect("it counts").text().to_string()
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ::smol::future::zip;
 use ::smol::{Executor, block_on};
 use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
-use mcpwire_driver::{ErrorKind, McpClient, Pending, Runtime};
+use mcpwire_driver::{ErrorKind, McpClient, Pending};
 use mcpwire_tests::asynchronous::{Async, Host, Smol, begun};
 use mcpwire_tests::{on_every_async_adapter, process_exists, server, timed, watched};
 
@@ -193,7 +193,7 @@ fn an_executor_of_smol_that_ends_drops_the_tasks_that_own_clients() {
     });
 }
 
-fn begin<R: Runtime>(client: &McpClient<R>, tool: &str) -> Pending<CallTool> {
+fn begin<R>(client: &McpClient<R>, tool: &str) -> Pending<CallTool> {
     let params = CallToolParams { name: tool, arguments: &() };
     client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent")
 }

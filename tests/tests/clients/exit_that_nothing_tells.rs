@@ -2,12 +2,13 @@
 
 use std::io;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_driver::core::Config;
 use mcpwire_driver::core::shutdown::GracePeriods;
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, ConnectOptions, Driver, McpClient, Runtime, Streams};
+use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime, Streams, Task, Timer};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, server, timed};
 
@@ -33,25 +34,31 @@ fn shutdown_ends_with_the_server<H: Host>() {
 
 on_every_async_adapter!(shutdown_ends_with_the_server);
 
-/// The host's runtime, which does not hear of the exit of a process.
+/// Finds the host's runtime, and keeps the exits of processes from it.
 struct Unwatched<H>(PhantomData<fn() -> H>);
 
-impl<H: Host> Runtime for Unwatched<H> {
-    type Timer = <H::Runtime as Runtime>::Timer;
+impl<H: Host> CurrentRuntime for Unwatched<H> {
+    fn current() -> Arc<dyn Runtime> {
+        Arc::new(WithoutExits(H::Runtime::current()))
+    }
+}
 
-    fn spawn(driver: Driver) {
-        H::Runtime::spawn(driver);
+struct WithoutExits(Arc<dyn Runtime>);
+
+impl Runtime for WithoutExits {
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
     }
 
-    fn timer() -> Self::Timer {
-        H::Runtime::timer()
+    fn timer(&self) -> Box<dyn Timer> {
+        self.0.timer()
     }
 
-    fn clock() -> Clock {
-        H::Runtime::clock()
+    fn clock(&self) -> Clock {
+        self.0.clock()
     }
 
-    fn pipes(pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        H::Runtime::pipes(pipes, None)
+    fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
+        self.0.pipes(pipes, None)
     }
 }

@@ -2,16 +2,15 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, Driver, McpClient, Runtime, Streams};
+use mcpwire_driver::{Clock, CurrentRuntime, McpClient, Runtime, Streams, Task, Timer};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, server};
 
@@ -69,25 +68,37 @@ fn polls<R: 'static>() -> u64 {
     POLLS.lock().unwrap().get(&TypeId::of::<R>()).copied().unwrap_or_default()
 }
 
-impl<H: Host, Case: 'static> Runtime for Counted<H, Case> {
-    type Timer = <H::Runtime as Runtime>::Timer;
+impl<H: Host, Case: 'static> CurrentRuntime for Counted<H, Case> {
+    fn current() -> Arc<dyn Runtime> {
+        let polled = || *POLLS.lock().unwrap().entry(TypeId::of::<Self>()).or_default() += 1;
+        Arc::new(Counting { runtime: H::Runtime::current(), polled })
+    }
+}
 
-    fn spawn(mut driver: Driver) {
-        H::spawn(poll_fn(move |cx| {
-            *POLLS.lock().unwrap().entry(TypeId::of::<Self>()).or_default() += 1;
-            Pin::new(&mut driver).poll(cx)
-        }));
+/// A runtime that calls a function before each poll of a task.
+struct Counting {
+    runtime: Arc<dyn Runtime>,
+    polled: fn(),
+}
+
+impl Runtime for Counting {
+    fn spawn(&self, mut task: Task) {
+        let polled = self.polled;
+        self.runtime.spawn(Box::pin(poll_fn(move |cx| {
+            polled();
+            task.as_mut().poll(cx)
+        })));
     }
 
-    fn timer() -> Self::Timer {
-        H::Runtime::timer()
+    fn timer(&self) -> Box<dyn Timer> {
+        self.runtime.timer()
     }
 
-    fn clock() -> Clock {
-        H::Runtime::clock()
+    fn clock(&self) -> Clock {
+        self.runtime.clock()
     }
 
-    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
-        H::Runtime::pipes(pipes, exit)
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+        self.runtime.pipes(pipes, exit)
     }
 }

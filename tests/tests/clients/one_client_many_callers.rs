@@ -1,7 +1,7 @@
 //! A client is shared: by tasks, and by threads that are not the runtime's.
 
 use ::smol::{block_on, channel, unblock};
-use mcpwire_driver::{McpClient, Runtime};
+use mcpwire_driver::McpClient;
 use mcpwire_tests::asynchronous::{Async, Host, all};
 use mcpwire_tests::{on_every_async_adapter, server};
 use serde_json::json;
@@ -66,12 +66,12 @@ on_every_async_adapter!(
 );
 
 /// As many calls as fall to one thread, at once.
-async fn calls_of<R: Runtime>(thread: usize, client: &McpClient<R>) -> Vec<(usize, String)> {
+async fn calls_of<R>(thread: usize, client: &McpClient<R>) -> Vec<(usize, String)> {
     let calls = (thread..MANY).step_by(THREADS).map(async |number| (number, wait(client, number).await));
     all(calls).await
 }
 
-async fn wait<R: Runtime>(client: &McpClient<R>, number: usize) -> String {
+async fn wait<R>(client: &McpClient<R>, number: usize) -> String {
     let result = client.call_tool("wait", json!({"message": number.to_string()})).await;
     result.expect("it is answered").text().to_string()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ::smol::future::zip;
 use mcpwire_driver::core::ServerInfo;
-use mcpwire_driver::{Direction, Error, ErrorKind, McpClient, Runtime};
+use mcpwire_driver::{Direction, Error, ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
 use mcpwire_tests::{on_every_async_adapter, server};
 
@@ -164,7 +164,7 @@ on_every_async_adapter!(
 );
 
 /// Whoever asks for it when it is open is told that it is.
-fn assert_open<R: Runtime>(client: &McpClient<R>, outcome: Result<&ServerInfo, Error>) {
+fn assert_open<R>(client: &McpClient<R>, outcome: Result<&ServerInfo, Error>) {
     assert!(client.is_initialized(), "{outcome:?}");
     match outcome {
         Ok(server) => assert_eq!(Some(server), client.server_info()),

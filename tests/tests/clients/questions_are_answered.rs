@@ -228,7 +228,7 @@ fn start<H: Host>(server: &Server, change: impl FnOnce(ConnectOptions) -> Connec
     Async::<H>::start_with(server, |options| *options = change(std::mem::take(options)))
 }
 
-async fn ask_for<R: mcpwire_driver::Runtime>(client: &McpClient<R>, method: &str, params: &Value) -> String {
+async fn ask_for<R>(client: &McpClient<R>, method: &str, params: &Value) -> String {
     let arguments = json!({"method": method, "params": params});
     client.call_tool("ask_for", &arguments).await.expect("it answers").text().to_string()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ::smol::future::zip;
 use mcpwire_driver::core::shutdown::Step;
 use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
-use mcpwire_driver::{ErrorKind, McpClient, Runtime};
+use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
 use mcpwire_tests::{on_every_async_adapter, process_exists, server};
 
@@ -146,7 +146,7 @@ on_every_async_adapter!(
     a_kill_is_waited_for_by_nothing,
 );
 
-fn ponder<R: Runtime>(client: &McpClient<R>) -> mcpwire_driver::Pending<CallTool> {
+fn ponder<R>(client: &McpClient<R>) -> mcpwire_driver::Pending<CallTool> {
     let params = CallToolParams { name: "ponder", arguments: &() };
     client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent")
 }

@@ -33,9 +33,8 @@ fn endless(latency: Duration) -> ScriptedServer {
 
 #[track_caller]
 fn assert_timeout<T>(result: &Result<T, Error>, total: Duration) {
-    let Err(Error::Call { error: CallError::Timeout { after, deadline, .. }, .. }) = result else {
-        panic!("it ends in another way")
-    };
+    let error = result.as_ref().err().and_then(Error::call_error);
+    let Some(CallError::Timeout { after, deadline, .. }) = error else { panic!("it ends in another way: {error:?}") };
     assert_eq!((*after, *deadline), (total, Deadline::Total));
 }
 

@@ -198,7 +198,7 @@ fn refusals_are_told_with_their_status() {
         let error = web.error(ticket);
         let text = error.to_string();
         assert!(text.starts_with("`tools/call` got no answer: ") && text.contains(&status.to_string()), "{text}");
-        assert_eq!(http(error), HttpError::Status { status, excerpt: body.into() });
+        assert_eq!(http(error), HttpError::Status { status, excerpt: body.into(), retry_after: None });
         assert!(text.contains(body), "{text}");
         // The connection is as good as before.
         assert_eq!((web.engine.session().in_flight(), web.engine.exchanges()), (0, 0));
@@ -214,7 +214,7 @@ fn who_may_not_call_is_told_with_the_challenge() {
             .end();
     });
     let ticket = web.echo();
-    let HttpError::Unauthorized { status: 403, challenges, excerpt } = http(web.error(ticket)) else { panic!() };
+    let HttpError::Unauthorized { status: 403, challenges, excerpt, .. } = http(web.error(ticket)) else { panic!() };
     assert_eq!(challenges, [r#"Bearer error="insufficient_scope", scope="mcp:write""#]);
     assert!(excerpt.contains("jsonrpc"));
 }
@@ -346,7 +346,7 @@ fn a_refusal_is_not_read_to_its_end() {
         says.end();
     });
     let ticket = web.echo();
-    let HttpError::Status { status: 500, excerpt } = http(web.error(ticket)) else { panic!() };
+    let HttpError::Status { status: 500, excerpt, .. } = http(web.error(ticket)) else { panic!() };
     assert!(excerpt.len() < 300);
 }
 

@@ -1,7 +1,7 @@
 //! What async clients have beside that which all have in common, over HTTP: clones of a client, and calls that are dropped.
 
+use mcpwire_driver::McpClient;
 use mcpwire_driver::core::SendError;
-use mcpwire_driver::{Error, McpClient};
 use mcpwire_tests::asynchronous::{Host, begun, eventually};
 use mcpwire_tests::on_every_async_adapter;
 use mcpwire_tests::web::{Web, said};
@@ -38,7 +38,7 @@ fn nothing_is_sent_after_the_end<H: Host>() {
         let client = open::<H>(&web).await;
         client.shutdown().await.unwrap();
         let refused = client.call_tool("echo", ()).await;
-        assert!(matches!(refused, Err(Error::Send { error: SendError::Closed, .. })));
+        assert_eq!(refused.expect_err("it is closed").send_error(), Some(&SendError::Closed));
     });
     // The server may come to look at what opened its own stream, on another connection, later than that.
     let sent: Vec<String> =

@@ -161,7 +161,7 @@ fn who_may_not_ask_is_told_at_once() {
         });
         assert_eq!(web.lines(), [DISCOVER]);
         let ConnectError::Http { method: "server/discover", error } = why(&web) else { panic!("{:?}", web.events) };
-        let HttpError::Unauthorized { status: found, challenges, excerpt } = &**error else { panic!("{error:?}") };
+        let HttpError::Unauthorized { status: found, challenges, excerpt, .. } = &**error else { panic!("{error:?}") };
         assert_eq!(*found, status);
         assert_eq!(challenges.len(), 2);
         assert!(challenges[0].starts_with("Bearer resource_metadata="));

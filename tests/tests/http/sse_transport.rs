@@ -101,7 +101,7 @@ fn a_delivery_that_fails_fails_its_request() {
         let CallError::Http { error, .. } = web.error(ticket) else { panic!() };
         errors.push((*error).clone());
     }
-    assert_eq!(errors[0], HttpError::Status { status: 500, excerpt: "broken".into() });
+    assert_eq!(errors[0], HttpError::Status { status: 500, excerpt: "broken".into(), retry_after: None });
     assert!(matches!(&errors[1], HttpError::Failed(failure) if failure.kind == FailureKind::Broken));
     assert!(matches!(&errors[2], HttpError::Unauthorized { status: 401, challenges, .. } if challenges.len() == 1));
 }

@@ -100,7 +100,7 @@ fn a_modern_subscription_that_is_refused_says_how() {
     let events = taken(&mut web, key);
     let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
     let CallError::Http { error, .. } = &**failure else { panic!("{failure}") };
-    assert_eq!(**error, HttpError::Status { status: 503, excerpt: "later".into() });
+    assert_eq!(**error, HttpError::Status { status: 503, excerpt: "later".into(), retry_after: None });
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
 }
 

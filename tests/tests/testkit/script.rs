@@ -6,7 +6,7 @@ use mcpwire_driver::core::{
     CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification, ProtocolVersion,
     RequestOptions, RpcError, ServerRequest,
 };
-use mcpwire_driver::{ConnectOptions, Error, ErrorKind};
+use mcpwire_driver::{ConnectOptions, ErrorKind};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
 use mcpwire_tests::{done_of_total, watched};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ fn versions_without_any_in_common_do_not_open() {
             let kit = Testkit::new(ScriptedServer::new().versions([version])).config(config);
             let client = kit.connect();
             let error = kit.time().run(client.initialize()).expect_err("nothing is in common");
-            assert!(matches!(error, Error::Connect { .. }) && error.to_string().contains(version), "{error}");
+            assert!(error.connect_error().is_some() && error.to_string().contains(version), "{error}");
         }
     });
 }
@@ -68,10 +68,8 @@ fn a_handshake_can_be_scripted() {
             .on("initialize", |_| RpcError::new(-32000, "the licence has expired"));
         let kit = Testkit::new(server);
         let client = kit.connect();
-        let Err(Error::Connect { error: ConnectError::Timeout { after }, .. }) = kit.time().run(client.initialize())
-        else {
-            panic!("it does not open");
-        };
+        let error = kit.time().run(client.initialize()).expect_err("it does not open");
+        let Some(&ConnectError::Timeout { after }) = error.connect_error() else { panic!("{error}") };
         assert_eq!(kit.time().elapsed(), after);
         let requests: Vec<_> =
             kit.server().requests().into_iter().map(|request| (request.method, request.at)).collect();
@@ -132,8 +130,8 @@ fn a_tool_answers_in_every_way() {
             kit.run(async |client| {
                 let call = async |tool: &str| client.call_tool(tool, json!({"name": "Ann"})).await;
                 let error = async |tool: &str| match call(tool).await {
-                    Err(Error::Call { error, .. }) => error,
-                    other => panic!("{tool}: {other:?}"),
+                    Err(error) => error.call_error().expect(tool).clone(),
+                    Ok(result) => panic!("{tool}: {result:?}"),
                 };
                 assert_eq!(call("text").await.unwrap().text().as_str(), "Ann \"quoted\"\n");
                 let failed = call("error").await.unwrap();
@@ -277,7 +275,7 @@ fn other_methods_can_be_answered_and_are_refused_otherwise() {
             assert_eq!(client.request_raw("resources/list", None).await.unwrap().get(), r#"{"resources":[]}"#);
             client.request_raw("ping", None).await.expect("it is answered");
             let error = client.request_raw("resources/read", None).await.expect_err("it is not known");
-            let Error::Call { error: CallError::Server { error, .. }, .. } = error else { panic!("{error}") };
+            let Some(CallError::Server { error, .. }) = error.call_error() else { panic!("{error}") };
             assert_eq!(error.code, RpcError::METHOD_NOT_FOUND);
             let mut notifications = client.notifications();
             let params = Json::parse(r#"{"from":"us"}"#).unwrap();

@@ -149,7 +149,7 @@ fn a_program_that_is_given_its_runtime_can_be_given_this_one() {
     watched(|| {
         let (time, server) = (VirtualTime::new(), ScriptedServer::new());
         let (ours, theirs) = duplex(1024);
-        time.spawn(server.serve_with(theirs.reader, theirs.writer, time.clock(), time.timer()));
+        time.spawn(server.serve_on(&*time.runtime(), theirs.reader, theirs.writer));
         let info = time.run(async {
             let client = McpClient::<VirtualTime>::over(ours.reader, ours.writer, ConnectOptions::default());
             client.initialize().await.cloned()

@@ -1,29 +1,34 @@
-//! [`McpClient`]: a server, as a program uses it. Here it sends requests, waits for them, and says what it is connected to.
+//! [`McpClient`]: a connection to one server. Here it runs operations, and describes the connection.
 
 mod opening;
+mod requests;
 mod tools;
 
 use std::fmt;
 use std::io;
-use std::time::Duration;
 
-use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, ShutdownReport, construct};
-use mcpwire_core::internal::{AnyEngine, RequestError};
+use mcpwire_client::{
+    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport,
+};
+use mcpwire_core::internal::{AnyEngine, Operation, RequestError, Step};
+use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
-    CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestKey, RequestOptions, Root,
-    RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
+    CallError, Method, Notification, ProtocolVersion, Reply, RequestKey, SendError, ServerCapabilities, ServerInfo,
+    Stats, Ticket, Timestamp,
 };
 
 use crate::cancel::Canceller;
-use crate::connection::Connection;
-use crate::subscription::Unwanted;
+use crate::connection::{Connection, Waited};
+use crate::pending::{DroppedHandle, DroppedHandles};
 pub use opening::with_client;
 
-/// A connection to one server. The thread that calls it does all the work: there is no runtime, and on Unix no other
-/// thread. (By HTTP, the requests are made by a thread in the background.)
+/// A connection to one server.
 ///
-/// When it is dropped, the server and all that it started are ended at once; [`McpClient::shutdown`] does it politely. By HTTP,
-/// what is under way is given up, and a session is ended on the server without waiting for that.
+/// The thread that calls it does all the work: there is no runtime, and on Unix no other thread. (Over HTTP, a background
+/// thread sends the requests.)
+///
+/// When it is dropped, the server and all processes that it started are killed; [`McpClient::shutdown`] ends them step by
+/// step. Over HTTP, the pending requests are aborted, and the session is ended on the server in the background.
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpClient, McpServerDef};
@@ -40,165 +45,170 @@ pub use opening::with_client;
 /// ```
 pub struct McpClient {
     pub(crate) connection: Connection,
-    /// Subscriptions whose handles have gone.
-    pub(crate) unwanted: Unwanted,
+    /// The requests and subscriptions whose handles were dropped.
+    pub(crate) dropped: DroppedHandles,
 }
 
 impl McpClient {
-    /// Sends a request of a typed method and waits for its result.
-    pub fn request<M: Method>(
-        &mut self,
-        params: &impl Params<M>,
-        options: &RequestOptions,
-    ) -> Result<M::Result, Error> {
-        let ticket = self.begin_to_wait(params, options)?;
-        self.wait(ticket)
-    }
-
-    /// Sends a request of a typed method without waiting. Any number may be under way; [`McpClient::wait`] takes their
-    /// results in any order.
-    pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Ticket<M>, Error> {
-        let ticket = self.begin_to_wait(params, options);
-        // Nobody knows when it is waited for.
-        self.connection.wait_knows(None);
-        ticket
-    }
-
-    /// Like [`McpClient::begin`], for a request that is waited for at once.
-    pub(crate) fn begin_to_wait<M: Method>(
-        &mut self,
-        params: &impl Params<M>,
-        options: &RequestOptions,
-    ) -> Result<Ticket<M>, Error> {
-        self.unsubscribe_unwanted();
-        if self.connection.engine.session().keeps_answers_to::<M>() {
-            // That they do not hold any more may have been told and not been heard yet.
-            self.connection.catch_up();
-        }
-        let options = &*self.connection.context.traced(options);
-        let now = self.connection.now();
-        let ticket =
-            self.connection.engine.calls().request(params, options, now).map_err(|error| self.send_error(error))?;
-        self.connection.wait_knows(Some(now));
-        Ok(ticket)
-    }
-
-    /// Waits for the result of a request.
-    pub fn wait<M: Method>(&mut self, ticket: Ticket<M>) -> Result<M::Result, Error> {
-        self.wait_with(ticket, &mut |_| {})
-    }
-
-    /// Gives up a request that was begun. The server is told.
-    pub fn cancel<M: Method>(&mut self, ticket: Ticket<M>) {
-        self.connection.cancel(ticket.key());
-    }
-
-    /// Sends a request of any method, and gives its result as the server sent it.
-    #[doc(alias = "send_raw")]
-    pub fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
-        let now = self.connection.now();
-        let options = RequestOptions::new();
-        let options = self.connection.context.traced(&options);
-        let ticket = self.connection.engine.calls().request_raw(method, params, &options, now);
-        let ticket = ticket.map_err(|error| self.send_error(error))?;
-        self.wait(ticket)
-    }
-
-    /// Sends a notification of any method.
-    #[doc(alias = "send_notification")]
-    pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        let now = self.connection.now();
-        self.connection.engine.calls().notify_raw(method, params, now).map_err(|error| self.send_error(error))?;
-        self.connection.flush();
-        Ok(())
-    }
-
-    /// Changes the roots. A legacy server that was told that there are some (by
-    /// [`ConnectOptions::roots`](crate::ConnectOptions::roots)) is told that they have changed.
-    pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        self.connection.answers.roots = Some(roots.into_iter().collect());
-        if self.connection.engine.session().declares_roots_list_changed() {
-            let now = self.connection.now();
-            self.connection
-                .engine
-                .calls()
-                .notify::<RootsListChanged>(&(), now)
-                .map_err(|error| self.send_error(error))?;
-            self.connection.flush();
-        }
-        Ok(())
-    }
-
-    /// Takes in what the server tells unasked, for `duration`. While no call waits, nothing is read, and a server that has
-    /// much to tell has to wait.
-    pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
-        self.unsubscribe_unwanted();
-        let until = self.connection.now() + duration;
-        self.connection.listen(until).map_err(|error| self.io_error(error))
-    }
-
-    /// To whom the connection is open; `None` before [`McpClient::initialize`].
+    /// Returns the description of the server, or `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
         self.connection.engine.session().server()
     }
 
-    /// What the server says it can do; `None` if it said nothing about it.
+    /// Returns the capabilities that the server has declared.
     pub fn capabilities(&self) -> Option<&ServerCapabilities> {
         self.server_info()?.capabilities.as_ref()
     }
 
-    /// The version that is spoken.
+    /// Returns the negotiated protocol version.
     pub fn protocol_version(&self) -> Option<ProtocolVersion> {
         self.server_info().map(|server| server.protocol_version)
     }
 
-    /// How the server was started; `None` for a pair of streams.
+    /// Returns the definition from which the server was started, or `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.context.definition.as_deref()
     }
 
-    /// Whether the connection was opened.
+    /// Returns whether the connection was opened.
     pub fn is_initialized(&self) -> bool {
         self.server_info().is_some()
     }
 
-    /// Whether the server's process lives; for a pair of streams, whether the connection has not ended.
+    /// Returns whether the server's process is running. For a pair of streams, returns whether the connection has not ended.
     pub fn is_running(&mut self) -> bool {
         self.connection.is_running()
     }
 
-    /// The id of the server's process; `None` for a pair of streams.
+    /// Returns the id of the server's process, or `None` if there is no process.
     pub fn pid(&self) -> Option<u32> {
         self.connection.pid()
     }
 
-    /// The last lines that the server wrote on standard error: bounded, and fit for a terminal. All that is kept is 64 KiB.
+    /// Returns the last lines that the server wrote on standard error, without control characters, at most 64 KiB.
     pub fn stderr_tail(&mut self) -> String {
         self.connection.catch_up();
         self.connection.stderr.tail()
     }
 
-    /// What ends a wait from another thread.
+    /// Returns the number of requests that have no response yet.
+    pub fn in_flight(&self) -> usize {
+        self.connection.engine.session().in_flight()
+    }
+
+    /// Returns counters of the messages that were ignored or refused.
+    pub fn stats(&self) -> Stats {
+        self.connection.engine.session().stats()
+    }
+
+    /// Returns the messages of the server that could not be read: how many, and the beginnings of the last ones.
+    pub fn invalid_messages(&self) -> InvalidMessages {
+        self.connection.state.invalid_messages.clone()
+    }
+
+    /// Waits until the connection has ended, and returns why.
+    ///
+    /// Returns at once if the connection has already ended.
     ///
     /// # Errors
-    /// If the system has no pipe left to give.
+    /// If the wait is cancelled by a [`Canceller`].
+    pub fn closed(&mut self) -> Result<ConnectionEnd, Error> {
+        loop {
+            if let Some(end) = self.connection.end() {
+                return Ok(end);
+            }
+            match self.connection.wait_for(None, |_| None::<()>) {
+                Ok(Waited::Value(()) | Waited::Nothing) => {}
+                Ok(Waited::Cancelled) => {
+                    return Err(self.call_error(CallError::Cancelled { method: "the end".into() }));
+                }
+                Err(error) => return Err(self.io_error(error)),
+            }
+        }
+    }
+
+    /// Returns why the connection has ended, or `None` if it is open.
+    pub fn connection_end(&mut self) -> Option<ConnectionEnd> {
+        self.connection.catch_up();
+        self.connection.end()
+    }
+
+    /// Returns a handle that ends a wait from another thread.
+    ///
+    /// # Errors
+    /// If the system has no pipe left.
     pub fn canceller(&mut self) -> Result<Canceller, Error> {
         self.connection.canceller().map_err(|error| self.io_error(error))
     }
 
-    /// The engine, for what this client has no method for.
+    /// Returns the engine, for what this client has no method for.
     pub fn engine(&self) -> &AnyEngine {
         &self.connection.engine
     }
 
-    /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
-    /// with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). By HTTP, ends the session on the server, if there is one; that takes no longer than
-    /// [`GracePeriods::after_close`](mcpwire_core::shutdown::GracePeriods::after_close).
+    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills what is left.
+    ///
+    /// This takes at most 5 s with the default [`GracePeriods`]. Over HTTP, it ends the session on the server, and waits for
+    /// that no longer than [`GracePeriods::after_close`].
+    ///
+    /// # Errors
+    /// If the process is still there after it was killed.
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
-        Ok(self.connection.shut_down())
+        let report = self.connection.shut_down(self.connection.context.grace_periods);
+        self.connection.context.shutdown_result(report)
     }
 
-    pub(crate) fn wait_with<M: Method>(
+    /// Kills the server and all processes that it started. Pending requests fail.
+    ///
+    /// This waits until the server has exited, which takes a moment.
+    pub fn kill(&mut self) {
+        let at_once =
+            GracePeriods { after_close: std::time::Duration::ZERO, after_terminate: std::time::Duration::ZERO };
+        self.connection.shut_down(at_once);
+    }
+
+    /// Runs an operation to its end.
+    pub(crate) fn run<O: Operation>(
+        &mut self,
+        operation: &mut O,
+        on_report: &mut dyn FnMut(&Notification),
+    ) -> Result<O::Output, Error> {
+        self.cancel_dropped();
+        loop {
+            let now = self.connection.now();
+            let Connection { engine, state, .. } = &mut self.connection;
+            match operation.poll(&mut state.client, &mut engine.calls(), now) {
+                Step::Wait(key) => {
+                    let mut reply = self.reply(key, now, on_report)?;
+                    operation.receive(&mut reply);
+                    self.connection.engine.recycle(reply);
+                    if let Some(output) = operation.take_output() {
+                        return Ok(output);
+                    }
+                }
+                Step::Drain => self.connection.catch_up(),
+                Step::Done(result) => return result.map_err(|error| self.request_error(error)),
+            }
+        }
+    }
+
+    /// Waits for the reply to a request that an operation has sent just now.
+    fn reply(
+        &mut self,
+        key: RequestKey,
+        now: Timestamp,
+        on_report: &mut dyn FnMut(&Notification),
+    ) -> Result<Reply, Error> {
+        self.connection.set_recent_time(Some(now));
+        match self.connection.wait(key, on_report) {
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(self.call_error(CallError::WrongTicket { method: "a request".into() })),
+            Err(error) => Err(self.io_error(error)),
+        }
+    }
+
+    /// Waits for the result of a request that was begun.
+    pub(crate) fn wait<M: Method>(
         &mut self,
         ticket: Ticket<M>,
         on_report: &mut dyn FnMut(&Notification),
@@ -214,18 +224,23 @@ impl McpClient {
         }
     }
 
-    /// Waits for the reply to a request that one of the core's machines has sent.
-    pub(crate) fn reply(
-        &mut self,
-        key: RequestKey,
-        now: Timestamp,
-        on_report: &mut dyn FnMut(&Notification),
-    ) -> Result<Reply, Error> {
-        self.connection.wait_knows(Some(now));
-        match self.connection.wait(key, on_report) {
-            Ok(Some(reply)) => Ok(reply),
-            Ok(None) => Err(self.call_error(CallError::WrongTicket { method: "a request".into() })),
-            Err(error) => Err(self.io_error(error)),
+    /// Cancels the requests and subscriptions whose handles were dropped.
+    #[inline]
+    pub(crate) fn cancel_dropped(&mut self) {
+        if self.connection.expects_replies() || self.connection.engine.session().subscriptions() > 0 {
+            self.cancel_all_dropped();
+        }
+    }
+
+    fn cancel_all_dropped(&mut self) {
+        let now = self.connection.now();
+        for handle in self.dropped.take() {
+            match handle {
+                DroppedHandle::Request(key) => self.connection.cancel(key, "no longer needed"),
+                DroppedHandle::Subscription(key) => {
+                    self.connection.engine.calls().unsubscribe(key, now);
+                }
+            }
         }
     }
 
@@ -254,7 +269,7 @@ impl McpClient {
 
     #[cold]
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        construct::io(self.connection.context.name(), error)
+        Error::new(self.connection.context.name(), error)
     }
 }
 

@@ -1,27 +1,30 @@
-//! How a connection comes to be: a server is started or reached, and the connection to it is opened.
+//! Connecting: starts or reaches a server, and opens the connection.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, Stderr, Tracer, construct};
-use mcpwire_core::internal::AnyEngine;
-use mcpwire_core::{Config, ConnectError, ServerInfo, Timestamp, stdio};
+use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, Stderr, Tracer};
+use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
+use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
 use mcpwire_process::Process;
 
 use super::McpClient;
-use crate::connection::{Connection, Opened};
+use crate::connection::Connection;
 use crate::options::ConnectOptions;
-use crate::subscription::Unwanted;
+use crate::pending::DroppedHandles;
 use crate::transport::{Clock, Threads, Transport};
 
 impl McpClient {
-    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection. Of one that is spoken to by HTTP, nothing is
-    /// asked yet.
+    /// Starts a server without opening the connection.
+    ///
+    /// [`McpClient::initialize`] opens it. Over HTTP, nothing is sent yet.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Self::connect_with(def, ConnectOptions::default())
     }
 
-    /// Starts a server with options.
+    /// Starts a server with options, without opening the connection.
+    ///
+    /// [`McpClient::initialize`] opens it, and [`McpClient::list_tools`] lists the tools.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         let mut options = options;
         options.config = def.configure(options.config);
@@ -32,57 +35,59 @@ impl McpClient {
         Ok(Self::of(connection, Some(def.clone()), options))
     }
 
-    /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
+    /// Creates a connection over a pair of streams, such as a socket.
     ///
-    /// The thread that reads holds the reader until its stream ends. Where both halves are one socket, keep a clone of it
-    /// and shut it down after [`McpClient::shutdown`], or the other side does not learn of the end.
+    /// Two threads read and write. The thread that reads holds the reader until its stream ends. If both halves are one
+    /// socket, keep a clone of it and shut it down after [`McpClient::shutdown`]: otherwise the other side does not learn of
+    /// the end.
     pub fn over(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
         let transport = Threads::start(reader, writer, None)
-            .map_err(|error| construct::io(ConnectionContext::default().name(), error))?;
+            .map_err(|error| Error::new(ConnectionContext::default().name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
         Ok(Self::of(connection, None, options))
     }
 
-    /// Starts a server, opens the connection and lists the tools.
+    /// Starts a server, opens the connection and lists the server's tools.
     ///
     /// A server without tools is no error: [`McpClient::tools`] is empty then.
     pub fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
-        let mut client = Self::connect(def)?;
-        client.initialize()?;
-        if client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some()) {
+        Self::connect_and_initialize_with(def, ConnectOptions::default())
+    }
+
+    /// Starts a server with options, opens the connection and lists the server's tools.
+    pub fn connect_and_initialize_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
+        let mut client = Self::connect_with(def, options)?;
+        if OpeningOutcome::lists_tools(client.initialize()?) {
             client.list_tools()?;
         }
         Ok(client)
     }
 
-    /// Opens the connection: finds out which era the server speaks, and who it is.
+    /// Opens the connection: negotiates the protocol version, and learns what the server is.
     ///
-    /// A server that ends when it is asked for its era is started once more and spoken to as a legacy one.
+    /// A server that ends because it is asked for its era is started again, and opened as a legacy server. This does not list
+    /// the tools: see [`McpClient::list_tools`].
+    #[doc(alias = "server/discover")]
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
         let began = self.connection.now();
-        let mut opened = self.open(began)?;
-        if let (Opened::Restart, Some(def)) = (&opened, self.connection.context.definition.clone()) {
+        let mut outcome = self.open(began)?;
+        if let (OpeningOutcome::Restart, Some(def)) = (&outcome, self.connection.context.definition.clone()) {
             let spent = self.connection.now().duration_since(began);
             let config = self.connection.engine.session().config().for_restart(spent);
             let mut successor = spawn(&def, config, self.connection.clock)?;
             self.connection.pass_on(&mut successor).map_err(|error| self.io_error(error))?;
             self.connection = successor;
             let now = self.connection.now();
-            opened = self.open(now)?;
+            outcome = self.open(now)?;
         }
-        let error = match opened {
-            Opened::Connected => None,
-            Opened::Closed(how) => Some(how.into_opening_error()),
-            Opened::Restart => Some(ConnectError::Closed),
-        };
-        if let Some(error) = error {
+        if let Some(error) = outcome.into_error() {
             let process = self.connection.process_report();
-            return Err(construct::connect(self.connection.context.name(), error, process));
+            return Err(Error::new(self.connection.context.name(), error).with_process(process));
         }
         match self.connection.engine.session().server() {
             Some(server) => Ok(server),
@@ -90,7 +95,7 @@ impl McpClient {
         }
     }
 
-    fn open(&mut self, now: Timestamp) -> Result<Opened, Error> {
+    fn open(&mut self, now: Timestamp) -> Result<OpeningOutcome, Error> {
         self.connection.engine.calls().initialize(now).map_err(|error| self.send_error(error))?;
         self.connection.open().map_err(|error| self.io_error(error))
     }
@@ -100,8 +105,8 @@ impl McpClient {
         let http = std::mem::take(&mut options.http);
         let settings = http.settings(def)?;
         let client = http
-            .into_client(|| <mcpwire_smol::Smol as mcpwire_smol::Runtime>::http(def))
-            .map_err(|error| construct::http(def.display_name(), error))?;
+            .into_client(|| mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))
+            .map_err(|error| Error::new(def.display_name(), error))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
         let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
@@ -110,7 +115,7 @@ impl McpClient {
 
     #[cfg(not(feature = "http"))]
     fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
-        Err(construct::http(def.display_name(), mcpwire_client::HttpSetupError::Missing))
+        Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
     fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
@@ -121,11 +126,11 @@ impl McpClient {
         connection.answers = answers;
         let definition = definition.map(Arc::new);
         connection.context = ConnectionContext { definition, grace_periods, trace_context, panics };
-        McpClient { connection, unwanted: Unwanted::default() }
+        McpClient { connection, dropped: DroppedHandles::default() }
     }
 }
 
-/// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+/// Starts a server, runs `f` with its client, and ends the server.
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpServerDef, with_client};
@@ -144,8 +149,8 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
 
 fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
     let server = def.display_name();
-    let (process, pipes) = Process::spawn(def).map_err(|error| construct::spawn(server, error))?;
-    let transport = transport(pipes).map_err(|error| construct::io(server, error))?;
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
+    let transport = transport(pipes).map_err(|error| Error::new(server, error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));
     Ok(Connection::new(engine, transport, Some(process), clock))
 }

@@ -3,68 +3,58 @@
 use std::sync::Arc;
 
 use mcpwire_client::{Error, Tools};
-use mcpwire_core::internal::{Step, ToolListing};
+use mcpwire_core::internal::ToolListing;
 use mcpwire_core::{InvalidItem, RequestOptions, Tool};
 use serde::Serialize;
 
 use super::McpClient;
 use crate::call::Call;
-use crate::connection::Connection;
 
 impl McpClient {
-    /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
-    /// [`McpClient::rejected_tools`].
+    /// Lists the server's tools, all pages, and stores the list.
     ///
-    /// A modern server may have said that its list holds for a while: it is not asked again before that has passed, or it has
-    /// told of a change. [`McpClient::list_all_with`] and [`RequestOptions::fresh`](mcpwire_core::RequestOptions::fresh) ask
-    /// all the same; [`Config::cache`](mcpwire_core::Config::cache) says how much is kept.
+    /// Entries that are no valid tools are left out; see [`McpClient::rejected_tools`]. A modern server may say how long its
+    /// list is valid: until then, or until the server reports a change, the list comes from the client's cache.
+    /// [`McpClient::list_all_with`] and [`RequestOptions::fresh`] bypass the cache;
+    /// [`Config::cache`](mcpwire_core::Config::cache) limits it.
+    #[doc(alias = "tools/list")]
     pub fn list_tools(&mut self) -> Result<Tools, Error> {
-        self.unsubscribe_unwanted();
         let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
-        let mut listing = ToolListing::new(options, self.engine().session().config(), self.connection.now());
-        loop {
-            let now = self.connection.now();
-            let Connection { engine, tools, .. } = &mut self.connection;
-            match listing.poll(tools, &mut engine.calls(), now) {
-                Step::Wait(key) => {
-                    let mut reply = self.reply(key, now, &mut |_| {})?;
-                    listing.receive(&mut reply);
-                    self.connection.engine.recycle(reply);
-                }
-                Step::Drain => self.connection.catch_up(),
-                Step::Done(Ok(_)) => break,
-                Step::Done(Err(error)) => return Err(self.request_error(error)),
-            }
-        }
-        // Lists are larger than most answers, and the next request may be a long time coming.
+        let mut listing = ToolListing::new(options, self.connection.engine.session().config(), self.connection.now());
+        let list = self.run(&mut listing, &mut |_| {})?;
+        // A list is larger than most responses, and the next request may be sent much later.
         self.connection.engine.shrink();
-        Ok(self.tools())
+        Ok(Tools::new(list))
     }
 
-    /// The tools, as they were last listed. No request is sent.
+    /// Returns the list of tools that was loaded last, without sending a request.
+    ///
+    /// The list is empty before [`McpClient::list_tools`], which [`McpClient::connect_and_initialize`] calls, and
+    /// [`McpClient::initialize`] does not.
     pub fn tools(&self) -> Tools {
-        Tools::new(Arc::clone(self.connection.tools.list()))
+        Tools::new(Arc::clone(self.connection.state.client.tools.list()))
     }
 
-    /// What was left out of that list, and why.
+    /// Returns the entries of that list that are no valid tools, and what is wrong with them.
     pub fn rejected_tools(&self) -> Vec<InvalidItem> {
         self.tools().rejected().to_vec()
     }
 
-    /// Whether that list has a tool of this name.
+    /// Returns whether that list contains a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.connection.tools.list().get(name).is_some()
+        self.connection.state.client.tools.list().get(name).is_some()
     }
 
-    /// The tool of this name in that list.
+    /// Returns the tool of this name in that list.
     pub fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.connection.tools.list().get(name).cloned()
+        self.connection.state.client.tools.list().get(name).cloned()
     }
 
-    /// Calls a tool: options may be set before [`Call::call`] sends it. That the tool failed
-    /// ([`CallToolResult::is_error`](mcpwire_core::CallToolResult::is_error)) is a result like any other.
+    /// Prepares a call of a tool, to which options can be added before it is sent.
     ///
-    /// A name that the list of tools does not have is an error without a request, as long as the list holds.
+    /// If the tool itself fails ([`CallToolResult::is_error`](mcpwire_core::CallToolResult::is_error)), the call still has a
+    /// result. If the list of tools does not contain the name, the call fails without a request, as long as the list is valid.
+    #[doc(alias = "tools/call")]
     pub fn call_tool<'c, A: Serialize>(&'c mut self, name: &'c str, arguments: A) -> Call<'c, A> {
         Call::new(self, name, arguments)
     }

@@ -8,7 +8,7 @@ mod web;
 
 #[cfg(unix)]
 pub(crate) use pipes::Pipes;
-pub(crate) use threads::{Threads, Told};
+pub(crate) use threads::{ThreadEvent, Threads};
 #[cfg(feature = "http")]
 pub(crate) use web::Web;
 
@@ -38,11 +38,11 @@ impl Clock {
 }
 
 /// What is not of the stream and needs care while it is waited for.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct IoContext<'a> {
     pub(crate) clock: Clock,
-    /// The time, if it has been asked for a moment ago. Only [`Pipes`] needs it.
+    /// The time, if it has been recent_time for a moment ago. Only [`Pipes`] needs it.
     #[cfg(unix)]
-    pub(crate) asked: Option<Timestamp>,
+    pub(crate) recent_time: Option<Timestamp>,
     pub(crate) process: Option<&'a mut Process>,
     pub(crate) stderr: &'a mut Stderr,
     pub(crate) tracer: Option<&'a mut Tracer>,
@@ -51,7 +51,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) failure: &'a mut Option<Arc<str>>,
 }
 
-impl Surroundings<'_> {
+impl IoContext<'_> {
     /// Ends the connection because a stream panicked.
     fn fail(&mut self, engine: &mut AnyEngine, message: String) {
         let why: Arc<str> = format!("{} panicked: {message}", PanicSource::Transport).into();
@@ -68,7 +68,7 @@ pub(crate) trait Transport: Send {
     fn turn(
         &mut self,
         engine: &mut AnyEngine,
-        around: &mut Surroundings<'_>,
+        context: &mut IoContext<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp>;
 
@@ -78,16 +78,16 @@ pub(crate) trait Transport: Send {
     }
 
     /// Writes what can be written without waiting.
-    fn flush(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>);
+    fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>);
 
     /// Closes the stream to the server.
     fn close_input(&mut self);
 
     /// Waits until the server exits, says something or `until` has come. What it says is thrown away.
-    fn idle(&mut self, around: &mut Surroundings<'_>, until: Timestamp);
+    fn idle(&mut self, context: &mut IoContext<'_>, until: Timestamp);
 
     /// Takes in what a server that has ended still wrote on standard error.
-    fn last_words(&mut self, around: &mut Surroundings<'_>);
+    fn last_words(&mut self, context: &mut IoContext<'_>);
 
     /// What wakes a turn from another thread.
     fn waker(&mut self) -> io::Result<Waker>;

@@ -14,12 +14,12 @@ use nix::poll as brief;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::{Surroundings, Transport};
+use super::{IoContext, Transport};
 use crate::cancel::Waker;
 use mcpwire_client::Direction;
 use mcpwire_process::Process;
 
-/// How often the exit is asked for where the system cannot tell it.
+/// How often the exit is checked where the system cannot tell it.
 const TICK: Duration = Duration::from_millis(20);
 
 /// How long the output alone is waited for.
@@ -130,20 +130,20 @@ impl Pipes {
         Ok(Ready { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
     }
 
-    fn read(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) -> io::Result<()> {
+    fn read(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) -> io::Result<()> {
         let Some(stdout) = &mut self.stdout else { return Ok(()) };
         let Some(space) = engine.space() else { return Ok(()) };
         match stdout.read(space) {
             Ok(0) => self.stdout = None,
             Ok(n) => {
-                if let Some(tracer) = &mut around.tracer {
+                if let Some(tracer) = &mut context.tracer {
                     tracer.push(Direction::Received, &space[..n]);
                 }
                 engine.filled(n, now);
             }
             Err(error) if is_passing(&error) => {
                 // Everything that was written before the exit has been read.
-                if around.process.as_ref().is_some_and(|process| process.exit().is_some()) {
+                if context.process.as_ref().is_some_and(|process| process.exit().is_some()) {
                     self.stdout = None;
                 }
             }
@@ -152,7 +152,7 @@ impl Pipes {
         Ok(())
     }
 
-    fn write(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
+    fn write(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
         while let Some(stdin) = &mut self.stdin {
             let bytes = engine.transmit();
             if bytes.is_empty() {
@@ -160,7 +160,7 @@ impl Pipes {
             }
             match stdin.write(bytes) {
                 Ok(n) => {
-                    if let Some(tracer) = &mut around.tracer {
+                    if let Some(tracer) = &mut context.tracer {
                         tracer.push(Direction::Sent, &bytes[..n]);
                     }
                     let whole = n == bytes.len();
@@ -175,22 +175,22 @@ impl Pipes {
                 // Nobody reads any more. Whether the server has ended, its output and its exit tell.
                 Err(_) => {
                     self.stdin = None;
-                    self.ending.input_broke(around.clock.now());
+                    self.ending.input_broke(context.clock.now());
                 }
             }
         }
     }
 
-    fn read_stderr(&mut self, around: &mut Surroundings<'_>) {
+    fn read_stderr(&mut self, context: &mut IoContext<'_>) {
         let mut buffer = [0; 8 * 1024];
         // A server that floods its standard error is not to hold up the answers.
         for _ in 0..16 {
             let Some(stderr) = &mut self.stderr else { return };
             match stderr.read(&mut buffer) {
-                Ok(n) if n > 0 => around.stderr.push(&buffer[..n]),
+                Ok(n) if n > 0 => context.stderr.push(&buffer[..n]),
                 Err(error) if is_passing(&error) => return,
                 _ => {
-                    around.stderr.flush();
+                    context.stderr.flush();
                     self.stderr = None;
                 }
             }
@@ -198,9 +198,9 @@ impl Pipes {
     }
 
     /// Tells the engine that the stream has ended, once everything is known that there is to know.
-    fn check_end(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
-        let now = around.clock.now();
-        if around.process.as_ref().is_none_or(|process| process.exit().is_some()) {
+    fn check_end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
+        let now = context.clock.now();
+        if context.process.as_ref().is_none_or(|process| process.exit().is_some()) {
             self.ending.exited(now);
             // What it wrote on standard error is in the pipe, and is read at once.
             self.ending.errors_ended();
@@ -209,17 +209,17 @@ impl Pipes {
             self.ending.output_ended(now);
         }
         if self.ending.is_over(now) && !self.ended {
-            self.read_stderr(around);
+            self.read_stderr(context);
             self.ended = true;
             self.stdout = None;
             engine.receive_eof(now);
         }
     }
 
-    fn has_hints_of_end(&self, around: &Surroundings<'_>) -> bool {
+    fn has_hints_of_end(&self, context: &IoContext<'_>) -> bool {
         self.stdout.is_none()
             || self.ending.is_near()
-            || around.process.as_ref().is_some_and(|process| process.exit().is_some())
+            || context.process.as_ref().is_some_and(|process| process.exit().is_some())
     }
 }
 
@@ -227,51 +227,52 @@ impl Transport for Pipes {
     fn turn(
         &mut self,
         engine: &mut AnyEngine,
-        around: &mut Surroundings<'_>,
+        context: &mut IoContext<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
-        self.write(engine, around);
+        self.write(engine, context);
         if self.ended {
-            return Ok(around.clock.now());
+            return Ok(context.clock.now());
         }
         let write = !engine.transmit().is_empty();
         let read = engine.space().is_some();
         let until = [until, self.ending.deadline()].into_iter().flatten().min();
         // What an ended process wrote is there already: nothing is to be waited for.
-        let exited = around.process.as_ref().is_some_and(|process| process.exit().is_some());
+        let exited = context.process.as_ref().is_some_and(|process| process.exit().is_some());
         let at_once = read && !write && !exited && !self.ending.is_near() && self.unhurried < UNHURRIED;
         // For a wait that is so short, the time need not be known better than from before it, or from the last one: asking for
         // it costs.
-        let mut asked = around.asked.take();
-        let soon = until.map_or(SOON, |at| at.duration_since(asked.unwrap_or(self.now)).min(SOON));
+        let mut recent_time = context.recent_time.take();
+        let soon = until.map_or(SOON, |at| at.duration_since(recent_time.unwrap_or(self.now)).min(SOON));
         let ready = if at_once && self.wait_for_output(soon)? {
             self.unhurried += 1;
             Ready { stdout: true, ..Ready::default() }
         } else {
-            asked = None;
+            recent_time = None;
             self.unhurried = 0;
-            let now = around.clock.now();
+            let now = context.clock.now();
             let timeout = if exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
-            self.wait(around.process.as_deref(), read, write, timeout)?
+            self.wait(context.process.as_deref(), read, write, timeout)?
         };
-        let now = asked.unwrap_or_else(|| around.clock.now());
+        let now = recent_time.unwrap_or_else(|| context.clock.now());
         self.now = now;
         if ready.stderr {
-            self.read_stderr(around);
+            self.read_stderr(context);
         }
-        if (ready.exit || (!ready.stdout && around.process.as_ref().is_some_and(|process| process.exit_fd().is_none())))
-            && let Some(process) = &mut around.process
+        if (ready.exit
+            || (!ready.stdout && context.process.as_ref().is_some_and(|process| process.exit_fd().is_none())))
+            && let Some(process) = &mut context.process
         {
             process.observe();
         }
         if ready.stdout || ready.exit || exited {
-            self.read(engine, around, now)?;
+            self.read(engine, context, now)?;
         }
         if ready.stdin {
-            self.write(engine, around);
+            self.write(engine, context);
         }
-        if self.has_hints_of_end(around) {
-            self.check_end(engine, around);
+        if self.has_hints_of_end(context) {
+            self.check_end(engine, context);
         }
         if ready.wake
             && let Some(wake) = &mut self.wake
@@ -281,20 +282,20 @@ impl Transport for Pipes {
         Ok(now)
     }
 
-    fn flush(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
-        self.write(engine, around);
+    fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
+        self.write(engine, context);
     }
 
     fn close_input(&mut self) {
         self.stdin = None;
     }
 
-    fn idle(&mut self, around: &mut Surroundings<'_>, until: Timestamp) {
-        let timeout = until.duration_since(around.clock.now());
+    fn idle(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
+        let timeout = until.duration_since(context.clock.now());
         // Not read in time, an answer that is still being written would keep the server from ending.
-        let Ok(ready) = self.wait(around.process.as_deref(), true, false, Some(timeout)) else { return };
+        let Ok(ready) = self.wait(context.process.as_deref(), true, false, Some(timeout)) else { return };
         if ready.stderr {
-            self.read_stderr(around);
+            self.read_stderr(context);
         }
         if ready.stdout {
             let mut buffer = [0; 8 * 1024];
@@ -306,9 +307,9 @@ impl Transport for Pipes {
         }
     }
 
-    fn last_words(&mut self, around: &mut Surroundings<'_>) {
+    fn last_words(&mut self, context: &mut IoContext<'_>) {
         // A pipe holds 64 KiB as a rule, which is read in one go.
-        self.read_stderr(around);
+        self.read_stderr(context);
     }
 
     fn waker(&mut self) -> io::Result<Waker> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::{AnyEngine, EndOfStream};
 
-use super::{Surroundings, Transport};
+use super::{IoContext, Transport};
 use crate::cancel::Waker;
 use mcpwire_client::{Direction, catch_panic};
 
@@ -19,7 +19,7 @@ const CHUNK: usize = 64 * 1024;
 const CHUNKS: usize = 4;
 
 /// What the threads tell.
-pub(crate) enum Told {
+pub(crate) enum ThreadEvent {
     Read(Vec<u8>),
     ReadEnd,
     Wrote,
@@ -31,8 +31,8 @@ pub(crate) enum Told {
 }
 
 pub(crate) struct Threads {
-    told: Receiver<Told>,
-    tell: Sender<Told>,
+    told: Receiver<ThreadEvent>,
+    tell: Sender<ThreadEvent>,
     /// One permit for each chunk that has been taken.
     permits: SyncSender<()>,
     /// Gone when the input is closed.
@@ -78,7 +78,7 @@ impl Threads {
         })
     }
 
-    fn write(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
+    fn write(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
         let bytes = engine.transmit();
         if self.writing || bytes.is_empty() {
             return;
@@ -86,7 +86,7 @@ impl Threads {
         let Some(write) = &self.write else { return };
         match write.try_send(bytes.to_vec()) {
             Ok(()) => {
-                if let Some(tracer) = &mut around.tracer {
+                if let Some(tracer) = &mut context.tracer {
                     tracer.push(Direction::Sent, bytes);
                 }
                 self.writing = true;
@@ -107,35 +107,35 @@ impl Threads {
         }
     }
 
-    fn end(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) {
-        if let Some(process) = &mut around.process {
+    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
+        if let Some(process) = &mut context.process {
             process.observe();
         }
         self.ended = true;
         engine.receive_eof(now);
     }
 
-    fn take_in(&mut self, told: Told, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) {
+    fn take_in(&mut self, told: ThreadEvent, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
         match told {
-            Told::Read(bytes) => {
-                if let Some(tracer) = &mut around.tracer {
+            ThreadEvent::Read(bytes) => {
+                if let Some(tracer) = &mut context.tracer {
                     tracer.push(Direction::Received, &bytes);
                 }
                 self.rest = bytes;
                 self.feed(engine, now);
             }
-            Told::ReadEnd => self.end(engine, around, now),
-            Told::WriteEnd => {
+            ThreadEvent::ReadEnd => self.end(engine, context, now),
+            ThreadEvent::WriteEnd => {
                 self.write = None;
                 self.ending.input_broke(now);
             }
-            Told::Wrote => self.writing = false,
-            Told::Stderr(bytes) => around.stderr.push(&bytes),
-            Told::Panicked(message) => {
+            ThreadEvent::Wrote => self.writing = false,
+            ThreadEvent::Stderr(bytes) => context.stderr.push(&bytes),
+            ThreadEvent::Panicked(message) => {
                 self.ended = true;
-                around.fail(engine, message);
+                context.fail(engine, message);
             }
-            Told::Wake => {}
+            ThreadEvent::Wake => {}
         }
     }
 }
@@ -144,11 +144,11 @@ impl Transport for Threads {
     fn turn(
         &mut self,
         engine: &mut AnyEngine,
-        around: &mut Surroundings<'_>,
+        context: &mut IoContext<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
-        self.write(engine, around);
-        let now = around.clock.now();
+        self.write(engine, context);
+        let now = context.clock.now();
         if self.ended {
             return Ok(now);
         }
@@ -160,18 +160,18 @@ impl Transport for Threads {
         let until = [until, self.ending.deadline()].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
         let told = self.told.recv_timeout(wait);
-        let now = around.clock.now();
+        let now = context.clock.now();
         match told {
-            Ok(told) => self.take_in(told, engine, around, now),
-            Err(RecvTimeoutError::Timeout) if self.ending.is_over(now) => self.end(engine, around, now),
+            Ok(told) => self.take_in(told, engine, context, now),
+            Err(RecvTimeoutError::Timeout) if self.ending.is_over(now) => self.end(engine, context, now),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => self.end(engine, around, now),
+            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, now),
         }
         Ok(now)
     }
 
-    fn flush(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
-        self.write(engine, around);
+    fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
+        self.write(engine, context);
     }
 
     fn close_input(&mut self) {
@@ -179,22 +179,22 @@ impl Transport for Threads {
         self.write = None;
     }
 
-    fn idle(&mut self, around: &mut Surroundings<'_>, until: Timestamp) {
+    fn idle(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
         /// The exit of a process is no message of the threads.
         const TICK: Duration = Duration::from_millis(20);
-        let wait = until.duration_since(around.clock.now()).min(TICK);
+        let wait = until.duration_since(context.clock.now()).min(TICK);
         match self.told.recv_timeout(wait) {
-            Ok(Told::Stderr(bytes)) => around.stderr.push(&bytes),
-            Ok(Told::Read(_)) => drop(self.permits.try_send(())),
+            Ok(ThreadEvent::Stderr(bytes)) => context.stderr.push(&bytes),
+            Ok(ThreadEvent::Read(_)) => drop(self.permits.try_send(())),
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => thread::sleep(wait),
         }
     }
 
-    fn last_words(&mut self, around: &mut Surroundings<'_>) {
+    fn last_words(&mut self, context: &mut IoContext<'_>) {
         for told in self.told.try_iter() {
-            if let Told::Stderr(bytes) = told {
-                around.stderr.push(&bytes);
+            if let ThreadEvent::Stderr(bytes) = told {
+                context.stderr.push(&bytes);
             }
         }
     }
@@ -205,46 +205,46 @@ impl Transport for Threads {
 }
 
 /// Runs a thread's work, and tells if it panics: nobody would hear of the stream any more.
-fn guard(tell: &Sender<Told>, work: impl FnOnce()) {
+fn guard(tell: &Sender<ThreadEvent>, work: impl FnOnce()) {
     if let Err(message) = catch_panic(work) {
-        let _ = tell.send(Told::Panicked(message));
+        let _ = tell.send(ThreadEvent::Panicked(message));
     }
 }
 
-fn read(mut reader: impl Read, tell: &Sender<Told>, permit: &Receiver<()>) {
+fn read(mut reader: impl Read, tell: &Sender<ThreadEvent>, permit: &Receiver<()>) {
     let mut buffer = vec![0; CHUNK];
     while permit.recv().is_ok() {
         let told = loop {
             match reader.read(&mut buffer) {
-                Ok(n) if n > 0 => break Told::Read(buffer[..n].to_vec()),
+                Ok(n) if n > 0 => break ThreadEvent::Read(buffer[..n].to_vec()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                _ => break Told::ReadEnd,
+                _ => break ThreadEvent::ReadEnd,
             }
         };
-        let over = matches!(told, Told::ReadEnd);
+        let over = matches!(told, ThreadEvent::ReadEnd);
         if tell.send(told).is_err() || over {
             return;
         }
     }
 }
 
-fn write_all(mut writer: impl Write, tell: &Sender<Told>, to_write: &Receiver<Vec<u8>>) {
+fn write_all(mut writer: impl Write, tell: &Sender<ThreadEvent>, to_write: &Receiver<Vec<u8>>) {
     while let Ok(bytes) = to_write.recv() {
         let told = match writer.write_all(&bytes).and_then(|()| writer.flush()) {
-            Ok(()) => Told::Wrote,
-            Err(_) => Told::WriteEnd,
+            Ok(()) => ThreadEvent::Wrote,
+            Err(_) => ThreadEvent::WriteEnd,
         };
-        let over = matches!(told, Told::WriteEnd);
+        let over = matches!(told, ThreadEvent::WriteEnd);
         if tell.send(told).is_err() || over {
             return;
         }
     }
 }
 
-fn read_stderr(mut stderr: impl Read, tell: &Sender<Told>) {
+fn read_stderr(mut stderr: impl Read, tell: &Sender<ThreadEvent>) {
     let mut buffer = [0; 8 * 1024];
     while let Ok(n) = stderr.read(&mut buffer) {
-        if n == 0 || tell.send(Told::Stderr(buffer[..n].to_vec())).is_err() {
+        if n == 0 || tell.send(ThreadEvent::Stderr(buffer[..n].to_vec())).is_err() {
             return;
         }
     }

@@ -13,7 +13,7 @@ use mcpwire_core::http::{Command, Verb};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_smol::Background;
 
-use super::{Surroundings, Transport};
+use super::{IoContext, Transport};
 use crate::cancel::Waker;
 
 pub(crate) struct Web {
@@ -38,19 +38,19 @@ impl Web {
     }
 
     /// Does what can be done without waiting. Whether something has come, or there may be more.
-    fn go_on(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>, may_read: bool) -> bool {
+    fn go_on(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, may_read: bool) -> bool {
         if let Some(engine) = engine.http() {
-            self.exchanges.take_commands(engine, around.clock.now());
+            self.exchanges.take_commands(engine, context.clock.now());
         }
         let mut cx = Context::from_waker(&self.waker);
         let has_come = self.exchanges.poll(may_read, &mut self.watched, &mut cx);
-        self.show(around);
+        self.show(context);
         has_come || self.exchanges.has_more()
     }
 
-    fn show(&mut self, around: &mut Surroundings<'_>) {
+    fn show(&mut self, context: &mut IoContext<'_>) {
         for (direction, message) in self.watched.drain(..) {
-            if let Some(tracer) = &mut around.tracer {
+            if let Some(tracer) = &mut context.tracer {
                 tracer.push(direction, &message);
             }
         }
@@ -61,17 +61,17 @@ impl Transport for Web {
     fn turn(
         &mut self,
         engine: &mut AnyEngine,
-        around: &mut Surroundings<'_>,
+        context: &mut IoContext<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
-        if !self.go_on(engine, around, true) {
-            self.signal.wait(until.map(|at| at.duration_since(around.clock.now())));
-            self.go_on(engine, around, true);
+        if !self.go_on(engine, context, true) {
+            self.signal.wait(until.map(|at| at.duration_since(context.clock.now())));
+            self.go_on(engine, context, true);
         }
-        let now = around.clock.now();
+        let now = context.clock.now();
         if let Some(engine) = engine.http() {
             self.exchanges.deliver_next(engine, now, &mut self.watched);
-            self.show(around);
+            self.show(context);
         }
         Ok(now)
     }
@@ -80,15 +80,15 @@ impl Transport for Web {
         self.exchanges.has_more()
     }
 
-    fn flush(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
-        self.go_on(engine, around, false);
+    fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
+        self.go_on(engine, context, false);
     }
 
     fn close_input(&mut self) {}
 
-    fn idle(&mut self, _: &mut Surroundings<'_>, _: Timestamp) {}
+    fn idle(&mut self, _: &mut IoContext<'_>, _: Timestamp) {}
 
-    fn last_words(&mut self, _: &mut Surroundings<'_>) {}
+    fn last_words(&mut self, _: &mut IoContext<'_>) {}
 
     fn waker(&mut self) -> io::Result<Waker> {
         Ok(Waker::Task(self.waker.clone()))

@@ -34,9 +34,7 @@ pub(super) fn run(session: &mut Session<'_>, resources: &[String], printer: &Pri
     let wanted = SubscriptionFilter::new().tools().prompts().resources();
     let wanted = resources.iter().fold(wanted, SubscriptionFilter::resource);
     let mut subscription = match session.request(|client| Ok(client.subscribe(&wanted)))? {
-        Err(Error::Call { error: CallError::Server { error, .. }, .. }) if error.code == RpcError::METHOD_NOT_FOUND => {
-            return logs_only(session, printer);
-        }
+        Err(error) if is_unknown_method(&error) => return logs_only(session, printer),
         subscribed => session.request(|_| subscribed)?,
     };
     tell_agreed(session, subscription.acknowledged(), resources);
@@ -55,7 +53,7 @@ pub(super) fn run(session: &mut Session<'_>, resources: &[String], printer: &Pri
     match subscription.end() {
         Some(SubscriptionEnd::Failed(error)) => {
             let server = session.client.definition().map(|def| def.display_name().to_owned()).unwrap_or_default();
-            let error = Error::Call { server, error: (**error).clone(), process: None };
+            let error = Error::new(&server, (**error).clone());
             Err(Failure::of(&error, session.options.stderr))
         }
         // What is known of its end, the next request is told.
@@ -65,6 +63,10 @@ pub(super) fn run(session: &mut Session<'_>, resources: &[String], printer: &Pri
             Ok(0)
         }
     }
+}
+
+fn is_unknown_method(error: &Error) -> bool {
+    matches!(error.call_error(), Some(CallError::Server { error, .. }) if error.code == RpcError::METHOD_NOT_FOUND)
 }
 
 /// A modern server that knows of no subscriptions may still log.

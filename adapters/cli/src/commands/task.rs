@@ -34,7 +34,7 @@ pub(super) fn run(session: &mut Session<'_>, action: TaskAction, handle: &TaskHa
         }
         TaskAction::Result => {
             let on_status = session.watch_task(&format!("waiting for {}", handle.task_id));
-            let result = session.request(|client| client.task(handle.clone()).on_status(on_status).wait())?;
+            let result = session.request(|client| client.task(handle.clone()).wait_with(on_status))?;
             if session.options.json {
                 output::json(&result)?;
             } else {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
-use crate::{Error, HttpSetupError, McpServerDef, construct};
+use crate::{Error, HttpSetupError, McpServerDef};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
 use super::HttpClient;
@@ -45,8 +45,7 @@ impl HttpOptions {
     /// # Errors
     /// If the URL or a header of the definition is invalid.
     pub fn settings(&self, def: &McpServerDef) -> Result<Settings, Error> {
-        let wrong =
-            |error: SettingsError| construct::http(def.display_name(), HttpSetupError::Settings(error.to_string()));
+        let wrong = |error: SettingsError| Error::new(def.display_name(), HttpSetupError::Settings(error));
         let mut settings = Settings::new(def.url.as_deref().unwrap_or_default()).map_err(wrong)?;
         settings.listen = self.listen;
         settings.flavour = self.flavour;

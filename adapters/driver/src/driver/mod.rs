@@ -1,8 +1,7 @@
-//! [`Driver`]: the one loop that moves the bytes of a connection, keeps its time, and ends its server.
+//! [`Loop`]: the one loop that moves the bytes of a connection, keeps its time, and ends its server.
 
 mod end;
 
-use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
@@ -29,31 +28,9 @@ const TURNS: usize = 8;
 /// How long those who listen are waited for. 20 ms: a task that only waits for its turn has it long before.
 const HELD: Duration = Duration::from_millis(20);
 
-/// The task of a connection: a runtime runs it, and nothing else is to be done with it.
-///
-/// It ends when the connection has ended and nothing is left of the server. Dropped before, by a runtime that shuts down,
-/// it ends the server at once.
-///
-/// It is a pointer to the loop: what it takes to run and to drop that is compiled here, and not into each runtime's tasks.
-#[must_use = "a connection moves only while its driver is polled"]
-pub struct Driver(Pin<Box<dyn Future<Output = ()> + Send>>);
-
-impl Future for Driver {
-    type Output = ();
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(cx)
-    }
-}
-
-impl fmt::Debug for Driver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver").finish_non_exhaustive()
-    }
-}
-
-/// What a driver does.
+/// The task of a connection. It ends when the connection has ended and nothing is left of the server. If a runtime that shuts
+/// down drops it before, it ends the server at once.
+#[must_use = "a connection moves only while its task runs"]
 pub(crate) struct Loop {
     shared: Arc<Shared>,
     reader: Option<Reader>,
@@ -90,13 +67,13 @@ impl Loop {
         reader: Option<Reader>,
         stderr: Option<Reader>,
         exit: Option<ExitWatch>,
-        timer: Box<dyn Timer>,
     ) -> Self {
         let watchers = mem::take(&mut *shared.watchers.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = shared.lock();
         state.traced = watchers.tracer.is_some();
         let ending = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
+        let timer = shared.runtime.timer();
         Loop {
             shared,
             reader,
@@ -121,10 +98,11 @@ impl Loop {
         }
     }
 
-    /// The task that runs it.
+    /// Runs it as a task of its runtime.
     #[inline(never)]
-    pub(crate) fn into_driver(self) -> Driver {
-        Driver(Box::pin(self))
+    pub(crate) fn spawn(self) {
+        let runtime = Arc::clone(&self.shared.runtime);
+        runtime.spawn(Box::pin(self));
     }
 
     /// Does what can be done without waiting. Whether everything is over.

@@ -1,6 +1,6 @@
-//! Connections over HTTP. Which requests are made is the engine's business, how they are made that of an [`HttpClient`].
+//! Connections over HTTP. The engine decides which requests are made; an [`HttpClient`] makes them.
 
-mod connect;
+mod net;
 
-pub(crate) use connect::assemble;
 pub use mcpwire_client::http::*;
+pub use net::{Connecting, Net, Socket, Stream};

@@ -12,11 +12,11 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use async_io::{Async, Timer, block_on};
+use async_io::{Async, block_on};
 use bytes::Bytes;
 use futures_rustls::TlsAcceptor;
 use futures_rustls::pki_types::PrivateKeyDer;
@@ -26,34 +26,55 @@ use http::Response;
 use hyper::service::service_fn;
 use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
 use mcpwire_driver::core::{Config, Timestamp};
-use mcpwire_driver::http::HttpClient;
+use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
+use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::{Runtime, Streams, Task, Timer};
 
 use crate::body::FullBody;
 use crate::io::Io;
 use crate::meter::Meter;
-use crate::net::{Connecting, Net, Socket, Task};
 use crate::{Client, ClientOptions};
 
-/// A runtime with a thread for each task.
-enum Threads {}
+/// A runtime that has a thread for each task.
+struct Threads;
+
+impl Runtime for Threads {
+    fn spawn(&self, task: Task) {
+        thread::spawn(move || block_on(task));
+    }
+
+    fn timer(&self) -> Box<dyn Timer> {
+        Box::new(IoTimer(async_io::Timer::never()))
+    }
+
+    fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> std::io::Result<Streams> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
 
 impl Net for Threads {
-    fn connect(host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
         Box::pin(async move {
             let address = (host, port).to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
             Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
         })
     }
+}
 
-    fn spawn(task: Task) {
-        thread::spawn(move || block_on(task));
+struct IoTimer(async_io::Timer);
+
+impl Timer for IoTimer {
+    fn reset(&mut self, after: Duration) {
+        self.0.set_after(after);
     }
 
-    fn sleep(after: Duration) -> Task {
-        Box::pin(async move {
-            Timer::after(after).await;
-        })
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(drop)
     }
+}
+
+fn client(options: ClientOptions) -> Client {
+    Client::new(Arc::new(Threads), options).unwrap()
 }
 
 #[derive(Clone)]
@@ -61,7 +82,7 @@ struct Spawned;
 
 impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawned {
     fn execute(&self, task: F) {
-        Threads::spawn(Box::pin(task));
+        Threads.spawn(Box::pin(task));
     }
 }
 
@@ -133,11 +154,11 @@ fn exchange(url: &str) -> Exchange {
     }
 }
 
-async fn fetch<N: Net>(client: &Client<N>, url: &str) -> Result<String, Failure> {
+async fn fetch(client: &Client, url: &str) -> Result<String, Failure> {
     send(client, exchange(url)).await
 }
 
-async fn send<N: Net>(client: &Client<N>, exchange: Exchange) -> Result<String, Failure> {
+async fn send(client: &Client, exchange: Exchange) -> Result<String, Failure> {
     let mut response = client.send(exchange).await?;
     let mut text = Vec::new();
     loop {
@@ -156,7 +177,7 @@ fn trusting(server: &Secure) -> ClientOptions {
 #[test]
 fn http2_uses_one_connection() {
     let server = secure(&["h2", "http/1.1"]);
-    let client = Client::<Threads>::new(trusting(&server)).unwrap();
+    let client = client(trusting(&server));
     assert_eq!(client.capacity(), 64);
     block_on(async {
         assert_eq!(fetch(&client, &server.url).await.unwrap(), "HTTP/2.0");
@@ -178,7 +199,7 @@ fn http2_uses_one_connection() {
 #[test]
 fn http1_is_used_without_http2() {
     let server = secure(&["http/1.1"]);
-    let client = Client::<Threads>::new(trusting(&server)).unwrap();
+    let client = client(trusting(&server));
     for _ in 0..3 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/1.1");
     }
@@ -188,10 +209,10 @@ fn http1_is_used_without_http2() {
 #[test]
 fn a_server_without_a_trusted_certificate_receives_no_request() {
     let server = secure(&["h2"]);
-    let client = Client::<Threads>::new(ClientOptions::default()).unwrap();
-    let failure = block_on(fetch(&client, &server.url)).unwrap_err();
+    let strict = client(ClientOptions::default());
+    let failure = block_on(fetch(&strict, &server.url)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Tls, "{failure}");
-    let trusting = Client::<Threads>::new(trusting(&server)).unwrap();
+    let trusting = client(trusting(&server));
     let other_name = server.url.replace("localhost", "127.0.0.1");
     assert_eq!(block_on(fetch(&trusting, &other_name)).unwrap_err().kind, FailureKind::Tls);
 }
@@ -230,7 +251,7 @@ fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
 fn https_goes_through_a_tunnel_of_the_proxy() {
     let server = secure(&["h2"]);
     let (address, proxy) = proxy(Some(&server));
-    let client = Client::<Threads>::new(trusting(&server).proxy(address)).unwrap();
+    let client = client(trusting(&server).proxy(address));
     assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/2.0");
     let head = proxy.join().unwrap();
     assert!(head.starts_with("CONNECT localhost:"), "{head}");
@@ -241,7 +262,7 @@ fn https_goes_through_a_tunnel_of_the_proxy() {
 #[test]
 fn http_requests_to_a_proxy_have_absolute_urls() {
     let (address, proxy) = proxy(None);
-    let client = Client::<Threads>::new(ClientOptions::default().proxy(address)).unwrap();
+    let client = client(ClientOptions::default().proxy(address));
     assert_eq!(block_on(fetch(&client, "http://example.invalid/mcp")).unwrap(), "proxied");
     drop(client);
     let head = proxy.join().unwrap();
@@ -256,7 +277,7 @@ fn a_handshake_that_does_not_end_fails_after_its_timeout() {
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
     let mut options = ClientOptions::default();
     options.handshake_timeout = Duration::from_millis(20);
-    let client = Client::<Threads>::new(options).unwrap();
+    let client = client(options);
     let failure = block_on(fetch(&client, &url)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.detail.contains("handshake"), "{failure}");

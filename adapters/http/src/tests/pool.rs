@@ -63,10 +63,6 @@ fn read_head(reader: &mut impl BufRead) -> Option<u64> {
     }
 }
 
-fn client(options: ClientOptions) -> Client<Threads> {
-    Client::new(options).unwrap()
-}
-
 #[test]
 fn a_request_that_follows_at_once_uses_the_same_connection() {
     let server = plain(|stream| answer_all(&stream, ""));

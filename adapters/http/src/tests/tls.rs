@@ -64,7 +64,7 @@ fn mutual(certificates: &Certificates, alpn: &str) -> Secure {
 }
 
 fn request(options: ClientOptions, server: &Secure) -> Result<String, Failure> {
-    block_on(fetch(&Client::<Threads>::new(options).unwrap(), &server.url))
+    block_on(fetch(&client(options), &server.url))
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_tls_configuration_of_the_program_is_used() {
 
 /// Returns the text of the error of a client with these options.
 fn error(options: ClientOptions) -> String {
-    match Client::<Threads>::new(options) {
+    match Client::new(Arc::new(Threads), options) {
         Ok(_) => panic!("the options are valid"),
         Err(error) => error.to_string(),
     }

@@ -10,7 +10,7 @@ use super::noted::Noted;
 use crate::HubError;
 use crate::launch::{Container, Launch};
 use crate::redact::Redactor;
-use crate::runtime::{Client, Connection, Opening};
+use crate::tasks::Client;
 
 /// Why calls in flight will not be answered, once that is so; any number may wait for it.
 pub(super) type Failing = Shared<oneshot::Receiver<HubError>>;
@@ -23,8 +23,6 @@ pub(super) struct Attempt {
     launching: bool,
     pub(super) container: Option<Container>,
     pub(super) client: Option<Client>,
-    /// What opens the connection, until it is begun.
-    pub(super) opening: Option<Opening>,
     /// Its process, as the ledger knows it.
     pub(super) noted: Option<Arc<Noted>>,
     pub(super) redactor: Redactor,
@@ -42,7 +40,6 @@ impl Attempt {
             launching: false,
             container: None,
             client: None,
-            opening: None,
             noted: None,
             redactor: Redactor::default(),
             fail: Some(fail),
@@ -62,14 +59,11 @@ impl Attempt {
         self.launch.take()
     }
 
-    /// The launch has ended: with a connection, or with nothing.
-    pub(super) fn launched(&mut self, connection: Option<Connection>, noted: Option<Arc<Noted>>) {
+    /// Ends the launch: with the client of a server that was started, or without.
+    pub(super) fn launched(&mut self, client: Option<Client>, noted: Option<Arc<Noted>>) {
         self.launching = false;
         self.noted = noted;
-        if let Some(Connection { client, opening }) = connection {
-            self.client = Some(client);
-            self.opening = Some(opening);
-        }
+        self.client = client;
     }
 
     /// No call is answered any more. The first reason counts.
@@ -98,7 +92,6 @@ impl Attempt {
     /// Ends it now, without waiting for anything.
     pub(super) fn kill(&mut self) {
         self.deafen();
-        self.opening = None;
         if let Some(client) = &self.client {
             client.kill();
         }

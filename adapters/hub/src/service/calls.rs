@@ -16,7 +16,7 @@ use super::{failures, limits};
 use crate::HubError;
 use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
-use crate::runtime::Client;
+use crate::tasks::Client;
 
 /// A server that sleeps is woken once for a call; if it falls asleep again before the call is sent, it is woken once more. More
 /// often than this is not bad luck.

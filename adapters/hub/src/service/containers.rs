@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::launch::Container;
-use crate::runtime::Tasks;
+use crate::tasks::Tasks;
 
 /// How long the engine is waited for. It is given a second to end the container politely; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -18,7 +18,8 @@ use super::{containers, failures, freshness, kept};
 use crate::HubError;
 use crate::launch::{Instance, Launch};
 use crate::ledger::Child;
-use crate::runtime::{Client, Connection, panicked};
+use crate::tasks::Client;
+use crate::tasks::panicked;
 
 /// How much longer than the supervisor the connection itself waits: it is the supervisor who knows what to say.
 const LEEWAY: Duration = Duration::from_secs(5);
@@ -136,23 +137,23 @@ impl Shared {
             });
             let launched = catch_panic(|| shared.tasks.connect(&launch.def, options)).unwrap_or_else(|message| {
                 let error = io::Error::other(format!("the runtime panicked: {message}"));
-                Err(mcpwire_driver::Error::Io { server: launch.def.display_name().to_owned(), error })
+                Err(mcpwire_driver::Error::new(launch.def.display_name(), error))
             });
             let child = Child { id: uuid(id), generation: generation.0, pid: 0, container: launch.container.clone() };
             let noted = Arc::new(Noted::new(Arc::clone(&shared.settings.ledger), child));
-            if let Ok(Connection { client, .. }) = &launched {
+            if let Ok(client) = &launched {
                 shared.note(id, &noted, client.pid());
             }
             shared.act(|core, now| {
                 let ended = core.ended;
                 let attempt = core.attempt(id, generation).filter(|_| !ended);
                 let event = match launched {
-                    Ok(connection) => {
-                        let pid = connection.client.pid();
+                    Ok(client) => {
+                        let pid = client.pid();
                         if let Some(attempt) = attempt {
-                            attempt.launched(Some(connection), Some(noted));
+                            attempt.launched(Some(client), Some(noted));
                         } else {
-                            connection.client.kill();
+                            client.kill();
                             shared.tasks.block_detached(move || noted.strike_out());
                         }
                         Event::Launched { pid }
@@ -204,11 +205,11 @@ impl Shared {
     }
 
     async fn negotiate(self: Arc<Self>, target: Target, client: Client) {
-        let begun = |attempt: &mut Attempt| Some((attempt.opening.take()?, attempt.noted.clone()));
-        let begun = self.lock().attempt(target.id, target.generation).and_then(begun);
-        // Without an opening the attempt is over.
-        let Some((mut opening, noted)) = begun else { return };
+        let noted = self.lock().attempt(target.id, target.generation).map(|attempt| attempt.noted.clone());
+        // Without the attempt there is nothing left to open.
+        let Some(noted) = noted else { return };
         let mut pid = client.pid();
+        let mut opening = Box::pin(client.initialize());
         let opened = poll_fn(|cx| {
             let opened = opening.as_mut().poll(cx);
             // One that ends when it is asked for its era has been started once more.
@@ -222,7 +223,9 @@ impl Shared {
             }
             opened
         });
-        let event = match opened.await {
+        let opened = opened.await.map(drop);
+        drop(opening);
+        let event = match opened {
             Ok(()) => {
                 let version = client.protocol_version();
                 Event::Negotiated { version: version.map(|version| version.to_string()).unwrap_or_default() }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_core::{Timestamp, ToolList};
 
 use super::shared::{Core, Shared};
-use crate::runtime::Client;
+use crate::tasks::Client;
 
 /// When the first list passes its time, in nanoseconds: a look at the tools takes no lock and asks no clock before.
 #[derive(Debug)]

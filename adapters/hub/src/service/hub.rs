@@ -24,9 +24,9 @@ use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::{Launch, Preview, preview};
 use crate::ledger::Reaped;
-use crate::runtime::Client;
 use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
+use crate::tasks::Client;
 
 /// How many lines of standard error a [`StatusDetail`] shows.
 const TAIL: usize = 12;

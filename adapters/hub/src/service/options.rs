@@ -4,25 +4,25 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_driver::ConnectOptions;
+use mcpwire_driver::{ConnectOptions, Runtime};
 use mcpwire_supervisor::{Policy, SupervisorSettings};
 
 use crate::config::McpConfig;
 use crate::layout::Layout;
 use crate::ledger::{Host, Ledger};
-use crate::runtime::{Runtime, Tasks};
 use crate::secrets::{SecretStore, Secrets};
 use crate::store::Store;
+use crate::tasks::Tasks;
 
 type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
-type Run = dyn FnOnce() -> Tasks + Send + Sync;
+type FindRuntime = dyn FnOnce() -> Arc<dyn Runtime> + Send + Sync;
 type Tune = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
 
 /// What a hub may have of its own.
 #[must_use]
 pub struct HubOptions {
     layout: Layout,
-    run: Box<Run>,
+    runtime: Box<FindRuntime>,
     secrets: Option<Box<dyn SecretStore>>,
     connect: Option<Box<Connect>>,
     tune: Option<Box<Tune>>,
@@ -31,13 +31,14 @@ pub struct HubOptions {
 }
 
 impl HubOptions {
-    /// A hub that keeps its things there, secrets in files. It runs on the tokio runtime in which it is opened.
+    /// Creates the options of a hub that keeps its files in `layout`, and secrets in files, too. The hub runs on the tokio
+    /// runtime in which it is opened.
     #[cfg(feature = "tokio")]
     pub fn new(layout: Layout) -> Self {
-        Self::with(layout, Box::new(|| Tasks::new(crate::runtime::Tokio::current())))
+        Self::with(layout, Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
     }
 
-    /// The same on another runtime.
+    /// Creates the options of a hub on another runtime.
     ///
     /// ```no_run
     /// # #[cfg(feature = "smol")]
@@ -49,13 +50,13 @@ impl HubOptions {
     /// # }
     /// ```
     pub fn on(runtime: impl Runtime, layout: Layout) -> Self {
-        Self::with(layout, Box::new(move || Tasks::new(runtime)))
+        Self::with(layout, Box::new(move || Arc::new(runtime)))
     }
 
-    fn with(layout: Layout, run: Box<Run>) -> Self {
+    fn with(layout: Layout, runtime: Box<FindRuntime>) -> Self {
         HubOptions {
             layout,
-            run,
+            runtime,
             secrets: None,
             connect: None,
             tune: None,
@@ -123,7 +124,7 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn of(options: HubOptions) -> Self {
-        let HubOptions { layout, run, secrets, connect, tune, supervisor, shutdown_within } = options;
+        let HubOptions { layout, runtime, secrets, connect, tune, supervisor, shutdown_within } = options;
         let store = Arc::new(Store::new(layout.servers()));
         let ledger = Arc::new(Ledger::new(layout.ledger()));
         let secrets = match secrets {
@@ -131,6 +132,7 @@ impl Settings {
             None => Arc::new(Secrets::in_directory(layout.secrets())) as Arc<dyn SecretStore>,
         };
         let host = Host::current().token();
-        Settings { layout, tasks: run(), store, ledger, secrets, connect, tune, supervisor, shutdown_within, host }
+        let tasks = Tasks::new(runtime());
+        Settings { layout, tasks, store, ledger, secrets, connect, tune, supervisor, shutdown_within, host }
     }
 }

@@ -19,7 +19,8 @@ use super::plan;
 use super::snapshot::{server_id, uuid};
 use crate::HubError;
 use crate::config::McpConfig;
-use crate::runtime::{Alarm, Clock, Tasks, Timer, panicked};
+use crate::tasks::{Alarm, Tasks, panicked};
+use mcpwire_driver::{Clock, Timer};
 
 /// A hub, without what keeps it alive.
 pub(super) struct Shared {

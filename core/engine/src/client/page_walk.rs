@@ -3,6 +3,8 @@
 use alloc::string::String;
 use core::fmt;
 
+use super::client_state::ClientState;
+use super::operation::Operation;
 use super::pages::{Pages, PagesTime};
 use super::step::{RequestError, Step};
 use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
@@ -19,27 +21,6 @@ type Item<M> = <<M as Method>::Result as PagedList>::Item;
 /// requested again without the cache (protocol revision 2026-07-28, server/utilities/caching, "Interaction with
 /// Pagination").
 /// [`RequestOptions::total_timeout`] limits the time for all pages together.
-///
-/// ```
-/// use mcpwire_core::internal::{PageWalk, RequestError, Step};
-/// use mcpwire_core::{Calls, ListResources, ItemList, Reply, RequestKey, RequestOptions, Resource};
-/// # use mcpwire_core::Timestamp;
-///
-/// fn list_resources(
-///     calls: &mut Calls<'_>,
-///     now: Timestamp,
-///     mut wait: impl FnMut(&mut Calls<'_>, RequestKey) -> Reply,
-/// ) -> Result<ItemList<Resource>, RequestError> {
-///     let mut walk = PageWalk::<ListResources>::new(RequestOptions::new(), calls.session().config(), now);
-///     loop {
-///         match walk.poll(calls, now) {
-///             Step::Wait(key) => walk.receive(&mut wait(calls, key)),
-///             Step::Drain => {}
-///             Step::Done(list) => return list,
-///         }
-///     }
-/// }
-/// ```
 pub struct PageWalk<M: Method<Result: PagedList>> {
     options: RequestOptions,
     time: PagesTime,
@@ -82,7 +63,11 @@ where
 
     /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
     /// [`Step::Done`], contains the complete list or the error.
-    pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<ItemList<Item<M>>, RequestError>> {
+    pub(super) fn poll_page(
+        &mut self,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
+    ) -> Step<Result<ItemList<Item<M>>, RequestError>> {
         match &mut self.state {
             // The adapter may not have read the notification of a change, which makes cached pages stale.
             PageWalkState::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
@@ -108,12 +93,6 @@ where
         }
     }
 
-    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`], and adds the page that it contains to the
-    /// list.
-    pub fn receive(&mut self, reply: &mut Reply) {
-        self.receive_with(reply, |_| {});
-    }
-
     /// Decodes the reply to the request for a page, passes the page to `receive_page`, and then adds the page to the
     /// list.
     pub(super) fn receive_with(&mut self, reply: &mut Reply, receive_page: impl FnOnce(&M::Result)) {
@@ -137,6 +116,27 @@ where
                 PageWalkState::Ended(Err(error.into()))
             }
         };
+    }
+}
+
+impl<M> Operation for PageWalk<M>
+where
+    M: Method<Result: PagedList>,
+    for<'a> ListParams<'a>: Params<M>,
+{
+    type Output = ItemList<Item<M>>;
+
+    fn poll(
+        &mut self,
+        _: &mut ClientState,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
+    ) -> Step<Result<Self::Output, RequestError>> {
+        self.poll_page(calls, now)
+    }
+
+    fn receive(&mut self, reply: &mut Reply) {
+        self.receive_with(reply, |_| {});
     }
 }
 

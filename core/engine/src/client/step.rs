@@ -28,3 +28,14 @@ pub enum RequestError {
     #[error(transparent)]
     Failed(#[from] CallError),
 }
+
+impl<T> Step<T> {
+    /// Converts the output of [`Step::Done`].
+    pub(super) fn map<U>(self, convert: impl FnOnce(T) -> U) -> Step<U> {
+        match self {
+            Step::Wait(key) => Step::Wait(key),
+            Step::Drain => Step::Drain,
+            Step::Done(value) => Step::Done(convert(value)),
+        }
+    }
+}

@@ -3,7 +3,9 @@
 use core::fmt;
 use core::mem;
 
+use super::client_state::ClientState;
 use super::known_tools::KnownTools;
+use super::operation::{Operation, SendRequest};
 use super::pages::PagesTime;
 use super::step::{RequestError, Step};
 use super::tool_search::{SearchProgress, ToolSearch};
@@ -21,8 +23,10 @@ use mcpwire_types::method::Method;
 ///
 /// `M` is the method of the call and determines the type of the result: [`CallTool`](crate::CallTool),
 /// [`CallToolRaw`](crate::CallToolRaw) or [`CallToolAsTask`](crate::CallToolAsTask).
-pub struct ToolCall<'t, M: Method> {
+pub struct ToolCall<'t, M: Method, S> {
     tool: &'t str,
+    /// The parameters of the call, until it is sent.
+    request: Option<S>,
     options: RequestOptions,
     state: ToolCallState<'t, M>,
 }
@@ -59,23 +63,45 @@ struct PagedSearch<'t> {
     has_ended: bool,
 }
 
-impl<'t, M: Method> ToolCall<'t, M> {
-    /// Creates the state machine for a call of the tool named `tool`, without sending a request.
-    pub fn new(tool: &'t str, options: RequestOptions) -> Self {
-        ToolCall { tool, options, state: ToolCallState::New { has_searched: false, has_drained: false } }
+impl<'t, M: Method, S: SendRequest<M>> ToolCall<'t, M, S> {
+    /// Creates the state machine for a call of the tool named `tool`, without sending a request. `request` contains the
+    /// parameters of the call.
+    pub fn new(tool: &'t str, request: S, options: RequestOptions) -> Self {
+        let state = ToolCallState::New { has_searched: false, has_drained: false };
+        ToolCall { tool, request: Some(request), options, state }
     }
 
-    /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
-    /// [`Step::Done`], contains the result of the tool call or the error.
+    /// Sends the call at once, without a search for the tool, and returns the ticket of the call.
     ///
-    /// `send` must send the tool call with the given options, and is called by at most one poll.
-    pub fn poll(
-        &mut self,
-        tools: &mut KnownTools,
+    /// # Errors
+    /// Returns an error and sends nothing if the client knows that the tool does not exist or requires a task that the
+    /// client may not follow, or if the call cannot be sent.
+    pub fn send_now(
+        mut self,
+        client: &mut ClientState,
         calls: &mut Calls<'_>,
         now: Timestamp,
-        send: impl FnOnce(&mut Calls<'_>, &RequestOptions) -> Result<RequestKey, SendError>,
+    ) -> Result<Ticket<M>, RequestError> {
+        self.state = ToolCallState::New { has_searched: true, has_drained: true };
+        let step = self.poll(client, calls, now);
+        match (self.state, step) {
+            (ToolCallState::Waiting(ticket), _) => Ok(ticket),
+            (_, Step::Done(Err(error))) => Err(error),
+            _ => Err(SendError::Closed.into()),
+        }
+    }
+}
+
+impl<M: Method, S: SendRequest<M>> Operation for ToolCall<'_, M, S> {
+    type Output = M::Result;
+
+    fn poll(
+        &mut self,
+        client: &mut ClientState,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
     ) -> Step<Result<M::Result, RequestError>> {
+        let tools = &mut client.tools;
         loop {
             self.state = match mem::replace(&mut self.state, ToolCallState::Ended(None)) {
                 ToolCallState::New { has_searched, has_drained } => {
@@ -96,10 +122,11 @@ impl<'t, M: Method> ToolCall<'t, M> {
                     }
                     let settled =
                         tools.resolve_task_mode(self.tool, session.server(), session.config(), &mut self.options);
-                    match settled.and_then(|()| send(calls, &self.options)) {
-                        Ok(key) => {
-                            self.state = ToolCallState::Waiting(Ticket::new(key));
-                            return Step::Wait(key);
+                    let request = self.request.take().ok_or(SendError::Closed);
+                    match settled.and_then(|()| request?.send(calls, &self.options, now)) {
+                        Ok(ticket) => {
+                            self.state = ToolCallState::Waiting(ticket);
+                            return Step::Wait(ticket.key());
                         }
                         Err(error) => return Step::Done(Err(error.into())),
                     }
@@ -134,9 +161,8 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`]. That request is the tool call, or a
-    /// request for a page of the server's list of tools.
-    pub fn receive(&mut self, reply: &mut Reply) {
+    /// Decodes `reply`. It is the reply to the tool call, or to a request for a page of the server's list of tools.
+    fn receive(&mut self, reply: &mut Reply) {
         match &mut self.state {
             ToolCallState::Waiting(ticket) => {
                 self.state = match ticket.decode_mut(reply) {
@@ -149,20 +175,11 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns the result of the tool call if the call has succeeded and the result was not returned before. Otherwise
-    /// returns `None`.
-    ///
-    /// Adapters can call this after [`Self::receive`], and need to poll again only if this returns `None`.
-    pub fn take_result(&mut self) -> Option<M::Result> {
+    fn take_output(&mut self) -> Option<M::Result> {
         match &mut self.state {
             ToolCallState::Ended(result) => result.take(),
             _ => None,
         }
-    }
-
-    /// Returns whether the tool call was sent and its reply has not been received.
-    pub fn is_sent(&self) -> bool {
-        matches!(self.state, ToolCallState::Waiting(_))
     }
 }
 
@@ -198,7 +215,7 @@ impl<'t> PagedSearch<'t> {
     }
 }
 
-impl<M: Method> fmt::Debug for ToolCall<'_, M> {
+impl<M: Method, S> fmt::Debug for ToolCall<'_, M, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCall").field("tool", &self.tool).field("options", &self.options).finish_non_exhaustive()
     }

@@ -2,7 +2,8 @@
 
 use alloc::sync::Arc;
 
-use super::known_tools::KnownTools;
+use super::client_state::ClientState;
+use super::operation::Operation;
 use super::page_walk::PageWalk;
 use super::step::{RequestError, Step};
 use super::tool_list::{CacheHints, ToolList};
@@ -10,14 +11,14 @@ use crate::session::{Calls, Config, Reply, RequestOptions};
 use crate::time::Timestamp;
 use mcpwire_types::method::ListTools;
 
-/// A state machine that requests all pages of the list of tools, and stores the list in [`KnownTools`].
+/// A state machine that requests all pages of the list of tools, and stores the list in [`KnownTools`](super::KnownTools).
 ///
 /// If the server reports a change before the last page has arrived, the list is stored as stale.
 #[derive(Debug)]
 pub struct ToolListing {
     walk: PageWalk<ListTools>,
     hints: Option<CacheHints>,
-    /// Value of [`KnownTools::changes`] before the first request, to detect changes while the list is loaded. `None`
+    /// Value of `KnownTools::changes` before the first request, to detect changes while the list is loaded. `None`
     /// before the first request.
     changes: Option<u64>,
     has_drained: bool,
@@ -30,22 +31,25 @@ impl ToolListing {
         let walk = PageWalk::new(options, config, now);
         ToolListing { walk, hints: None, changes: None, has_drained: false }
     }
+}
 
-    /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
-    /// [`Step::Done`], contains the list of tools or the error.
-    pub fn poll(
+impl Operation for ToolListing {
+    type Output = Arc<ToolList>;
+
+    fn poll(
         &mut self,
-        tools: &mut KnownTools,
+        client: &mut ClientState,
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<Arc<ToolList>, RequestError>> {
+        let tools = &mut client.tools;
         // Let the adapter read pending notifications first: a change reported before the request does not make the
         // new list stale.
         if !core::mem::replace(&mut self.has_drained, true) {
             return Step::Drain;
         }
         let changes = *self.changes.get_or_insert(tools.changes());
-        match self.walk.poll(calls, now) {
+        match self.walk.poll_page(calls, now) {
             Step::Wait(key) => Step::Wait(key),
             Step::Drain => Step::Drain,
             Step::Done(Err(error)) => Step::Done(Err(error)),
@@ -63,9 +67,7 @@ impl ToolListing {
         }
     }
 
-    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`], and adds the page that it contains to the
-    /// list.
-    pub fn receive(&mut self, reply: &mut Reply) {
+    fn receive(&mut self, reply: &mut Reply) {
         let hints = &mut self.hints;
         self.walk.receive_with(reply, |page| {
             let of_page = CacheHints::of(page);

@@ -74,15 +74,15 @@ impl ExchangeEnd {
         }
     }
 
-    /// Converts the end of an HTTP exchange to an error, because the server did not accept the notification or the
-    /// answer that the exchange carried.
+    /// Converts the end of an HTTP exchange to an error, because the server did not accept the message that the exchange
+    /// carried.
     ///
     /// If the response body is a JSON-RPC error, the returned error contains the text of that error.
     pub(super) fn into_message_error(self) -> HttpError {
         match self.response.rpc_error(None) {
             Some((error, _)) if self.failure.is_none() => {
                 let status = self.status().unwrap_or_default();
-                HttpError::Status { status, excerpt: error.to_string() }
+                HttpError::Status { status, excerpt: error.to_string(), retry_after: self.response.retry_after() }
             }
             _ => self.into_error(),
         }

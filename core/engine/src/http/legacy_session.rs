@@ -251,7 +251,7 @@ impl LegacySession {
 ///
 /// The response must contain `version`, the version negotiated when the connection was opened, or no version.
 fn check_response(message: &[u8], id: u64, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
-    let error = |status, excerpt: String| Err(HttpError::Status { status, excerpt });
+    let error = |status, excerpt: String| Err(HttpError::Status { status, excerpt, retry_after: None });
     match decode::answer::<InitializeResult>(message, id) {
         Ok(InitializeResult { protocol_version: None, .. }) => Ok(()),
         Ok(result) if result.protocol_version.as_deref() == version.map(ProtocolVersion::as_str) => Ok(()),

@@ -101,7 +101,7 @@
 //! | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts |
 //! | `exchanges`, `purpose` | the exchanges under way; why each was started |
 //! | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
-//! | `response`, `response_head`, `sse_decoder` | reads responses |
+//! | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |
 //! | `recovery` | decides what to do when an exchange ends without the JSON-RPC response |
 //! | `broken_streams`, `resume_point` | requests whose event stream is resumed; when, and after which event |
 //! | `legacy_session` | initializes and renews the session with a legacy server (up to revision 2025-11-25) |
@@ -127,6 +127,7 @@ mod request;
 mod response;
 mod response_head;
 mod resume_point;
+mod retry_after;
 mod send_queue;
 mod settings;
 pub(crate) mod sse_decoder;

@@ -60,6 +60,8 @@ fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) 
     let status = end.status();
     let is_session_unknown = status == Some(404) && end.session.is_some();
     let fault = match end.response.rpc_error(Some(request.id)) {
+        // The status says more than the error in the body: the server did not process the request.
+        _ if end.failure.is_none() && matches!(status, Some(429 | 503)) => RequestFault::Http(end.into_message_error()),
         Some((error, has_id)) if end.failure.is_none() && !matches!(status, Some(401 | 403)) => {
             if is_session_unknown && !has_id {
                 return renew(request, SessionLoss::RequestRefused);
@@ -128,7 +130,9 @@ fn renew(request: &Request, loss: SessionLoss) -> Recovery {
         return Recovery::RenewAndResend;
     }
     Recovery::RenewAndFail(RequestFault::Http(match loss {
-        SessionLoss::RequestRefused => HttpError::Status { status: 404, excerpt: "the session has ended".to_string() },
+        SessionLoss::RequestRefused => {
+            HttpError::Status { status: 404, excerpt: "the session has ended".to_string(), retry_after: None }
+        }
         SessionLoss::StreamUnknown => HttpError::SessionLost,
     }))
 }

@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
+use core::time::Duration;
 
 use super::command::ExchangeId;
 use super::header_values::media_type;
@@ -97,6 +98,8 @@ struct UnexpectedBody {
     /// about it follows.
     content_type: String,
     challenges: Vec<String>,
+    /// How long the server asks the client to wait before the next attempt.
+    retry_after: Option<Duration>,
     /// The beginning of the response body, at most [`BodyLimits::error`] bytes.
     bytes: Vec<u8>,
     /// Whether the body is longer than `bytes`.
@@ -222,11 +225,18 @@ impl Response {
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
-        let excerpt = excerpt(body.text().trim_ascii());
+        let (excerpt, retry_after) = (excerpt(body.text().trim_ascii()), body.retry_after);
         match status {
-            401 | 403 => HttpError::Unauthorized { status, challenges: body.challenges, excerpt },
+            401 | 403 => HttpError::Unauthorized { status, challenges: body.challenges, excerpt, retry_after },
             200..300 => HttpError::ContentType { status, found: body.content_type, excerpt },
-            _ => HttpError::Status { status, excerpt },
+            _ => HttpError::Status { status, excerpt, retry_after },
+        }
+    }
+
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        match &self.body {
+            Body::Unexpected(body) => body.retry_after,
+            _ => None,
         }
     }
 
@@ -251,8 +261,13 @@ fn unexpected_body(head: &Head) -> Body {
         content_type.push_str(" that is encoded, which was not asked for, as ");
         content_type.push_str(&excerpt(encoding.as_bytes()));
     }
-    let challenges = head.challenges.clone();
-    Body::Unexpected(Box::new(UnexpectedBody { content_type, challenges, bytes: Vec::new(), is_truncated: false }))
+    Body::Unexpected(Box::new(UnexpectedBody {
+        content_type,
+        challenges: head.challenges.clone(),
+        retry_after: head.retry_after(),
+        bytes: Vec::new(),
+        is_truncated: false,
+    }))
 }
 
 /// Removes a byte order mark from the start of a message.

@@ -2,6 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::retry_after::wait_until_retry;
 
 /// Maximum length in bytes of the value of a response header: 8 KiB. The engine ignores headers with longer values.
 ///
@@ -24,11 +27,22 @@ pub(super) struct Head {
     pub(super) session_id: Option<String>,
     /// The values of the `WWW-Authenticate` headers, at most [`MAX_CHALLENGES`]. Empty if there are none.
     pub(super) challenges: Vec<String>,
+    /// The values of the headers `Retry-After` and `Date`. Empty if the header is missing or the status is a success.
+    retry_after: String,
+    date: String,
 }
 
 impl Head {
     pub(super) fn new(status: u16) -> Self {
-        Head { status, content_type: String::new(), encoding: None, session_id: None, challenges: Vec::new() }
+        Head {
+            status,
+            content_type: String::new(),
+            encoding: None,
+            session_id: None,
+            challenges: Vec::new(),
+            retry_after: String::new(),
+            date: String::new(),
+        }
     }
 
     /// Stores a header. Ignores headers that the protocol does not use, and values longer than [`MAX_VALUE`].
@@ -47,7 +61,16 @@ impl Head {
             self.session_id = is_visible.then(text);
         } else if name.eq_ignore_ascii_case("www-authenticate") && self.challenges.len() < MAX_CHALLENGES {
             self.challenges.push(text());
+        } else if !self.is_success() && name.eq_ignore_ascii_case("retry-after") {
+            self.retry_after = text();
+        } else if !self.is_success() && name.eq_ignore_ascii_case("date") {
+            self.date = text();
         }
+    }
+
+    /// Returns how long the server asks the client to wait before the next attempt.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        wait_until_retry(&self.retry_after, &self.date)
     }
 
     /// Returns whether the status is from 200 to 299.

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use memchr::memmem;
 
 use super::header_values::encode_value;
+use crate::session::is_reading;
 use mcpwire_types::header_params::{self, HeaderParam, header_params};
 use mcpwire_types::json::scan::{self, key_text, last_member, member, text};
 use mcpwire_types::json::string::unescape_lossy;
@@ -77,8 +78,7 @@ impl ToolHeaders {
                 let tool = member(message, "params").and_then(|params| member(params, "name").and_then(text));
                 tool.and_then(|tool| self.tools.get(&tool)).is_some_and(|tool| tool.is_idempotent)
             }
-            "ping" | "prompts/get" | "resources/read" | "completion/complete" => true,
-            method => method.ends_with("/list"),
+            method => is_reading(method),
         }
     }
 }

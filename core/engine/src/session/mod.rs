@@ -54,6 +54,8 @@ pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub use connection::Phase;
 #[cfg(feature = "http")]
 pub(crate) use error::RequestFault;
+#[cfg(feature = "http")]
+pub(crate) use error::is_reading;
 pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskError};
 pub(crate) use event::Message;
 pub use event::{Event, Notification, ServerRequest};

@@ -61,7 +61,7 @@ impl<'a> From<&'a HttpError> for Cause<'a> {
             HttpError::ContentType { .. } => Cause::Unreadable(format!("{error}").into()),
             HttpError::NoAnswer { .. } => Cause::Network(format!("{error}").into()),
             error => match error.status() {
-                Some(status) => Cause::Http { status, retry_after: None },
+                Some(status) => Cause::Http { status, retry_after: error.retry_after() },
                 None => Cause::Network(format!("{error}").into()),
             },
         }

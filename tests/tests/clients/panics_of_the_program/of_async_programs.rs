@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::smol::future::{FutureExt as _, zip};
 use mcpwire_driver::core::{CallError, InputError, Json, RpcError, ServerRequest, TraceContext};
-use mcpwire_driver::{Answer, ConnectOptions, Error, McpClient, Runtime, TraceSource};
+use mcpwire_driver::{Answer, ConnectOptions, McpClient, TraceSource};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Server, on_every_async_adapter, server};
 use serde_json::{Value, json};
@@ -95,13 +95,13 @@ fn the_error_of_the_modern_call_has_the_message<H: Host>() {
         let mut other = Box::pin(client.call_tool("ponder", ()).call());
         assert!(begun(&mut other).await.is_none());
         let error = client.call_tool("interview", ()).await.expect_err("it has no input");
-        let Error::Call { error: CallError::Input { error, .. }, .. } = error else { panic!("{error}") };
+        let Some(CallError::Input { error, .. }) = error.call_error() else { panic!("{error}") };
         let expected = InputError::Panicked {
             name: "who".into(),
             asked: "elicitation/create".into(),
             message: "of a person".into(),
         };
-        assert_eq!(*error, expected);
+        assert_eq!(**error, expected);
         assert!(begun(&mut other).await.is_none(), "it waits as before");
     });
     assert_eq!(told.all(), ["the handler of `elicitation/create` panicked: of a person"]);
@@ -155,7 +155,7 @@ fn start<H: Host>(server: &Server, change: impl FnOnce(ConnectOptions) -> Connec
 }
 
 /// Lets the server ask something while another call is under way. What it was answered.
-async fn ask_and_echo<R: Runtime>(client: &McpClient<R>, arguments: Value) -> String {
+async fn ask_and_echo<R>(client: &McpClient<R>, arguments: Value) -> String {
     let others = async {
         for n in 0..3 {
             let message = n.to_string();

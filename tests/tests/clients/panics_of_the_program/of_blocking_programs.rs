@@ -61,7 +61,7 @@ fn leaves_out_what_a_callback_panics_on() {
         while !told.all().iter().any(|panic| panic.contains("of a line")) {
             client.listen(Duration::from_millis(1)).expect("it goes on");
         }
-        client.cancel(ponder);
+        ponder.cancel(&mut client, "enough");
         client.call_tool("echo", ()).call().expect("it answers");
         client.shutdown().expect("it ends");
         told.assert(&CALLBACKS);
@@ -82,7 +82,7 @@ fn lets_a_callback_of_the_call_panic() {
         let panic = catch_unwind(AssertUnwindSafe(|| call.call())).expect_err("it panics");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
         assert_eq!(client.engine().session().in_flight(), 0, "it was given up, and the other has been answered before");
-        assert_eq!(client.wait(other).expect("it answers").text().as_str(), "begun");
+        assert_eq!(other.wait(&mut client).expect("it answers").text().as_str(), "begun");
         assert_eq!(
             client.call_tool("echo", json!({"message": "well"})).call().expect("it answers").text().as_str(),
             "well"

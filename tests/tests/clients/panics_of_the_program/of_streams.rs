@@ -107,7 +107,7 @@ const OF_THE_STREAM: &str = "a stream or the runtime of the connection panicked:
 
 fn assert_says_why(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
-    assert!(error.to_string().contains(&format!("this side failed: {OF_THE_STREAM}")), "{error}");
+    assert!(error.to_string().contains(&format!("the client failed: {OF_THE_STREAM}")), "{error}");
 }
 
 fn a_stream_that_panics_ends_its_connection_which_says_so<H: Host>() {
@@ -149,7 +149,7 @@ fn an_opening_says_it_too<H: Host>() {
         let writer = Socket::new(writer.stream).expect("it is a socket");
         let client = McpClient::<H::Runtime>::over(reader, writer, ConnectOptions::default());
         let error = client.initialize().await.expect_err("it cannot be opened");
-        assert!(matches!(error, Error::Connect { error: ConnectError::Failed(_), .. }), "{error}");
+        assert!(matches!(error.connect_error(), Some(ConnectError::Failed(_))), "{error}");
         assert!(error.to_string().contains(OF_THE_STREAM), "{error}");
     });
     server.wait().expect("it is ours");

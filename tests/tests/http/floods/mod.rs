@@ -12,9 +12,8 @@ use ::smol::future::zip;
 use mcpwire_driver::core::Config;
 use mcpwire_driver::http::HttpOptions;
 use mcpwire_driver::{ConnectOptions, McpClient};
-use mcpwire_http::{Client, ClientOptions, Net};
-use mcpwire_smol::Smol;
-use mcpwire_tests::asynchronous::Host;
+use mcpwire_http::{Client, ClientOptions};
+use mcpwire_tests::asynchronous::{Host, Smol};
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Adapter, Blocking, Call, OverHttp, allocated, on_every_async_adapter, watched};
 
@@ -63,9 +62,9 @@ impl<'c> Case<'c> {
     }
 
     /// The options of the client that is flooded.
-    fn http<N: Net>(&self) -> HttpOptions {
+    fn http<H: Host>(&self) -> HttpOptions {
         let options = ClientOptions::default().trust(self.flooding.certificate.clone());
-        HttpOptions::default().client(Client::<N>::new(options).expect("there is a client"))
+        HttpOptions::default().client(Client::new(H::net(), options).expect("there is a client"))
     }
 
     /// A flood has ended. Whether it was the last.
@@ -79,10 +78,7 @@ impl<'c> Case<'c> {
     }
 }
 
-fn beside_others<H: Host>(flood: &Flood)
-where
-    H::Runtime: Net,
-{
+fn beside_others<H: Host>(flood: &Flood) {
     Case::run(flood, |case| {
         H::start().block_on(zip(calls::<H>(case), floods::<H>(case)));
     });
@@ -97,13 +93,10 @@ async fn calls<H: Host>(case: &Case<'_>) {
     case.is_done();
 }
 
-async fn floods<H: Host>(case: &Case<'_>)
-where
-    H::Runtime: Net,
-{
+async fn floods<H: Host>(case: &Case<'_>) {
     loop {
         let mut options = ConnectOptions::new(config(case.flood));
-        options.http = case.http::<H::Runtime>();
+        options.http = case.http::<H>();
         let client = McpClient::<H::Runtime>::connect_with(&case.flooding.def(), options).expect("it is made");
         if case.ended(&client.initialize().await.expect_err(case.flood.name).to_string()) {
             return;
@@ -135,31 +128,19 @@ fn beside_other_threads(flood: &Flood) {
     });
 }
 
-fn floods_of_http1_end_and_hold_up_nobody<H: Host>()
-where
-    H::Runtime: Net,
-{
+fn floods_of_http1_end_and_hold_up_nobody<H: Host>() {
     kinds::HTTP1.iter().for_each(beside_others::<H>);
 }
 
-fn floods_of_http2_responses_end_and_hold_up_nobody<H: Host>()
-where
-    H::Runtime: Net,
-{
+fn floods_of_http2_responses_end_and_hold_up_nobody<H: Host>() {
     kinds::HTTP2_RESPONSES.iter().for_each(beside_others::<H>);
 }
 
-fn floods_of_http2_frames_end_and_hold_up_nobody<H: Host>()
-where
-    H::Runtime: Net,
-{
+fn floods_of_http2_frames_end_and_hold_up_nobody<H: Host>() {
     kinds::HTTP2_FRAMES.iter().for_each(beside_others::<H>);
 }
 
-fn endless_responses_hold_up_nobody<H: Host>()
-where
-    H::Runtime: Net,
-{
+fn endless_responses_hold_up_nobody<H: Host>() {
     kinds::BODIES.iter().for_each(beside_others::<H>);
 }
 

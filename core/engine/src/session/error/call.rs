@@ -5,6 +5,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::fmt;
 use core::time::Duration;
 
 use super::connect::CloseReason;
@@ -24,7 +25,6 @@ type MethodName = Cow<'static, str>;
 #[non_exhaustive]
 pub enum CallError {
     /// The server responded with an error.
-    #[error("`{method}` failed: the server says: {error}")]
     Server {
         /// The method of the request.
         method: MethodName,
@@ -32,7 +32,6 @@ pub enum CallError {
         error: Arc<RpcError>,
     },
     /// The server does not have the tool.
-    #[error("tool not found: {} ({})", printable(tool), evidence(error.as_deref()))]
     ToolNotFound {
         /// The name of the tool.
         tool: String,
@@ -41,7 +40,6 @@ pub enum CallError {
         error: Option<Arc<RpcError>>,
     },
     /// The server's response violates the specification.
-    #[error("`{method}` got an answer that cannot be read: {error}")]
     Invalid {
         /// The method of the request.
         method: MethodName,
@@ -50,13 +48,11 @@ pub enum CallError {
     },
     /// The structured content of a tool result cannot be decoded as the requested type, or does not match the output
     /// schema of the tool.
-    #[error("{error}")]
     Structured {
         /// Why the structured content cannot be decoded, or how it violates the output schema of the tool.
         error: Arc<StructuredError>,
     },
     /// No response arrived in time. The session has cancelled the request.
-    #[error("`{method}` timed out after {}{}", Seconds(*after), deadline.note())]
     Timeout {
         /// The method of the request.
         method: MethodName,
@@ -66,13 +62,11 @@ pub enum CallError {
         deadline: Deadline,
     },
     /// The caller cancelled the request.
-    #[error("`{method}` was cancelled")]
     Cancelled {
         /// The method of the request.
         method: MethodName,
     },
     /// The connection ended before the response arrived.
-    #[error("`{method}` got no answer: {reason}")]
     Closed {
         /// The method of the request.
         method: MethodName,
@@ -81,7 +75,6 @@ pub enum CallError {
     },
     /// Before it could respond, the server required input from the client, such as a user's answer (revision
     /// 2026-07-28, basic/patterns/mrtr). The client did not send the input.
-    #[error("`{method}` failed: the server did not get the input that it requested: {error}")]
     Input {
         /// The method of the request.
         method: MethodName,
@@ -89,7 +82,6 @@ pub enum CallError {
         error: Arc<InputError>,
     },
     /// The call became a task, and the session did not receive a result of the task.
-    #[error("the task {:?} of `{method}` {fault}", alloc::format!("{}", printable(task)))]
     Task {
         /// The method of the request.
         method: MethodName,
@@ -100,20 +92,24 @@ pub enum CallError {
         fault: TaskError,
     },
     /// The program used the [`Ticket`](crate::Ticket) of one request to decode the reply to another request.
-    #[error("wrong ticket: a ticket of `{method}` cannot decode the reply to another request")]
     WrongTicket {
         /// The method of the request to which the ticket belongs.
         method: MethodName,
     },
     /// The HTTP request failed, or its HTTP response did not contain the JSON-RPC response.
     #[cfg(feature = "http")]
-    #[error("`{method}` got no answer: {error}")]
     Http {
         /// The method of the request.
         method: MethodName,
         /// Why there is no JSON-RPC response.
         error: Arc<HttpError>,
     },
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe(None, f)
+    }
 }
 
 /// Returns why the client knows that a tool does not exist, as text. `error` is the server's error response, or `None`
@@ -170,6 +166,60 @@ impl CallError {
             CallError::Http { method, .. } => method,
             CallError::ToolNotFound { .. } | CallError::Structured { .. } => &CALL,
         }
+    }
+
+    /// Returns the error message for the call of a tool, which names the tool.
+    #[doc(hidden)]
+    pub fn of_tool<'a>(&'a self, tool: &'a str) -> impl fmt::Display + 'a {
+        OfTool { error: self, tool }
+    }
+
+    /// Writes the error message. With `tool`, the message says that the request is a call of this tool.
+    ///
+    /// The message contains the message of the error that caused this one, so there is no `source()`.
+    fn describe(&self, tool: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::ToolNotFound { tool, error } => {
+                return write!(f, "tool not found: `{}` ({})", printable(tool), evidence(error.as_deref()));
+            }
+            CallError::Structured { error } => return fmt::Display::fmt(error, f),
+            CallError::WrongTicket { method } => {
+                return write!(f, "wrong ticket: a ticket of `{method}` cannot decode the reply to another request");
+            }
+            CallError::Task { task, .. } => write!(f, "the task \"{}\" of ", printable(task))?,
+            _ => {}
+        }
+        write!(f, "`{}`", self.method())?;
+        if let Some(tool) = tool {
+            write!(f, " of `{}`", printable(tool))?;
+        }
+        match self {
+            CallError::Server { error, .. } => write!(f, " failed: the server says: {error}"),
+            CallError::Invalid { error, .. } => write!(f, " got an answer that cannot be read: {error}"),
+            CallError::Timeout { after, deadline, .. } => {
+                write!(f, " timed out after {}{}", Seconds(*after), deadline.note())
+            }
+            CallError::Cancelled { .. } => f.write_str(" was cancelled"),
+            CallError::Closed { reason, .. } => write!(f, " got no answer: {reason}"),
+            CallError::Input { error, .. } => {
+                write!(f, " failed: the server did not get the input that it requested: {error}")
+            }
+            CallError::Task { fault, .. } => write!(f, " {fault}"),
+            #[cfg(feature = "http")]
+            CallError::Http { error, .. } => write!(f, " got no answer: {error}"),
+            CallError::ToolNotFound { .. } | CallError::Structured { .. } | CallError::WrongTicket { .. } => Ok(()),
+        }
+    }
+}
+
+struct OfTool<'a> {
+    error: &'a CallError,
+    tool: &'a str,
+}
+
+impl fmt::Display for OfTool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.describe(Some(self.tool), f)
     }
 }
 

@@ -26,7 +26,7 @@ pub enum CloseReason {
     NotOpened(Arc<ConnectError>),
     /// The client cannot continue after a local failure, which the text describes. For example, a custom stream of the
     /// program panicked.
-    #[error("this side failed: {}", printable(.0))]
+    #[error("the client failed: {}", printable(.0))]
     Failed(Arc<str>),
 }
 
@@ -59,7 +59,7 @@ fn comma_separated(versions: &[String]) -> String {
 pub enum ConnectError {
     /// The client and the server have no protocol version in common.
     #[error(
-        "unsupported protocol version: the server speaks {}; this side accepts {}",
+        "unsupported protocol version: the server speaks {}; the client accepts {}",
         excerpt(comma_separated(server).as_bytes()),
         comma_separated(client)
     )]
@@ -99,7 +99,7 @@ pub enum ConnectError {
     Cancelled,
     /// The client cannot continue after a local failure, which the text describes. For example, a custom stream of the
     /// program panicked.
-    #[error("this side failed: {}", printable(.0))]
+    #[error("the client failed: {}", printable(.0))]
     Failed(Arc<str>),
     /// The HTTP request that carried `server/discover` or `initialize` failed, or its HTTP response did not contain the
     /// JSON-RPC response.

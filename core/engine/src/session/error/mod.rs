@@ -13,10 +13,13 @@ mod call;
 mod connect;
 mod input;
 mod request;
+mod retry;
 mod send;
 
 pub(crate) use crate::rpc::RequestFault;
 pub use call::{CallError, Deadline, TaskError};
 pub use connect::{CloseReason, ConnectError};
 pub use input::InputError;
+#[cfg(feature = "http")]
+pub(crate) use retry::is_reading;
 pub use send::SendError;

@@ -87,6 +87,18 @@ pub enum SendError {
     },
 }
 
+impl SendError {
+    /// Returns the method of the request or notification. `None` if the error does not depend on the method.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            SendError::Params { method, .. } | SendError::NotAnObject { method } => Some(method),
+            SendError::NotInRevision { method, .. } | SendError::NotOffered { method, .. } => Some(method),
+            SendError::TaskRequired { .. } => Some("tools/call"),
+            _ => None,
+        }
+    }
+}
+
 fn accepted_arguments(method: &str) -> &'static str {
     if method == CallTool::NAME {
         "; pass arguments as a struct, a map, pairs such as `[(\"name\", 1)]`, or `()` for none"

@@ -85,7 +85,7 @@ const NONE: &str = r#"["1999-01-01"]"#;
 const SUPPORTS_MODERN: &str = r#"{"supported":["2025-11-25","2026-07-28"]}"#;
 const SUPPORTS_LEGACY: &str = r#"{"supported":["2025-06-18"]}"#;
 const SUPPORTS_NONE: &str = r#"{"supported":["1999-01-01"]}"#;
-const NO_VERSION: &str = "unsupported protocol version: the server speaks 1999-01-01; this side accepts 2024-11-05, \
+const NO_VERSION: &str = "unsupported protocol version: the server speaks 1999-01-01; the client accepts 2024-11-05, \
                           2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
 const REFUSED: &str = "the server refused `initialize`: no (code -32601)";
 const UNSUPPORTED: i64 = RpcError::UNSUPPORTED_PROTOCOL_VERSION;
@@ -127,8 +127,13 @@ fn answers_to_the_probe() {
 fn http_errors_as_answers_to_the_probe() {
     use crate::transport_error::HttpError;
 
-    let answer =
-        |status| Input::Discovered(Err(RequestFault::Http(HttpError::Status { status, excerpt: String::new() })));
+    let answer = |status| {
+        Input::Discovered(Err(RequestFault::Http(HttpError::Status {
+            status,
+            excerpt: String::new(),
+            retry_after: None,
+        })))
+    };
     row(Auto, [Start, answer(404)], HandshakeState::Initializing, "initialize 2025-11-25");
     row(
         Auto,
@@ -158,7 +163,7 @@ fn a_race() {
 fn discovering() {
     row(Modern, [Start, versions(MODERN)], HandshakeState::Done, "modern 2026-07-28");
     row(Modern, [Start, refused(UNSUPPORTED, SUPPORTS_MODERN)], HandshakeState::Discovering, "discover 2026-07-28");
-    let only_modern = "unsupported protocol version: the server speaks 2025-06-18; this side accepts 2026-07-28";
+    let only_modern = "unsupported protocol version: the server speaks 2025-06-18; the client accepts 2026-07-28";
     row(Modern, [Start, versions(r#"["2025-06-18"]"#)], HandshakeState::Done, only_modern);
     row(Modern, [Start, refused(UNSUPPORTED, SUPPORTS_LEGACY)], HandshakeState::Done, only_modern);
     row(
@@ -179,7 +184,7 @@ fn a_legacy_version_is_discovered_after_a_modern_one_was_refused() {
         "initialize 2025-03-26",
     );
     row(Auto, again().chain([versions(NONE)]).collect::<Vec<_>>(), HandshakeState::Done, NO_VERSION);
-    let says = "unsupported protocol version: the server speaks 2025-11-25, 2026-07-28; this side accepts 2024-11-05, \
+    let says = "unsupported protocol version: the server speaks 2025-11-25, 2026-07-28; the client accepts 2024-11-05, \
                 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
     let twice = again().chain([refused(UNSUPPORTED, SUPPORTS_MODERN)]);
     row(Auto, twice.collect::<Vec<_>>(), HandshakeState::Done, says);
@@ -205,7 +210,7 @@ fn initializing() {
         Legacy,
         [Start, initialized(r#"{"protocolVersion":"2026-07-28"}"#)],
         HandshakeState::Done,
-        "unsupported protocol version: the server speaks 2026-07-28; this side accepts 2024-11-05, 2025-03-26, 2025-06-18, \
+        "unsupported protocol version: the server speaks 2026-07-28; the client accepts 2024-11-05, 2025-03-26, 2025-06-18, \
          2025-11-25",
     );
 }

@@ -62,8 +62,8 @@ impl<C: Client> On<C> {
         let before = self.server.recorded().len();
         match act(&mut self.client) {
             Ok(value) => Ok(value),
-            Err(Error::Send { error, .. }) => {
-                match &error {
+            Err(error) => {
+                match error.send_error().unwrap_or_else(|| panic!("{error}")) {
                     SendError::NotInRevision { version, .. } => {
                         assert_eq!(*version, self.version);
                         assert!(error.to_string().contains(self.version.as_str()), "{error}");
@@ -77,7 +77,6 @@ impl<C: Client> On<C> {
                 assert_eq!(sent, [if self.is_modern() { "server/discover" } else { "ping" }]);
                 Err(FailsLocally)
             }
-            Err(error) => panic!("{error}"),
         }
     }
 

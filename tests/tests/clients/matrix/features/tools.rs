@@ -1,6 +1,5 @@
 //! Tools and their calls.
 
-use mcpwire_driver::Error;
 use mcpwire_driver::core::{CallError, ProtocolVersion};
 use mcpwire_tests::done_of_total;
 use serde_json::json;
@@ -34,11 +33,11 @@ pub(crate) fn structured_content<C: Client>(on: &mut On<C>) -> Tried {
     assert_eq!(text(&result), r#"{"n":21}"#);
     match on.client.structured("measure") {
         Ok(value) => assert_eq!(value, json!({"n": 21})),
-        Err(Error::Call { error: CallError::Structured { error }, .. }) => {
+        Err(error) => {
+            assert!(matches!(error.call_error(), Some(CallError::Structured { .. })), "{error}");
             assert!(error.to_string().contains(r#"{"n":21}"#), "it says what there is: {error}");
             return Ok(Without);
         }
-        Err(error) => panic!("{error}"),
     }
     Ok(Works)
 }

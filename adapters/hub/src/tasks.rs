@@ -13,18 +13,20 @@ use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::AtomicWaker;
 
 use mcpwire_client::catch_panic;
-use mcpwire_driver::{ConnectOptions, Error, McpServerDef, Timer};
+use mcpwire_driver::{Clock, ConnectOptions, Error, McpClient, McpServerDef, Runtime, Timer};
 
-use super::{Clock, Connection, Runtime};
 use crate::HubError;
+
+/// A client on the runtime of the hub.
+pub(crate) type Client = McpClient<()>;
 
 /// A runtime. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Tasks(Arc<dyn Runtime>);
 
 impl Tasks {
-    pub(crate) fn new(runtime: impl Runtime) -> Self {
-        Tasks(Arc::new(runtime))
+    pub(crate) fn new(runtime: Arc<dyn Runtime>) -> Self {
+        Tasks(runtime)
     }
 
     /// Runs a task that nobody waits for.
@@ -46,7 +48,7 @@ impl Tasks {
         work: W,
     ) -> impl Future<Output = Result<T, HubError>> + Send + use<T, W> {
         let (sender, receiver) = oneshot::channel();
-        self.0.block(Box::new(move || drop(sender.send(catch_panic(work)))));
+        self.0.spawn_blocking(Box::new(move || drop(sender.send(catch_panic(work)))));
         receiver.map(|ended| match ended {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(message)) => Err(panicked("what the hub was doing", &message)),
@@ -56,7 +58,7 @@ impl Tasks {
 
     /// The same, and what comes of it is nothing to wait for.
     pub(crate) fn block_detached(&self, work: impl FnOnce() + Send + 'static) {
-        self.0.block(Box::new(work));
+        self.0.spawn_blocking(Box::new(work));
     }
 
     /// What comes of this, if it comes in time.
@@ -79,8 +81,8 @@ impl Tasks {
         self.0.clock()
     }
 
-    pub(crate) fn connect(&self, def: &McpServerDef, options: ConnectOptions) -> Result<Connection, Error> {
-        self.0.connect(def, options)
+    pub(crate) fn connect(&self, def: &McpServerDef, options: ConnectOptions) -> Result<Client, Error> {
+        McpClient::connect_on(Arc::clone(&self.0), def, options)
     }
 }
 

@@ -1,0 +1,148 @@
+//! Requests and notifications of any method.
+
+use std::time::Duration;
+
+use mcpwire_client::Error;
+use mcpwire_core::internal::{
+    ClientState, PageWalk, PingServer, RawRequest, RequestError, SendRequest, SetLogLevel, SingleRequest, Unprepared,
+};
+use mcpwire_core::{
+    Calls, ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root,
+    RootsListChanged, Ticket, Timestamp,
+};
+
+use super::McpClient;
+use crate::connection::Connection;
+use crate::pending::Pending;
+
+impl McpClient {
+    /// Sends a request of a typed method, and waits for its result.
+    pub fn request<M: Method>(
+        &mut self,
+        params: &impl Params<M>,
+        options: &RequestOptions,
+    ) -> Result<M::Result, Error> {
+        self.run_request(Unprepared(params), options)
+    }
+
+    /// Sends a request of a typed method without waiting for its result.
+    ///
+    /// Any number of requests may be pending. [`Pending::wait`] takes their results in any order.
+    pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
+        let options = self.connection.context.traced(options).into_owned();
+        self.begin_with(|_, calls, now| Ok(calls.request(params, &options, now)?))
+    }
+
+    /// Sends a request of any method, and returns its result as the server sent it.
+    #[doc(alias = "send_raw")]
+    pub fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+        self.run_request::<Raw>(RawRequest { method, params }, &RequestOptions::new())
+    }
+
+    /// Sends a notification of any method.
+    #[doc(alias = "send_notification")]
+    pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
+        let now = self.connection.now();
+        self.connection.engine.calls().notify_raw(method, params, now).map_err(|error| self.send_error(error))?;
+        self.connection.flush();
+        Ok(())
+    }
+
+    /// Replaces the roots. A legacy server that was told that they may change is notified.
+    #[doc(alias = "notifications/roots/list_changed")]
+    pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        self.connection.answers.roots = Some(roots.into_iter().collect());
+        if self.connection.engine.session().declares_roots_list_changed() {
+            let now = self.connection.now();
+            let sent = self.connection.engine.calls().notify::<RootsListChanged>(&(), now);
+            sent.map_err(|error| self.send_error(error))?;
+            self.connection.flush();
+        }
+        Ok(())
+    }
+
+    /// Sets the minimum level of the server's log messages.
+    ///
+    /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`; a modern one receives the level with each
+    /// request from now on.
+    #[doc(alias = "logging/setLevel")]
+    pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
+        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        self.run(&mut SetLogLevel::new(level, &options), &mut |_| {})
+    }
+
+    /// Checks that the server responds.
+    ///
+    /// A legacy server (up to revision 2025-11-25) receives `ping`. Modern servers have no `ping`, so they receive
+    /// `server/discover`.
+    #[doc(alias = "server/discover")]
+    pub fn ping(&mut self) -> Result<(), Error> {
+        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        self.run(&mut PingServer::new(&options), &mut |_| {})
+    }
+
+    /// Requests all pages of a list.
+    pub fn list_all<M>(&mut self) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
+    where
+        M: Method<Result: PagedList>,
+        for<'a> ListParams<'a>: Params<M>,
+    {
+        self.list_all_with::<M>(&RequestOptions::new())
+    }
+
+    /// Requests all pages of a list, with options for each request.
+    ///
+    /// [`RequestOptions::fresh`] bypasses the client's cache. [`RequestOptions::total_timeout`] limits the time for all pages
+    /// together.
+    pub fn list_all_with<M>(
+        &mut self,
+        options: &RequestOptions,
+    ) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
+    where
+        M: Method<Result: PagedList>,
+        for<'a> ListParams<'a>: Params<M>,
+    {
+        let options = self.connection.context.traced(options).into_owned();
+        let mut walk = PageWalk::<M>::new(options, self.connection.engine.session().config(), self.connection.now());
+        self.run(&mut walk, &mut |_| {})
+    }
+
+    /// Reads what the server reports without a request, for `duration`.
+    ///
+    /// While the client is not used, nothing is read, and a server that has much to report must wait.
+    pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
+        self.cancel_dropped();
+        let until = self.connection.now() + duration;
+        match self.connection.wait_for(Some(until), |_| None::<()>) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.io_error(error)),
+        }
+    }
+
+    fn run_request<M: Method>(
+        &mut self,
+        request: impl SendRequest<M>,
+        options: &RequestOptions,
+    ) -> Result<M::Result, Error> {
+        let options = self.connection.context.traced(options).into_owned();
+        self.run(&mut SingleRequest::new(request, &options), &mut |_| {})
+    }
+
+    /// Sends a request, and returns its handle.
+    pub(crate) fn begin_with<M: Method>(
+        &mut self,
+        send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
+    ) -> Result<Pending<M>, Error> {
+        self.cancel_dropped();
+        if self.connection.engine.session().keeps_answers_to::<M>() {
+            // The server may have reported a change that makes a cached response stale.
+            self.connection.catch_up();
+        }
+        let now = self.connection.now();
+        let Connection { engine, state, .. } = &mut self.connection;
+        let ticket = send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.request_error(error))?;
+        // Nobody knows when the program waits for the result.
+        self.connection.set_recent_time(None);
+        Ok(Pending::new(ticket, self))
+    }
+}

@@ -1,0 +1,55 @@
+//! The prompts of a server, and completions of arguments.
+
+use mcpwire_client::Error;
+use mcpwire_core::internal::SingleRequest;
+use mcpwire_core::{
+    Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ItemList, ListPrompts,
+    Prompt, RequestOptions,
+};
+use serde::Serialize;
+
+use crate::client::McpClient;
+
+impl McpClient {
+    /// Lists the server's prompts, all pages.
+    #[doc(alias = "prompts/list")]
+    pub fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Error> {
+        self.list_all::<ListPrompts>()
+    }
+
+    /// Requests a prompt, filled in with arguments: an object of strings.
+    #[doc(alias = "prompts/get")]
+    pub fn get_prompt(&mut self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, Error> {
+        self.get_prompt_with(name, arguments, &RequestOptions::new())
+    }
+
+    /// Requests a prompt, with options such as a timeout.
+    #[doc(alias = "prompts/get")]
+    pub fn get_prompt_with(
+        &mut self,
+        name: &str,
+        arguments: impl Serialize,
+        options: &RequestOptions,
+    ) -> Result<GetPromptResult, Error> {
+        self.request::<GetPrompt>(&GetPromptParams { name, arguments: &arguments }, options)
+    }
+
+    /// Requests completions of an argument of a prompt or a resource template.
+    ///
+    /// The context is left out if the protocol version does not have it.
+    #[doc(alias = "completion/complete")]
+    pub fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Error> {
+        self.complete_with(params, &RequestOptions::new())
+    }
+
+    /// Requests completions of an argument, with options such as a timeout.
+    #[doc(alias = "completion/complete")]
+    pub fn complete_with(
+        &mut self,
+        params: &CompleteParams<'_>,
+        options: &RequestOptions,
+    ) -> Result<CompleteResult, Error> {
+        let options = self.connection.context.traced(options).into_owned();
+        self.run(&mut SingleRequest::<Complete, _>::new(params.clone(), &options), &mut |_| {})
+    }
+}

@@ -1,0 +1,23 @@
+//! [`HttpSetupError`]: why a client cannot make HTTP requests.
+
+#[cfg(feature = "http")]
+use mcpwire_core::http::SettingsError;
+
+/// The reason why a client cannot make HTTP requests. No request was made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpSetupError {
+    /// The client was built without HTTP.
+    #[error(
+        "the server is reached over HTTP, and this client was built without it; enable the feature `http` of \
+         `mcpwire-blocking`, `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std`, or set an HTTP client of the program"
+    )]
+    Missing,
+    /// The URL of the server or a header is invalid.
+    #[cfg(feature = "http")]
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The HTTP client could not be created; the text says why.
+    #[error("the HTTP client could not be created: {0}")]
+    Client(String),
+}

@@ -1,0 +1,62 @@
+//! The text of an [`Error`].
+
+use std::fmt;
+
+use mcpwire_core::{SendError, printable};
+
+use super::{Cause, Error};
+
+impl Error {
+    /// Returns the message without what is known about the server's process, for programs that show the process's output
+    /// themselves.
+    pub fn message(&self) -> impl fmt::Display {
+        Message(self)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)?;
+        match self.process() {
+            Some(process) => process.fmt(f),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    /// Begins with the message, because a program whose `main` returns the error prints `{:?}`. Shows the parts of the error
+    /// that the message is made of, and not the cause, which would repeat them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Error");
+        fields.field("message", &format_args!("{}", self.message())).field("kind", &self.kind());
+        fields.field("server", &self.server());
+        if let Some(method) = self.method() {
+            fields.field("method", &method);
+        }
+        if let Some(tool) = self.tool() {
+            fields.field("tool", &tool);
+        }
+        if let Some(process) = self.process() {
+            fields.field("process", process);
+        }
+        fields.finish_non_exhaustive()
+    }
+}
+
+struct Message<'a>(&'a Error);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server `{}`: ", printable(self.0.server()))?;
+        match (self.0.cause(), &self.0.0.tool) {
+            (Cause::Call(error), Some(tool)) => error.of_tool(tool).fmt(f),
+            // The error names the tool itself.
+            (cause @ Cause::Send(SendError::TaskRequired { .. }), _) => cause.fmt(f),
+            (Cause::Send(error), Some(tool)) => {
+                write!(f, "`tools/call` of `{}` was not sent: {error}", printable(tool))
+            }
+            (cause, _) => cause.fmt(f),
+        }
+    }
+}

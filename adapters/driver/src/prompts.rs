@@ -1,0 +1,56 @@
+//! The prompts of a server, and completions of arguments.
+
+use mcpwire_client::Error;
+use mcpwire_core::internal::SingleRequest;
+use mcpwire_core::{
+    Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ItemList, ListPrompts,
+    Prompt, RequestOptions,
+};
+use serde::Serialize;
+
+use crate::client::McpClient;
+use crate::operation::run;
+
+impl<R> McpClient<R> {
+    /// Lists the server's prompts, all pages.
+    #[doc(alias = "prompts/list")]
+    pub async fn list_prompts(&self) -> Result<ItemList<Prompt>, Error> {
+        self.list_all::<ListPrompts>().await
+    }
+
+    /// Requests a prompt, filled in with arguments: an object of strings.
+    #[doc(alias = "prompts/get")]
+    pub async fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, Error> {
+        self.get_prompt_with(name, arguments, &RequestOptions::new()).await
+    }
+
+    /// Requests a prompt, with options such as a timeout.
+    #[doc(alias = "prompts/get")]
+    pub async fn get_prompt_with(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+        options: &RequestOptions,
+    ) -> Result<GetPromptResult, Error> {
+        self.request::<GetPrompt>(&GetPromptParams { name, arguments: &arguments }, options).await
+    }
+
+    /// Requests completions of an argument of a prompt or a resource template.
+    ///
+    /// The context is left out if the protocol version does not have it.
+    #[doc(alias = "completion/complete")]
+    pub async fn complete(&self, params: &CompleteParams<'_>) -> Result<CompleteResult, Error> {
+        self.complete_with(params, &RequestOptions::new()).await
+    }
+
+    /// Requests completions of an argument, with options such as a timeout.
+    #[doc(alias = "completion/complete")]
+    pub async fn complete_with(
+        &self,
+        params: &CompleteParams<'_>,
+        options: &RequestOptions,
+    ) -> Result<CompleteResult, Error> {
+        let options = self.life.shared().traced(options);
+        run(&self.life, SingleRequest::<Complete, _>::new(params.clone(), &options)).await
+    }
+}

@@ -1,0 +1,36 @@
+//! Sockets of async-io, for HTTP.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+
+use async_io::Async;
+use mcpwire_driver::http::{Connecting, Net, Socket};
+
+use crate::Smol;
+
+impl Net for Smol {
+    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+        Box::pin(async move {
+            // The lookup of the system blocks, so another thread does it.
+            let addresses = blocking::unblock(move || (host, port).to_socket_addrs()).await?;
+            let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+            for address in addresses {
+                match Async::<TcpStream>::connect(address).await {
+                    Ok(stream) => {
+                        stream.get_ref().set_nodelay(true)?;
+                        return Ok(Box::pin(stream) as Socket);
+                    }
+                    Err(error) => last = error,
+                }
+            }
+            Err(last)
+        })
+    }
+
+    #[cfg(unix)]
+    fn connect_unix(&self, path: std::path::PathBuf) -> Connecting {
+        use std::os::unix::net::UnixStream;
+
+        Box::pin(async move { Ok(Box::pin(Async::<UnixStream>::connect(path).await?) as Socket) })
+    }
+}

@@ -1,0 +1,49 @@
+//! [`ClientState`]: what a client remembers about its server between operations.
+
+use alloc::boxed::Box;
+
+use super::known_tools::KnownTools;
+use crate::session::{Calls, Event, Notification, RequestOptions};
+use crate::time::Timestamp;
+use mcpwire_types::LoggingLevel;
+
+/// What a client remembers about its server between operations.
+#[derive(Debug, Default)]
+pub struct ClientState {
+    /// The tools of the server, as far as they are known.
+    pub tools: KnownTools,
+    /// The log level that the program has set with a legacy server. Boxed because most clients set none.
+    log_level: Option<Box<LoggingLevel>>,
+}
+
+impl ClientState {
+    pub(super) fn keep_log_level(&mut self, level: &LoggingLevel) {
+        self.log_level = Some(Box::new(level.clone()));
+    }
+
+    /// Updates the state for an event of the session, and sends what must be sent because of the event.
+    ///
+    /// Call this for each event that is neither a reply nor the progress of a request. If the server has ended its HTTP
+    /// session, and a new one was opened, this sends the log level again: the level was part of the ended session.
+    #[inline]
+    pub fn handle_event(&mut self, event: &Event, calls: &mut Calls<'_>) {
+        match event {
+            Event::Notification(Notification::ToolsChanged) => self.tools.invalidate(),
+            #[cfg(feature = "http")]
+            Event::SessionReestablished => self.restore_log_level(calls),
+            _ => {
+                let _ = calls;
+            }
+        }
+    }
+
+    /// Sends the log level again. Nobody waits for the reply: if the server refuses the level, its log messages are
+    /// those of its default level. The request begins at the latest time that was passed to the engine.
+    #[cfg(feature = "http")]
+    #[cold]
+    fn restore_log_level(&self, calls: &mut Calls<'_>) {
+        if let Some(level) = &self.log_level {
+            let _ = calls.set_log_level(level, &RequestOptions::new(), Timestamp::ORIGIN);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+use std::time::Duration;
+
+use mcpwire_tokio::{McpClient, McpServerDef};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let mut words = std::env::args().skip(1);
+    let server = McpServerDef::new(words.next().unwrap_or_default()).args(words);
+
+    let client = McpClient::connect_and_initialize(&server).await?;
+    let result = client
+        .call_tool("slow", [("seconds", 2)])
+        .timeout(Duration::from_secs(1))
+        .total_timeout(Duration::from_secs(30))
+        .on_progress(|report| println!("{} of {:?}", report.progress, report.total))
+        .await?;
+    println!("{}", result.text());
+    client.shutdown().await?;
+    Ok(())
+}

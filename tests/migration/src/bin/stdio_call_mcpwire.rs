@@ -1,0 +1,16 @@
+use mcpwire_tokio::{McpClient, McpServerDef};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let mut words = std::env::args().skip(1);
+    let server = McpServerDef::new(words.next().unwrap_or_default()).args(words);
+
+    let client = McpClient::connect_and_initialize(&server).await?;
+    for tool in client.tools() {
+        println!("{}", tool.name);
+    }
+    let result = client.call_tool("echo", [("message", "hi")]).await?;
+    println!("{}", result.text());
+    client.shutdown().await?;
+    Ok(())
+}
