@@ -79,7 +79,7 @@ impl Handshaker {
         let meter = io.meter.clone();
         if io.is_http2 {
             let (sender, connection) = http2::Builder::new(Executor(Arc::clone(&self.net)))
-                .timer(Timer(Arc::clone(&self.net)))
+                .timer(Timer::new(Arc::clone(&self.net)))
                 .initial_stream_window_size(STREAM_WINDOW)
                 .initial_connection_window_size(CONNECTION_WINDOW)
                 .keep_alive_interval(KEEP_ALIVE_INTERVAL)

@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::ReadBufCursor;
+use mcpwire_driver::http::Socket;
 
 use crate::meter::Meter;
-use mcpwire_driver::http::Socket;
 
 /// A connection to a server or proxy, with TLS if the URL is `https`.
 pub(crate) struct Io {

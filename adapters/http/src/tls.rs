@@ -9,9 +9,9 @@ use futures_rustls::pki_types::pem::PemObject;
 use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
+use mcpwire_driver::http::Socket;
 
 use crate::connect::ConnectFailure;
-use mcpwire_driver::http::Socket;
 
 /// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
 #[derive(Clone, Default)]

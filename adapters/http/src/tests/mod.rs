@@ -28,7 +28,7 @@ use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind
 use mcpwire_driver::core::{Config, Timestamp};
 use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Clock, Runtime, Streams, Task, Timer};
 
 use crate::body::FullBody;
 use crate::io::Io;
