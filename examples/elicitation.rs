@@ -12,28 +12,26 @@ use std::env;
 use std::error::Error;
 
 use mcpwire_blocking::core::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_blocking::{ConnectOptions, McpClient};
-use serde_json::json;
+use mcpwire_blocking::{ConnectOptions, HandlerContext, McpClient};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // That the user can be asked is declared with whoever asks. `on_url_elicitation` is for addresses to be visited.
+    // The handler also declares to the server that the user can be asked. `on_url_elicitation` is for URLs to visit.
     let options = ConnectOptions::default().on_elicitation(ask);
 
     let mut client = McpClient::connect_with(&demo::server(), options)?;
     client.initialize()?;
-    println!("{}", client.call_tool("greet", json!({})).call()?.text());
+    println!("{}", client.call_tool("greet", ()).call()?.text());
     client.shutdown()?;
     Ok(())
 }
 
 /// A real program shows the form: who asks, what for, each field with its title, and a way to say no.
-fn ask(form: &ElicitForm) -> Result<ElicitResult, RpcError> {
-    println!("the server asks: {}", printable(&form.message));
+async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
+    println!("{} asks: {}", context.server(), printable(&form.message));
     for (field, is_required) in form.requested_schema.fields() {
         println!("  {}{}", printable(field.display_name()), if is_required { " (required)" } else { "" });
     }
     let Some(name) = env::args().nth(1) else { return Ok(ElicitResult::cancel()) };
     // What is left out takes its default; an answer that does not fit the form is not sent.
-    ElicitResult::accept(&json!({ "first_name": name }))
-        .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+    Ok(ElicitResult::accept(&[("first_name", name)])?)
 }

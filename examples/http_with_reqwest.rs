@@ -34,8 +34,8 @@ async fn call_slow(url: &str) -> Result<(), Box<dyn Error>> {
     // The builder of the program: TLS, proxies, DNS. Redirects are decided by mcpwire, so that no header reaches another origin.
     let builder =
         reqwest::Client::builder().user_agent("http-with-reqwest/1.0").connect_timeout(Duration::from_secs(5));
-    let mut options = ConnectOptions::default();
-    options.http = HttpOptions::default().client(ReqwestClient::from_builder(builder)?);
+    let http = HttpOptions::default().client(ReqwestClient::from_builder(builder)?);
+    let options = ConnectOptions::default().http(http);
 
     let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
     client.initialize().await?;

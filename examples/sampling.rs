@@ -9,7 +9,7 @@
 use std::error::Error;
 
 use mcpwire_tokio::core::{Config, CreateMessageParams, CreateMessageResult, Negotiate, RpcError};
-use mcpwire_tokio::{Compat, ConnectOptions, McpClient};
+use mcpwire_tokio::{Compat, ConnectOptions, HandlerContext, McpClient};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let mut config = Config::new("sampling-example", "1.0");
     config.negotiate = Negotiate::Legacy;
-    // That a model can be asked is declared with whoever asks it. Calls go on meanwhile.
+    // The handler also declares to the server that a model can be asked. Other calls continue meanwhile.
     let options = ConnectOptions::new(config).on_sampling(ask_model);
     let (reader, writer) = split(near);
     let client = McpClient::over(Compat(reader), Compat(writer), options);
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A real program shows the user what goes to the model, and what comes back; `RpcError::USER_REJECTED` is the user's no.
-async fn ask_model(params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+async fn ask_model(params: CreateMessageParams, _: HandlerContext) -> Result<CreateMessageResult, RpcError> {
     let Some(last) = params.messages.items.last() else {
         return Err(RpcError::new(RpcError::INVALID_PARAMS, "there is nothing to answer"));
     };

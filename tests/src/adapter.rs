@@ -9,7 +9,7 @@ use mcpwire_blocking::core::{
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::http::HttpOptions;
-use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
+use mcpwire_blocking::{ConnectOptions, Error, ErrorKind, McpServerDef, ShutdownReport};
 use mcpwire_client::Watcher;
 use mcpwire_core::shutdown::GracePeriods;
 use serde::Deserialize;
@@ -21,8 +21,12 @@ use crate::asynchronous::Lines;
 pub trait Adapter: Sized {
     /// Starts the server, and no more.
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure>;
-    /// Goes to a server that is spoken to by HTTP. Nothing is asked of it yet.
-    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure>;
+    /// Starts a server, or goes to one that is reached over HTTP, with these options. Nothing is asked of it yet.
+    fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure>;
+    /// The same, over HTTP.
+    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
+        Self::connect_with(def, options.into())
+    }
     /// The handshake.
     fn initialize(&mut self) -> Result<ServerInfo, Failure>;
     /// All pages of the list of tools.
@@ -132,6 +136,17 @@ pub struct OverHttp {
     pub trace: Option<Watcher>,
     /// Who makes the requests, and with which token.
     pub http: HttpOptions,
+}
+
+impl From<OverHttp> for ConnectOptions {
+    fn from(options: OverHttp) -> Self {
+        let OverHttp { config, grace_periods, trace, http } = options;
+        let options = ConnectOptions::new(config).grace_periods(grace_periods).http(http);
+        match trace {
+            Some(trace) => options.trace(trace),
+            None => options,
+        }
+    }
 }
 
 /// How a task stood, in the words of the protocol.
@@ -257,13 +272,15 @@ pub struct Failure {
     pub connecting: bool,
     /// What it says.
     pub text: String,
+    /// The error itself; `None` if the caller has given up.
+    pub error: Option<Error>,
 }
 
 impl Failure {
     /// What a caller knows of a call that it has given up itself.
     pub(crate) fn given_up() -> Self {
         let text = "`tools/call` was cancelled: its caller has given it up".into();
-        Self { kind: ErrorKind::Cancelled, connecting: false, text }
+        Self { kind: ErrorKind::Cancelled, connecting: false, text, error: None }
     }
 
     /// Fails unless it is of the kind and says all these things.

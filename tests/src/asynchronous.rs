@@ -3,25 +3,25 @@
 mod hosts;
 mod lines;
 
-use std::future::{Future, IntoFuture, poll_fn};
+use std::future::{Future, IntoFuture, poll_fn, ready};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Notification, RpcError, ServerInfo,
-    ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
+    CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Notification, ServerInfo, ServerRequest,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
-    Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, ShutdownReport, Subscription,
+    ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, ShutdownReport, Subscription,
 };
 use serde_json::Value;
 
-use crate::adapter::{Number, OverHttp};
+use crate::adapter::Number;
 use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
-pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti, TokioReqwest};
+pub use hosts::{AsyncStd, Host, Reqwest, Smol, Tokio, TokioCurrent, TokioMulti, TokioReqwest};
 pub use lines::Lines;
 
 /// Makes a test of each case for each async adapter. A case is a function over [`Host`].
@@ -61,9 +61,8 @@ impl<H: Host> Async<H> {
     /// # Panics
     ///
     /// When it does not start.
-    pub fn start_with(server: &Server, change: impl FnOnce(&mut ConnectOptions)) -> Self {
-        let mut options = options(&server.config, &server.heard);
-        change(&mut options);
+    pub fn start_with(server: &Server, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Self {
+        let options = change(options(&server.config, &server.heard));
         Self::connect(&server.def, options, &server.heard).expect("it starts")
     }
 
@@ -101,11 +100,8 @@ impl<H: Host> Adapter for Async<H> {
         Ok(Self::connect(def, options(config, heard), heard)?)
     }
 
-    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
-        let mut all = ConnectOptions::new(options.config);
-        (all.grace_periods, all.trace) = (options.grace_periods, options.trace);
-        all.http = H::with_http_client(options.http);
-        Ok(Self::connect(def, all, &Heard::default())?)
+    fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
+        Ok(Self::connect(def, options, &Heard::default())?)
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {
@@ -294,21 +290,12 @@ pub async fn eventually<H: Host>(holds: impl Fn() -> bool) {
     }
 }
 
-/// Answers what is heard.
-struct Answering(Heard);
-
-impl Answer for Answering {
-    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
-        self.0.reply(ask)
-    }
-}
-
 fn options(config: &Config, heard: &Heard) -> ConnectOptions {
     let stderr = heard.stderr.clone();
-    let answering = Answering(heard.clone());
-    let mut options = ConnectOptions::new(config.clone()).answer(config.answers().to_vec(), answering);
-    options.stderr = Some(Box::new(move |line| stderr.push(line)));
-    options
+    let heard = heard.clone();
+    ConnectOptions::new(config.clone())
+        .answer(config.answers().to_vec(), move |request: ServerRequest, _| ready(heard.reply(&request)))
+        .stderr(move |line| stderr.push(line))
 }
 
 fn calling<'c, R>(

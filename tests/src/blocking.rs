@@ -1,11 +1,12 @@
 //! The blocking adapter, as the suite sees it.
 
+use std::future::ready;
 use std::thread;
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    CallTool, CallToolParams, CallToolResult, Config, Event, InvalidItem, Json, LoggingLevel, Notification,
-    RequestOptions, ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
+    CallTool, CallToolParams, CallToolResult, Config, InvalidItem, Json, LoggingLevel, Notification, RequestOptions,
+    ServerInfo, ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
     TaskHandle, Tool,
 };
 use mcpwire_blocking::{
@@ -13,7 +14,7 @@ use mcpwire_blocking::{
 };
 use serde_json::Value;
 
-use crate::adapter::{Number, OverHttp};
+use crate::adapter::Number;
 use crate::asynchronous::Lines;
 use crate::{Adapter, Call, Failure, Heard, Statuses};
 
@@ -24,21 +25,19 @@ impl Adapter for Blocking {
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
         let Heard { stderr, logs, .. } = heard.clone();
         let answering = heard.clone();
-        let mut options =
-            ConnectOptions::new(config.clone()).answer(config.answers().to_vec(), move |ask| answering.reply(ask));
-        options.stderr = Some(Box::new(move |line| stderr.push(line)));
-        options.on_event = Some(Box::new(move |event| {
-            if let Event::Notification(Notification::Log(message)) = event {
-                logs.lock().unwrap().push(message.clone());
-            }
-        }));
+        let options = ConnectOptions::new(config.clone())
+            .answer(config.answers().to_vec(), move |request: ServerRequest, _| ready(answering.reply(&request)))
+            .stderr(move |line| stderr.push(line))
+            .on_notification(move |notification| {
+                if let Notification::Log(message) = notification {
+                    logs.lock().unwrap().push(message.clone());
+                }
+            });
         Ok(Self(McpClient::connect_with(def, options)?, None))
     }
 
-    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
-        let mut all = ConnectOptions::new(options.config);
-        (all.grace_periods, all.trace, all.http) = (options.grace_periods, options.trace, options.http);
-        Ok(Self(McpClient::connect_with(def, all)?, None))
+    fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
+        Ok(Self(McpClient::connect_with(def, options)?, None))
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {
@@ -198,6 +197,7 @@ impl Blocking {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { kind: error.kind(), connecting: error.is_connecting(), text: error.to_string() }
+        let (kind, connecting, text) = (error.kind(), error.is_connecting(), error.to_string());
+        Self { kind, connecting, text, error: Some(error) }
     }
 }

@@ -194,8 +194,7 @@ fn long_reply(order: KeyOrder, json: &str) -> (Ticket<CallTool>, Reply, Allocate
 
 fn open(flags: &[&str]) -> McpClient {
     let def = McpServerDef::new(env!("CARGO_BIN_EXE_fast_server")).args(flags.iter().copied());
-    let mut options = ConnectOptions::new(Config::new("counting", "1.0"));
-    options.config.negotiate = Negotiate::Legacy;
+    let options = ConnectOptions::new(Config::new("counting", "1.0")).negotiate(Negotiate::Legacy);
     let mut client = McpClient::connect_with(&def, options).expect("it starts");
     client.initialize().expect("it opens");
     client

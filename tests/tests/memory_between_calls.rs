@@ -23,8 +23,7 @@ fn a_call_on_a_busy_connection_takes_what_its_caller_gets_and_little_else() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
         for flags in [&[][..], &["--result-first"]] {
             let def = McpServerDef::new(env!("CARGO_BIN_EXE_fast_server")).args(flags.iter().copied());
-            let mut options = ConnectOptions::new(Config::default());
-            options.config.negotiate = Negotiate::Legacy;
+            let options = ConnectOptions::new(Config::default()).negotiate(Negotiate::Legacy);
             let client = runtime.block_on(async {
                 let client = mcpwire_tokio::McpClient::connect_with(&def, options).expect("it starts");
                 client.initialize().await.expect("it opens");

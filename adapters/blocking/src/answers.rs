@@ -1,75 +1,101 @@
-//! Who answers what servers ask for.
+//! The answers to the requests of the server, as the thread that waits for the server sends them.
 
-use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Wake, Waker};
 
-use mcpwire_client::{HandlerError, PanicSource, Panics, catch_panic};
-use mcpwire_core::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, Json,
-    ListRootsResult, Root, RpcError, ServerRequest, ServerRequestKind,
-};
+use mcpwire_client::{Answered, ConnectionHandlers, PendingAnswers, method_not_found};
+use mcpwire_core::{Root, ServerRequest, ServerRequestId};
 
-/// Answers any request of the server's.
-type Answerer = Box<dyn FnMut(&ServerRequest) -> Result<Json, RpcError> + Send>;
+use crate::cancel::Canceller;
 
-type OnForm = Box<dyn FnMut(&ElicitForm) -> Result<ElicitResult, RpcError> + Send>;
-type OnUrl = Box<dyn FnMut(&ElicitUrl) -> Result<ElicitAction, RpcError> + Send>;
-type OnSampling = Box<dyn FnMut(&CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send>;
-type OnError = Box<dyn FnMut(&ServerRequest, &RpcError) + Send>;
-
-/// All who answer. Those that answer one thing go before those that answer anything.
+/// The program's handlers, and the requests of the server that they have not answered yet. Empty if the program has no
+/// handlers.
 #[derive(Default)]
-pub(crate) struct Answers {
-    pub(crate) form: Option<OnForm>,
-    pub(crate) url: Option<OnUrl>,
-    pub(crate) sampling: Option<OnSampling>,
-    pub(crate) roots: Option<Vec<Root>>,
-    /// By the methods that they answer.
-    pub(crate) others: Vec<(Vec<String>, Answerer)>,
-    /// Told of what could not be answered.
-    pub(crate) on_error: Option<OnError>,
+pub(crate) struct Answers(Option<Box<Inner>>);
+
+struct Inner {
+    handlers: Arc<dyn ConnectionHandlers>,
+    pending: Box<dyn PendingAnswers>,
+    waker: Arc<HandlerWaker>,
+}
+
+/// Wakes the thread that waits for the server, for a handler that can continue.
+#[derive(Default)]
+struct HandlerWaker {
+    is_woken: AtomicBool,
+    /// Set before the thread waits while an answer is pending.
+    canceller: OnceLock<Canceller>,
+}
+
+impl Wake for HandlerWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_woken.store(true, Ordering::SeqCst);
+        if let Some(canceller) = self.canceller.get() {
+            canceller.wake();
+        }
+    }
 }
 
 impl Answers {
-    /// The answer to a request, or why there is none.
-    pub(crate) fn answer(&mut self, ask: &ServerRequest, panics: &Panics) -> Result<Json, HandlerError> {
-        let answer = match catch_panic(|| self.find(ask)) {
-            Ok(answer) => answer.map_err(HandlerError::Refused),
-            Err(message) => {
-                panics.report(PanicSource::Handler { method: ask.method.clone() }, message.clone());
-                Err(HandlerError::Panicked(message))
-            }
-        };
-        if let (Err(error), Some(on_error)) = (&answer, &mut self.on_error) {
-            panics.catch(PanicSource::OnAnswerError, || on_error(ask, &error.to_rpc_error(ask)));
-        }
-        answer
+    pub(crate) fn new(handlers: Option<Arc<dyn ConnectionHandlers>>) -> Self {
+        Answers(handlers.map(|handlers| {
+            let pending = Arc::clone(&handlers).pending();
+            Box::new(Inner { handlers, pending, waker: Arc::default() })
+        }))
     }
 
-    fn find(&mut self, ask: &ServerRequest) -> Result<Json, RpcError> {
-        match (ask.request()?, self) {
-            (ServerRequestKind::Elicit(ElicitParams::Form(form)), Answers { form: Some(handler), .. }) => {
-                form.answer(handler(&form)?)
-            }
-            (ServerRequestKind::Elicit(ElicitParams::Url(url)), Answers { url: Some(handler), .. }) => {
-                url.answer(handler(&url)?)
-            }
-            (ServerRequestKind::Sample(params), Answers { sampling: Some(handler), .. }) => handler(&params)?.answer(),
-            (ServerRequestKind::ListRoots, Answers { roots: Some(roots), .. }) => {
-                ListRootsResult::new(roots.iter().cloned()).answer()
-            }
-            (_, Answers { others, .. }) => {
-                let answerer = others.iter_mut().rev().find(|(methods, _)| methods.contains(&ask.method));
-                match answerer {
-                    Some((_, answerer)) => answerer(ask),
-                    None => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),
-                }
-            }
+    /// Starts the answer to a request, and returns the answers that are complete.
+    pub(crate) fn start(&mut self, request: ServerRequest) -> Vec<Answered> {
+        let Some(inner) = &mut self.0 else { return vec![Answered::refused(request.key, method_not_found())] };
+        inner.pending.start(request);
+        inner.poll()
+    }
+
+    /// Drops the answer to a request that needs none any more.
+    pub(crate) fn cancel(&mut self, id: ServerRequestId) {
+        if let Some(inner) = &mut self.0 {
+            let waker = Waker::from(Arc::clone(&inner.waker));
+            inner.pending.cancel(id, &mut Context::from_waker(&waker));
+        }
+    }
+
+    /// Returns whether an answer is pending whose handler cannot wake the thread yet.
+    pub(crate) fn needs_canceller(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| !inner.pending.is_empty() && inner.waker.canceller.get().is_none())
+    }
+
+    /// Lets the handlers wake the thread that waits.
+    pub(crate) fn set_canceller(&mut self, canceller: Canceller) {
+        if let Some(inner) = &mut self.0 {
+            let _ = inner.waker.canceller.set(canceller);
+        }
+    }
+
+    /// Polls the handlers if one was woken, and returns the answers that are complete.
+    pub(crate) fn poll_woken(&mut self) -> Vec<Answered> {
+        match &mut self.0 {
+            Some(inner) if inner.waker.is_woken.load(Ordering::Relaxed) => inner.poll(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) {
+        if let Some(inner) = &self.0 {
+            inner.handlers.set_roots(roots.into_iter().collect());
         }
     }
 }
 
-impl fmt::Debug for Answers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answers").field("roots", &self.roots).finish_non_exhaustive()
+impl Inner {
+    fn poll(&mut self) -> Vec<Answered> {
+        // Before the handlers are polled, so that no wake-up in between is lost.
+        self.waker.is_woken.swap(false, Ordering::SeqCst);
+        let waker = Waker::from(Arc::clone(&self.waker));
+        self.pending.poll(&mut Context::from_waker(&waker))
     }
 }

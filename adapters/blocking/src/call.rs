@@ -149,7 +149,8 @@ impl<'c, A: Serialize> Call<'c, A> {
         let options = client.connection.context.traced(&options).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
         let call = ToolCall::new(name, Unprepared(&params), options);
-        client.begin_with(|state, calls, now| call.send_now(state, calls, now))
+        let pending = client.begin_with(|state, calls, now| call.send_now(state, calls, now));
+        pending.map_err(|error| error.with_tool(name))
     }
 
     /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
@@ -190,7 +191,8 @@ impl<'c, A: Serialize> Call<'c, A> {
             (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),
             _ => {}
         });
-        Ok((client, result.map_err(|error| error.with_tool(name))?))
+        let result = result.map_err(|error| error.with_tool(name))?;
+        Ok((client, result))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ending a wait from another thread.
+//! [`Canceller`]: ends a wait from another thread.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::transport::ThreadEvent;
 
-/// What wakes the thread that waits.
+/// Wakes the thread that waits.
 pub(crate) enum Waker {
     #[cfg(unix)]
     Pipe(std::io::PipeWriter),
@@ -17,11 +17,11 @@ pub(crate) enum Waker {
 
 struct Shared {
     cancelled: AtomicBool,
-    /// Replaced when the server is started once more.
+    /// Replaced when the server is restarted.
     waker: Mutex<Waker>,
 }
 
-/// Ends the call that a client waits for, from another thread: a signal handler's, a user interface's.
+/// Cancels what a client waits for, from another thread, such as that of a signal handler or a user interface.
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpClient, McpServerDef};
@@ -43,12 +43,19 @@ impl Canceller {
         Canceller(Arc::new(Shared { cancelled: AtomicBool::new(false), waker: Mutex::new(waker) }))
     }
 
-    /// Ends the call that is waited for, with [`CallError::Cancelled`](mcpwire_core::CallError::Cancelled); the server is
-    /// told. If none is waited for, the next one ends so.
+    /// Cancels the request that the client waits for, and notifies the server.
+    ///
+    /// The wait fails with [`CallError::Cancelled`](mcpwire_core::CallError::Cancelled). If the client waits for nothing, the
+    /// next wait fails.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Ends the wait, without cancelling the call.
+    pub(crate) fn wake(&self) {
         match &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
-            // A pipe that is full wakes as well as one that has one byte more.
+            // A full pipe wakes the thread too, so a failed write does not matter.
             #[cfg(unix)]
             Waker::Pipe(pipe) => drop(std::io::Write::write(&mut &*pipe, &[1])),
             Waker::Channel(channel) => drop(channel.send(ThreadEvent::Wake)),
@@ -57,12 +64,12 @@ impl Canceller {
         }
     }
 
-    /// From now on, wakes this.
+    /// Replaces what is woken.
     pub(crate) fn rewire(&self, waker: Waker) {
         *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
     }
 
-    /// Whether it was called since the last time that this was asked.
+    /// Returns whether `cancel` was called since the last call of this function.
     pub(crate) fn take(&self) -> bool {
         self.0.cancelled.swap(false, Ordering::SeqCst)
     }

@@ -7,17 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, PanicSource, ProcessReport,
-    ShutdownReport, Stderr, Tracer, finish_ask,
+    Answered, ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, ProcessReport,
+    ShutdownReport, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, ServerRequest, Timestamp};
+use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, Timestamp};
 use mcpwire_process::{Next, Process, Stopping};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
-use crate::options::Listener;
 use crate::transport::{Clock, IoContext, Transport};
 
 pub(crate) struct Connection {
@@ -26,7 +25,6 @@ pub(crate) struct Connection {
     process: Option<Process>,
     pub(crate) stderr: Stderr,
     pub(crate) tracer: Option<Tracer>,
-    pub(crate) listener: Option<Listener>,
     pub(crate) answers: Answers,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
@@ -70,7 +68,6 @@ impl Connection {
             process,
             stderr: Stderr::default(),
             tracer: None,
-            listener: None,
             answers: Answers::default(),
             context: ConnectionContext::default(),
             clock,
@@ -110,7 +107,7 @@ impl Connection {
     /// Drives the opening to its end.
     pub(crate) fn open(&mut self) -> io::Result<OpeningOutcome> {
         loop {
-            while let Some(event) = self.engine.poll_event() {
+            while let Some(event) = self.next_event() {
                 match event {
                     Event::Connected => {
                         self.flush();
@@ -143,7 +140,7 @@ impl Connection {
             return Ok(Some(reply));
         }
         loop {
-            while let Some(event) = self.engine.poll_event() {
+            while let Some(event) = self.next_event() {
                 match event {
                     Event::Reply(reply) if reply.key() == key => {
                         // After a timeout, the engine has a notification for the server to send.
@@ -210,7 +207,7 @@ impl Connection {
     }
 
     fn handle_events(&mut self) {
-        while let Some(event) = self.engine.poll_event() {
+        while let Some(event) = self.next_event() {
             self.handle_event(event, None, &mut |_| {});
         }
     }
@@ -227,7 +224,7 @@ impl Connection {
         }
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes the pending bytes, as far as that needs no wait.
     pub(crate) fn flush(&mut self) {
         if self.engine.is_http() || !self.engine.transmit().is_empty() {
             let (transport, engine, mut context) = self.split();
@@ -267,9 +264,22 @@ impl Connection {
 
     /// Ends the server step by step.
     pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
+        let report = self.stop(grace_periods);
+        if self.context.hooks.is_some() {
+            self.end_hooks(report.exit);
+        }
+        report
+    }
+
+    fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
-        self.handle_events();
+        while let Some(event) = self.engine.poll_event() {
+            // Nobody waits for an answer any more, so no handler is called.
+            if !matches!(event, Event::ServerRequest(_)) {
+                self.handle_event(event, None, &mut |_| {});
+            }
+        }
         if self.engine.is_http() {
             self.end_session(grace_periods);
             return ShutdownReport::of_streams();
@@ -301,7 +311,7 @@ impl Connection {
     fn end_session(&mut self, grace_periods: GracePeriods) {
         let until = self.now() + grace_periods.after_close;
         while self.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
-            while self.engine.poll_event().is_some() {}
+            while self.next_event().is_some() {}
             if self.turn(Some(until)).is_err() {
                 return;
             }
@@ -320,9 +330,12 @@ impl Connection {
         }
         successor.stderr = self.stderr.take_over();
         successor.tracer = self.tracer.take();
-        successor.listener = self.listener.take();
         successor.answers = std::mem::take(&mut self.answers);
         successor.context = std::mem::take(&mut self.context);
+        if let Some(hooks) = &successor.context.hooks {
+            hooks.process_exited(self.process.as_ref().and_then(Process::exit).copied());
+            successor.process_started();
+        }
         successor.queues = std::mem::take(&mut self.queues);
         successor.state = std::mem::take(&mut self.state);
         Ok(())
@@ -331,8 +344,22 @@ impl Connection {
     fn turn(&mut self, until: Option<Timestamp>) -> io::Result<()> {
         let deadline = self.engine.poll_timeout();
         let until = [deadline, until].into_iter().flatten().min();
+        if self.answers.needs_canceller() {
+            let canceller = self.canceller()?;
+            self.answers.set_canceller(canceller);
+        }
+        let answered = self.answers.poll_woken();
+        if !answered.is_empty() {
+            self.send_answers(answered);
+            if self.engine.session().has_events() {
+                return Ok(());
+            }
+        }
         let (transport, engine, mut context) = self.split();
         let now = transport.turn(engine, &mut context, until)?;
+        if let Some(hooks) = &self.context.hooks {
+            hooks.deliver();
+        }
         if deadline.is_some_and(|deadline| deadline <= now) {
             self.engine.handle_timeout(now);
         }
@@ -354,13 +381,15 @@ impl Connection {
             Event::Notification(
                 ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
             ) if Some(key) == waited_for => on_report(report),
-            Event::ServerRequest(ref ask) => self.answer(ask),
+            Event::ServerRequest(request) => {
+                let answered = self.answers.start(request);
+                self.send_answers(answered);
+                return;
+            }
+            Event::ServerRequestCancelled(id) => self.answers.cancel(id),
             _ => {}
         }
         self.update(&event);
-        if let Some(listener) = &mut self.listener {
-            self.context.panics.catch(PanicSource::OnEvent, || listener(&event));
-        }
     }
 
     /// Updates what the client remembers, and adds the event to the queues.
@@ -374,11 +403,48 @@ impl Connection {
         }
     }
 
-    fn answer(&mut self, ask: &ServerRequest) {
-        let answer = self.answers.answer(ask, &self.context.panics);
-        // The handler may have taken a while.
-        let now = self.clock.now();
-        finish_ask(&mut self.engine.calls(), ask, answer, now);
+    fn send_answers(&mut self, answered: Vec<Answered>) {
+        for answered in answered {
+            // The handler may have taken a while.
+            self.recent_time = None;
+            let now = self.clock.now();
+            answered.send(&mut self.engine.calls(), now);
+        }
+    }
+
+    /// Returns the next event, after the program's callbacks have learned of it.
+    fn next_event(&mut self) -> Option<Event> {
+        let event = self.engine.poll_event()?;
+        if let Some(hooks) = &self.context.hooks {
+            hooks.record(&event, self.engine.session());
+            hooks.deliver();
+        }
+        Some(event)
+    }
+
+    /// Records that the connection is being opened.
+    pub(crate) fn connecting(&self) {
+        if let Some(hooks) = &self.context.hooks {
+            hooks.connecting();
+            hooks.deliver();
+        }
+    }
+
+    /// Lets the program's callbacks learn of the end of the connection.
+    #[cold]
+    fn end_hooks(&mut self, exit: Option<Exit>) {
+        self.handle_events();
+        if let Some(hooks) = self.context.hooks.take() {
+            hooks.process_exited(exit);
+            hooks.deliver();
+        }
+    }
+
+    pub(crate) fn process_started(&self) {
+        if let (Some(hooks), Some(pid)) = (&self.context.hooks, self.pid()) {
+            hooks.process_started(pid);
+            hooks.deliver();
+        }
     }
 
     fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, IoContext<'_>) {
@@ -389,6 +455,7 @@ impl Connection {
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
             tracer: self.tracer.as_mut(),
+            hooks: self.context.hooks.as_deref(),
             panics: &self.context.panics,
             failure: &mut self.state.failure,
         };
@@ -412,6 +479,10 @@ impl Drop for Connection {
         if self.engine.session().phase() != Phase::Closed {
             let now = self.now();
             self.transport.abandon(&mut self.engine, now, ABANDON_TIMEOUT);
+        }
+        if self.context.hooks.is_some() {
+            self.engine.close();
+            self.end_hooks(None);
         }
     }
 }

@@ -8,8 +8,7 @@
 //! use mcpwire_blocking::http::{EnvToken, HttpOptions};
 //! use mcpwire_blocking::{ConnectOptions, McpClient, McpServerDef};
 //!
-//! let mut options = ConnectOptions::default();
-//! options.http = HttpOptions::default().token(EnvToken("MY_TOKEN".into()));
+//! let options = ConnectOptions::default().http(HttpOptions::default().token(EnvToken("MY_TOKEN".into())));
 //! let mut client = McpClient::connect_with(&McpServerDef::http("https://example.com/mcp"), options)?;
 //! client.initialize()?;
 //! # Ok::<(), mcpwire_blocking::Error>(())

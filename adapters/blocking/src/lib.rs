@@ -24,7 +24,7 @@
 //! | [`McpClient`], [`with_client`], [`Call`] | using it |
 //! | [`Pending`] | a request that was sent, and whose result is taken later |
 //! | [`Notifications`], [`Events`], [`Subscription`] | what the server reports |
-//! | [`ConnectOptions`] | who this client is, its limits, who is told what |
+//! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`Canceller`] | ending a wait from another thread |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
@@ -37,7 +37,6 @@ mod connection;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
-mod options;
 mod pending;
 mod prompts;
 mod resources;
@@ -49,13 +48,13 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, Cause, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
-    McpServerDef, PanicSource, ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource,
-    inherited_names,
+    CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
+    Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
+    McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo, RequestOutcome, ShutdownReport,
+    SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use notifications::{Events, Notifications};
-pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};

@@ -78,3 +78,82 @@ impl<M: Method> fmt::Debug for Pending<M> {
         f.debug_struct("Pending").field("method", &M::NAME).field("ticket", &self.ticket).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write, pipe};
+    use std::thread;
+    use std::time::Duration;
+
+    use mcpwire_core::{Config, Json, Negotiate, Ping, RequestOptions};
+
+    use super::*;
+    use crate::ConnectOptions;
+
+    /// Connects to a server that answers every request with an empty result, and returns what it was sent at its end.
+    fn connect() -> (McpClient, thread::JoinHandle<Vec<String>>) {
+        let ((from_client, to_server), (from_server, mut to_client)) = (pipe().unwrap(), pipe().unwrap());
+        let server = thread::spawn(move || {
+            let mut received = Vec::new();
+            for line in BufReader::new(from_client).lines() {
+                let line = line.unwrap();
+                let message = Json::parse(&*line).unwrap();
+                let result = match message.member::<String>("method").as_deref() {
+                    Some("initialize") => {
+                        r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#
+                    }
+                    _ => "{}",
+                };
+                if let Some(id) = message.member::<Json>("id") {
+                    let _ = writeln!(to_client, r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get());
+                }
+                received.push(line);
+            }
+            received
+        });
+        let mut config = Config::new("test", "1");
+        config.negotiate = Negotiate::Legacy;
+        let mut client = McpClient::over(from_server, to_server, ConnectOptions::new(config)).unwrap();
+        client.initialize().unwrap();
+        (client, server)
+    }
+
+    #[test]
+    fn the_reply_to_a_dropped_request_is_dropped() {
+        let (mut client, server) = connect();
+        let options = RequestOptions::new();
+        for _ in 0..3 {
+            let pending = client.begin::<Ping>(&(), &options).unwrap();
+            // Now its reply is there.
+            client.ping().unwrap();
+            drop(pending);
+        }
+        assert!(client.connection.expects_replies());
+        client.ping().unwrap();
+        assert!(!client.connection.expects_replies());
+        // A reply that nobody expects is not kept.
+        let now = client.connection.now();
+        let _ = client.connection.engine.calls().request::<Ping>(&(), &options, now).unwrap();
+        client.listen(Duration::from_millis(20)).unwrap();
+        assert!(!client.connection.expects_replies());
+        let pending = client.begin::<Ping>(&(), &options).unwrap();
+        client.ping().unwrap();
+        pending.wait(&mut client).unwrap();
+        assert!(!client.connection.expects_replies());
+        client.shutdown().unwrap();
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_cancelled_request_is_cancelled_on_the_server_with_the_reason() {
+        let (mut client, server) = connect();
+        let pending = client.begin::<Ping>(&(), &RequestOptions::new()).unwrap();
+        pending.cancel(&mut client, "the user has left");
+        client.ping().unwrap();
+        assert!(!client.connection.expects_replies());
+        client.shutdown().unwrap();
+        let received = server.join().unwrap();
+        let cancelled = received.iter().find(|line| line.contains("notifications/cancelled")).unwrap();
+        assert!(cancelled.contains("the user has left"), "{cancelled}");
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcpwire_blocking::core::{
-    CallToolResult, Config, Event, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, TaskHandle,
+    CallToolResult, Config, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, TaskHandle,
 };
 use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef, RunningTask, ShutdownReport};
 
@@ -43,12 +43,12 @@ impl<'a> Session<'a> {
         if definition.is_exposed() && !options.json {
             notes.line(EXPOSED);
         }
-        let mut connect_options = connect_options(options, &notes)?;
-        connect_options.http = http;
+        let mut connect_options = connect_options(options, &notes)?.http(http);
         if let Some(printer) = printer.cloned() {
             let interrupt = interrupt.clone();
-            connect_options.config.log_level = Some(LoggingLevel::Info);
-            connect_options.on_event = Some(Box::new(move |event: &Event| printer.print(event, &interrupt)));
+            connect_options = connect_options
+                .log_level(LoggingLevel::Info)
+                .on_notification(move |notification| printer.print(notification, &interrupt));
         }
         let connect_options = asks.declare(connect_options, definition.display_name(), &notes, &interrupt);
         let client = McpClient::connect_with(&definition, connect_options)
@@ -205,23 +205,22 @@ fn connect_options(args: &Options, notes: &Notes) -> Result<ConnectOptions, Fail
     let mut options = ConnectOptions::new(config(args, notes)).follow_tasks();
     if args.stderr == Stderr::Show {
         let notes = notes.clone();
-        options.stderr = Some(Box::new(move |line: &str| notes.server_stderr(line)));
+        options = options.stderr(move |line| notes.server_stderr(line));
     }
     if let Some(path) = &args.trace {
         let mut trace = Trace::create(path).map_err(|error| Failure::no_trace(path, &error))?;
-        options.trace = Some(Box::new(move |direction: Direction, message: &[u8]| {
+        options = options.trace(move |direction, message| {
             let direction = match direction {
                 Direction::Sent => "sent",
                 Direction::Received => "received",
             };
             trace.record(direction, message);
-        }));
+        });
     }
     let notes = notes.clone();
-    options.on_event = Some(Box::new(move |event: &Event| {
-        if let Event::Notification(Notification::Log(message)) = event {
+    Ok(options.on_notification(move |notification| {
+        if let Notification::Log(message) = notification {
             notes.log(message);
         }
-    }));
-    Ok(options)
+    }))
 }

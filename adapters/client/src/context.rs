@@ -1,6 +1,7 @@
 //! [`ConnectionContext`]: what a connection keeps from its beginning to its end.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -8,14 +9,14 @@ use mcpwire_core::internal::RequestError;
 use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
+use crate::hooks::ConnectionHooks;
 use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
 
-/// The name of the server in errors, if the connection is a pair of streams.
-const STREAM: &str = "stream";
-
 /// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ConnectionContext {
+    /// The name of the server in errors and for handlers.
+    pub name: Arc<str>,
     /// How the server was started. `None` for a pair of streams.
     pub definition: Option<Arc<McpServerDef>>,
     /// How long each step of the shutdown may take.
@@ -24,6 +25,8 @@ pub struct ConnectionContext {
     pub trace_context: Option<TraceSource>,
     /// The callbacks for panics in the program's code.
     pub panics: Panics,
+    /// The program's callbacks for what happens on the connection.
+    pub hooks: Option<Arc<dyn ConnectionHooks>>,
 }
 
 /// What an error says about the connection itself: how its process ended, and why this side could not continue.
@@ -38,15 +41,22 @@ pub trait ConnectionFacts {
 impl ConnectionContext {
     /// Returns the name of the server for errors.
     pub fn name(&self) -> &str {
-        self.definition.as_deref().map_or(STREAM, McpServerDef::display_name)
+        &self.name
     }
 
-    /// Returns the options of a request with the trace context of the calling code. If the program's source of trace
+    /// Returns the options of a request with the trace context of the calling code, and with the number that the observer
+    /// gives the calling code. If the program's source of trace
     /// contexts panics, the request is sent without a trace context.
     pub fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
-        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
-        traced.unwrap_or(Cow::Borrowed(options))
+        let traced = match &self.trace_context {
+            Some(source) => self.panics.catch(PanicSource::TraceContext, || source.options(options)),
+            None => None,
+        };
+        let traced = traced.unwrap_or(Cow::Borrowed(options));
+        match &self.hooks {
+            Some(hooks) => Cow::Owned(hooks.tag(traced.into_owned())),
+            None => traced,
+        }
     }
 
     /// Returns the report of a shutdown, or an error if the process is still there after it was killed.
@@ -84,5 +94,11 @@ impl ConnectionContext {
             Some(why) => Error::new(self.name(), io::Error::other(&*why)),
             None => Error::new(self.name(), error).with_process(facts.process_report()),
         }
+    }
+}
+
+impl fmt::Debug for ConnectionContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectionContext").field("name", &self.name).finish_non_exhaustive()
     }
 }

@@ -46,7 +46,10 @@ impl EventQueue {
             | Event::Subscription(_)
             | Event::ServerRequest(_)
             | Event::ServerRequestCancelled(_)
+            | Event::RequestSent(_)
             | Event::Restart => false,
+            #[cfg(feature = "http")]
+            Event::RequestRetried { .. } => false,
             _ => !self.only_notifications,
         }
     }

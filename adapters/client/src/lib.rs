@@ -8,6 +8,9 @@
 //! | `definition` | [`McpServerDef`]: the command of a server, or its URL |
 //! | `error` | [`Error`]: why a method of a client failed |
 //! | `exit`, `shutdown_report` | [`Exit`], [`ShutdownReport`]: how a server's process ended |
+//! | `options` | [`ConnectOptions`]: the options of a connection |
+//! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's answers to requests of servers |
+//! | `observer`, `hooks` | [`Observer`]: what happens on connections and to their requests |
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
@@ -23,9 +26,13 @@ mod definition;
 mod error;
 mod event_queue;
 mod exit;
+mod handler;
+mod hooks;
 #[cfg(feature = "http")]
 pub mod http;
 mod invalid_messages;
+mod observer;
+mod options;
 mod panics;
 mod shutdown_report;
 mod stderr;
@@ -41,8 +48,15 @@ pub use definition::{EnvPolicy, McpServerDef, inherited_names};
 pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
 pub use event_queue::EventQueue;
 pub use exit::Exit;
+pub use handler::{
+    Answered, Cancelled, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, PendingAnswers,
+    RequestHandler, method_not_found,
+};
+pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
-pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic, finish_ask};
+pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
+pub use options::{ConnectOptions, OptionParts};
+pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};
 pub use shutdown_report::ShutdownReport;
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};

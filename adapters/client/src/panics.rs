@@ -7,7 +7,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use mcpwire_core::{Calls, Json, RpcError, ServerRequest, Timestamp, printable};
+use mcpwire_core::{RpcError, ServerRequest, printable};
 
 use crate::{Follower, Watcher};
 
@@ -33,8 +33,12 @@ pub enum PanicSource {
     },
     /// The callback `on_answer_error`.
     OnAnswerError,
-    /// The callback `on_event`, which only the blocking client has.
-    OnEvent,
+    /// The callback `on_notification`, or the method `notification` of a handler.
+    OnNotification,
+    /// The callback `on_invalid_message`.
+    OnInvalidMessage,
+    /// The observer.
+    Observer,
     /// The callback `stderr`.
     Stderr,
     /// The callback `trace`.
@@ -50,7 +54,9 @@ impl fmt::Display for PanicSource {
         f.write_str(match self {
             PanicSource::Handler { method } => return write!(f, "the handler of `{}`", printable(method)),
             PanicSource::OnAnswerError => "the callback `on_answer_error`",
-            PanicSource::OnEvent => "the callback `on_event`",
+            PanicSource::OnNotification => "the callback `on_notification`",
+            PanicSource::OnInvalidMessage => "the callback `on_invalid_message`",
+            PanicSource::Observer => "the observer",
             PanicSource::Stderr => "the callback `stderr`",
             PanicSource::Trace => "the callback `trace`",
             PanicSource::TraceContext => "the source `trace_context`",
@@ -127,12 +133,14 @@ impl fmt::Debug for Panics {
     }
 }
 
-/// Why a handler did not answer a request of the server's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The reason why a handler did not answer a request of the server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
-    /// It refused.
+    /// The handler refused the request with this error.
+    #[error("the handler refused the request: {0}")]
     Refused(RpcError),
-    /// It panicked with this message.
+    /// The handler panicked with this message.
+    #[error("the handler panicked: {}", printable(.0))]
     Panicked(String),
 }
 
@@ -147,22 +155,6 @@ impl HandlerError {
             }
         }
     }
-}
-
-/// Answers or refuses a request of the server's, as its handler decided. An answer that cannot be sent is a refusal.
-pub fn finish_ask(calls: &mut Calls<'_>, ask: &ServerRequest, answer: Result<Json, HandlerError>, now: Timestamp) {
-    let refused = match answer {
-        Ok(answer) => match calls.answer(ask.key, &answer, now) {
-            Ok(_) => return,
-            Err(error) => RpcError::new(RpcError::INTERNAL_ERROR, format!("{error}")),
-        },
-        Err(HandlerError::Refused(error)) => error,
-        Err(HandlerError::Panicked(message)) => {
-            calls.report_handler_panic(ask.key, &message, now);
-            return;
-        }
-    };
-    calls.refuse(ask.key, &refused, now);
 }
 
 #[cfg(test)]

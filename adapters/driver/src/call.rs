@@ -143,11 +143,12 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// called: progress is among the [`McpClient::notifications`], with the key of the request.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, options, .. } = self;
-        let shared = client.life().shared();
+        let shared = client.connection().shared();
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
-        let request = request.map_err(|error| shared.refused(error).with_tool(self.name))?;
+        let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
         let call = ToolCall::new(name, request, shared.traced(&options).into_owned());
-        Pending::begin(client.life(), |state, calls, now| call.send_now(state, calls, now))
+        let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
+        pending.map_err(|error| error.with_tool(name))
     }
 
     /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
@@ -182,7 +183,10 @@ pub struct CallFuture<'c, R, M: Method, A> {
     stage: Stage<'c, M, A>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "the future of a call is in the large variant for most of its life")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the future of a call is in the large variant for most of its connection"
+)]
 enum Stage<'c, M: Method, A> {
     New { arguments: A, options: RequestOptions },
     Running { call: ToolCall<'c, M, Prepared<M>>, runner: OperationRunner },
@@ -198,7 +202,7 @@ impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
         let Stage::Running { call, runner } = &mut self.stage else { return Poll::Pending };
         let (on_progress, on_status) = (&mut self.on_progress, &mut self.on_status);
-        let result = runner.poll(self.client.life(), call, cx, &mut |report| match report {
+        let result = runner.poll(self.client.connection(), call, cx, &mut |report| match report {
             Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
             Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
             _ => {}
@@ -221,7 +225,7 @@ where
             && let Stage::New { arguments, options } = mem::replace(&mut this.stage, Stage::Done)
         {
             // Large arguments take time to serialize, so that happens before the lock is acquired.
-            let shared = this.client.life().shared();
+            let shared = this.client.connection().shared();
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
             let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
             let call = ToolCall::new(this.name, request, shared.traced(&options).into_owned());

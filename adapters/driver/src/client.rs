@@ -5,30 +5,30 @@ use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport};
-use mcpwire_client::{ReadStream, WriteStream};
+use mcpwire_client::{ConnectOptions, ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::OpeningOutcome;
 use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
 
 use crate::connect;
 use crate::notifications::{Events, Notifications};
-use crate::options::ConnectOptions;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
-use crate::shared::{Lives, RestartAttempt};
-use crate::state::Opened;
+use crate::shared::{ConnectionRef, RestartAttempt};
 use crate::tools::Boxed;
+use mcpwire_client::{ReadStream, WriteStream};
 
-/// A connection to one server, on the runtime `R`. Cheap to clone, and for any number of tasks at once.
+/// A connection to one server, on the runtime `R`. A clone costs little, and any number of tasks may use it at once.
 ///
 /// When the last clone is dropped, the server and all that it started are ended at once, with no runtime needed;
 /// [`McpClient::shutdown`] does it politely.
 pub struct McpClient<R> {
-    pub(crate) life: Lives,
+    pub(crate) connection: ConnectionRef,
     runtime: PhantomData<fn() -> R>,
 }
 
 impl<R: CurrentRuntime> McpClient<R> {
-    /// Starts a server. [`McpClient::initialize`] opens the connection. A server that is reached by HTTP gets no request yet.
+    /// Starts a server without opening the connection.
+    ///
+    /// [`McpClient::initialize`] opens it. Over HTTP, nothing is sent yet.
     ///
     /// The function does not wait, so it is not `async`. The connection belongs to the runtime in which it is called; all other
     /// methods may be called anywhere.
@@ -36,12 +36,14 @@ impl<R: CurrentRuntime> McpClient<R> {
         Self::connect_with(def, ConnectOptions::default())
     }
 
-    /// Starts a server with options.
+    /// Starts a server with options, without opening the connection.
+    ///
+    /// [`McpClient::initialize`] opens it, and [`McpClient::list_tools`] lists the tools.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         Self::connect_on(R::current(), def, options)
     }
 
-    /// Connects over any pair of streams, such as a socket, a pipe, or streams of a test.
+    /// Creates a connection over a pair of streams, such as a socket.
     pub fn over(
         reader: impl ReadStream + Send + 'static,
         writer: impl WriteStream + Send + 'static,
@@ -62,7 +64,7 @@ impl<R: CurrentRuntime> McpClient<R> {
         Self::opened(def, options).await
     }
 
-    /// Boxed, and in a function of its own: what is awaited is compiled into whatever awaits it, and this is much.
+    /// Boxed, because this large future would be compiled into each future that awaits it.
     fn opened(def: &McpServerDef, options: ConnectOptions) -> Boxed<'_, Result<Self, Error>> {
         Box::pin(async move {
             let client = Self::connect_with(def, options)?;
@@ -73,7 +75,7 @@ impl<R: CurrentRuntime> McpClient<R> {
         })
     }
 
-    /// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+    /// Starts a server, runs `f` with its client, and ends the server.
     pub async fn with<T>(def: &McpServerDef, f: impl AsyncFnOnce(&Self) -> T) -> Result<T, Error> {
         let client = Self::connect_and_initialize(def).await?;
         let value = f(&client).await;
@@ -85,7 +87,7 @@ impl<R: CurrentRuntime> McpClient<R> {
 impl<R> McpClient<R> {
     /// Starts a server with options, on this runtime. May be called outside of it.
     pub fn connect_on(runtime: Arc<dyn Runtime>, def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        Ok(McpClient { life: connect::connect(runtime, def, options)?, runtime: PhantomData })
+        Ok(McpClient { connection: connect::connect(runtime, def, options)?, runtime: PhantomData })
     }
 
     /// Connects over any pair of streams, on this runtime. May be called outside of it.
@@ -95,58 +97,58 @@ impl<R> McpClient<R> {
         writer: impl WriteStream + Send + 'static,
         options: ConnectOptions,
     ) -> Self {
-        let life = connect::connect_streams(runtime, None, Streams::new(reader, writer), options);
-        McpClient { life, runtime: PhantomData }
+        let connection = connect::connect_streams(runtime, None, Streams::new(reader, writer), options);
+        McpClient { connection, runtime: PhantomData }
     }
 
-    /// Opens the connection: finds out which era the server speaks, and who it is.
+    /// Opens the connection: negotiates the protocol version, and learns what the server is.
     ///
-    /// A server that ends when it is asked for its era is started once more and spoken to as a legacy one. Any number of
-    /// tasks may wait for the same opening, and one that gave up may come back; once somebody has been told that the
+    /// A server that ends because it is asked for its era is started again, and opened as a legacy server. This does not list
+    /// the tools: see [`McpClient::list_tools`].
+    ///
+    /// Any number of tasks may wait for the same opening, and a dropped wait may be repeated. Once a task has learned that the
     /// connection is open, a further call is an error ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
+    #[doc(alias = "server/discover")]
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
-        let shared = self.life.shared();
+        let shared = self.connection.shared();
         let begun = shared.clock.now();
         shared.send(|state| state.begin_opening(begun))?;
-        // Until now it was not read what the server says.
+        // Before the opening, the driver reads nothing.
         shared.wake_driver();
         loop {
             if let Some(server) = shared.server.get() {
-                shared.lock().opening.told = true;
+                shared.lock().opening.is_reported = true;
                 return Ok(server);
             }
-            let error = match poll_fn(|cx| shared.poll_opened(cx)).await {
-                Opened::Connected => continue,
-                Opened::Restart => {
-                    let _others = RestartAttempt(shared);
-                    connect::restart(shared, begun)?;
-                    continue;
-                }
-                Opened::Closed(how) => how.into_opening_error(),
-            };
-            return Err(shared.connect_error(error));
+            let outcome = poll_fn(|cx| shared.poll_opened(cx)).await;
+            if matches!(outcome, OpeningOutcome::Restart) {
+                let _attempt = RestartAttempt(shared);
+                connect::restart(shared, begun)?;
+            } else if let Some(error) = outcome.into_error() {
+                return Err(shared.connect_error(error));
+            }
         }
     }
 
-    /// The same client, for whoever holds clients of several runtimes: all that one can do but start and open a connection.
+    /// Returns the same client without the type of its runtime, to store clients of several runtimes together.
     pub fn without_runtime(&self) -> McpClient<()> {
-        McpClient { life: self.life.clone(), runtime: PhantomData }
+        McpClient { connection: self.connection.clone(), runtime: PhantomData }
     }
 
     /// Returns the server's notifications from now on.
     #[doc(alias = "notifications/message")]
     pub fn notifications(&self) -> Notifications {
-        Notifications::new(&mut self.life.shared().lock())
+        Notifications::new(&mut self.connection.shared().lock())
     }
 
     /// Returns the events of the connection from now on: notifications, and what becomes of the connection.
     pub fn events(&self) -> Events {
-        Events::new(&mut self.life.shared().lock())
+        Events::new(&mut self.connection.shared().lock())
     }
 
     /// Returns the description of the server, or `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
-        self.life.shared().server.get().map(|server| &**server)
+        self.connection.shared().server.get().map(|server| &**server)
     }
 
     /// Returns the capabilities that the server has declared.
@@ -161,7 +163,7 @@ impl<R> McpClient<R> {
 
     /// Returns the definition from which the server was started, or `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.life.shared().context.definition.as_deref()
+        self.connection.shared().context.definition.as_deref()
     }
 
     /// Returns whether the connection was opened.
@@ -171,32 +173,32 @@ impl<R> McpClient<R> {
 
     /// Returns whether the server's process is running. For a pair of streams, returns whether the connection has not ended.
     pub fn is_running(&self) -> bool {
-        self.life.shared().lock().is_running()
+        self.connection.shared().lock().is_running()
     }
 
     /// Returns the id of the server's process, or `None` if there is no process.
     pub fn pid(&self) -> Option<u32> {
-        self.life.shared().lock().pid
+        self.connection.shared().lock().pid
     }
 
     /// Returns the last lines that the server wrote on standard error, without control characters, at most 64 KiB.
     pub fn stderr_tail(&self) -> String {
-        self.life.shared().lock().stderr.shown()
+        self.connection.shared().lock().stderr.shown()
     }
 
     /// Returns the number of requests that have no response yet.
     pub fn in_flight(&self) -> usize {
-        self.life.shared().lock().engine.session().in_flight()
+        self.connection.shared().lock().engine.session().in_flight()
     }
 
     /// Returns counters of the messages that were ignored or refused.
     pub fn stats(&self) -> Stats {
-        self.life.shared().lock().engine.session().stats()
+        self.connection.shared().lock().engine.session().stats()
     }
 
     /// Returns the messages of the server that could not be read: how many, and the beginnings of the last ones.
     pub fn invalid_messages(&self) -> InvalidMessages {
-        self.life.shared().lock().record.invalid_messages.clone()
+        self.connection.shared().lock().record.invalid_messages.clone()
     }
 
     /// Waits until the connection has ended, and returns why.
@@ -204,13 +206,13 @@ impl<R> McpClient<R> {
     /// Returns at once if the connection has already ended. The future does not keep the connection alive: if the last client
     /// is dropped, the connection ends.
     pub fn closed(&self) -> impl Future<Output = ConnectionEnd> + Send + use<R> {
-        let shared = Arc::clone(self.life.shared());
+        let shared = Arc::clone(self.connection.shared());
         async move { poll_fn(|cx| shared.poll_closed(cx)).await }
     }
 
     /// Returns why the connection has ended, or `None` if it is open.
     pub fn connection_end(&self) -> Option<ConnectionEnd> {
-        self.life.shared().lock().connection_end()
+        self.connection.shared().lock().connection_end()
     }
 
     /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills what is left.
@@ -221,11 +223,11 @@ impl<R> McpClient<R> {
     /// # Errors
     /// If the process is still there after it was killed.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
-        let life = self.life.clone();
-        life.shared().ask_for_end();
+        let connection = self.connection.clone();
+        connection.shared().ask_for_end();
         async move {
-            let report = poll_fn(|cx| life.shared().poll_ended(cx)).await;
-            life.shared().context.shutdown_result(report)
+            let report = poll_fn(|cx| connection.shared().poll_ended(cx)).await;
+            connection.shared().context.shutdown_result(report)
         }
     }
 
@@ -235,22 +237,22 @@ impl<R> McpClient<R> {
     /// It does not wait, unless the runtime's tasks run only while the program waits for them, as those of tokio's
     /// current-thread runtime: then it waits until the server has exited, which takes a moment (500 ms at most).
     pub fn kill(&self) {
-        self.life.shared().end_at_once();
+        self.connection.shared().end_at_once();
     }
 
-    /// The connection, for what is waited for.
-    pub(crate) fn life(&self) -> &Lives {
-        &self.life
+    /// Returns the connection.
+    pub(crate) fn connection(&self) -> &ConnectionRef {
+        &self.connection
     }
 
     pub(crate) fn call_error(&self, error: CallError) -> Error {
-        self.life.shared().call_error(error)
+        self.connection.shared().call_error(error)
     }
 }
 
 impl<R> Clone for McpClient<R> {
     fn clone(&self) -> Self {
-        McpClient { life: self.life.clone(), runtime: PhantomData }
+        McpClient { connection: self.connection.clone(), runtime: PhantomData }
     }
 }
 

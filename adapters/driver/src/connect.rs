@@ -3,24 +3,22 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{Error, McpServerDef};
+use mcpwire_client::{ConnectOptions, Error, McpServerDef, Transport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::Process;
 
 use crate::driver::Loop;
-use crate::options::ConnectOptions;
 use crate::runtime::{Runtime, Streams};
-use crate::shared::{Lives, Shared};
-use crate::state::{State, Wish};
+use crate::shared::{ConnectionRef, Shared};
+use crate::state::{CloseIntent, State};
 
 /// Starts a server, or prepares a connection by HTTP. No request is sent.
 pub(crate) fn connect(
     runtime: Arc<dyn Runtime>,
     def: &McpServerDef,
-    mut options: ConnectOptions,
-) -> Result<Lives, Error> {
-    options.config = def.configure(options.config);
+    options: ConnectOptions,
+) -> Result<ConnectionRef, Error> {
     if def.url.is_some() {
         return connect_http(runtime, def, options);
     }
@@ -33,35 +31,43 @@ pub(crate) fn connect_streams(
     runtime: Arc<dyn Runtime>,
     process: Option<(&McpServerDef, Process)>,
     streams: Streams,
-    mut options: ConnectOptions,
-) -> Lives {
+    options: ConnectOptions,
+) -> ConnectionRef {
     let Streams { reader, writer, stderr, exit } = streams;
-    let engine = AnyEngine::stream(mem::take(&mut options.config));
     let (definition, process) = process.map(|(def, process)| (Arc::new(def.clone()), process)).unzip();
-    let shared = Shared::new(runtime, definition, State::new(engine, Some(writer), process), options);
+    let mut options = options.into_parts(definition);
+    let (transport, clock) = (if process.is_some() { Transport::Stdio } else { Transport::Stream }, runtime.clock());
+    options.start_hooks(transport, move || clock.now());
+    let engine = AnyEngine::stream(mem::take(&mut options.config));
+    let shared = Shared::new(runtime, State::new(engine, Some(writer), process), options);
     Loop::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
-    Lives::of(shared)
+    ConnectionRef::new(shared)
 }
 
 #[cfg(feature = "http")]
-fn connect_http(runtime: Arc<dyn Runtime>, def: &McpServerDef, mut options: ConnectOptions) -> Result<Lives, Error> {
+fn connect_http(
+    runtime: Arc<dyn Runtime>,
+    def: &McpServerDef,
+    options: ConnectOptions,
+) -> Result<ConnectionRef, Error> {
     use mcpwire_core::http::Engine;
 
+    let mut options = options.into_parts(Some(Arc::new(def.clone())));
+    let clock = runtime.clock();
+    options.start_hooks(Transport::Http, move || clock.now());
     let settings = options.http.settings(def)?;
     let is_watched = options.trace.is_some();
-    let client = mem::take(&mut options.http)
-        .into_client(|| runtime.http_client(def))
-        .map_err(|error| Error::new(def.display_name(), error))?;
+    let client = options.http_client(|| runtime.http_client(def))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
-    let shared = Shared::new(runtime, Some(Arc::new(def.clone())), State::new(engine, None, None), options);
+    let shared = Shared::new(runtime, State::new(engine, None, None), options);
     let mut driver = Loop::new(Arc::clone(&shared), None, None, None);
     driver.http = Some(Box::new(crate::http::Exchanges::new(client, is_watched)));
     driver.spawn();
-    Ok(Lives::of(shared))
+    Ok(ConnectionRef::new(shared))
 }
 
 #[cfg(not(feature = "http"))]
-fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> Result<Lives, Error> {
+fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> Result<ConnectionRef, Error> {
     Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
 }
 
@@ -69,13 +75,14 @@ fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> R
 #[cold]
 pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Error> {
     let closed = || Err(shared.connect_error(ConnectError::Closed));
-    let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
+    let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().close_intent == CloseIntent::None)
+    else {
         return closed();
     };
     let (process, Streams { reader, writer, stderr, exit }) = start_process(&*shared.runtime, def)?;
     let now = shared.clock.now();
     let mut state = shared.lock();
-    if state.wish != Wish::Live {
+    if state.close_intent != CloseIntent::None {
         // The program has asked for the end meanwhile.
         drop(state);
         return closed();

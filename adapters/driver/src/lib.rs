@@ -19,7 +19,7 @@
 //! | [`McpClient`], [`Call`], [`Pending`] | using a server |
 //! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
 //! | [`RunningTask`] | a call that goes on after its answer |
-//! | [`ConnectOptions`], [`Answer`] | who this client is, its limits, who watches, who answers the server |
+//! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 
 mod answers;
@@ -28,12 +28,10 @@ mod client;
 mod clock;
 mod connect;
 mod driver;
-mod handlers;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
 mod operation;
-mod options;
 mod pending;
 mod prompts;
 mod requests;
@@ -47,19 +45,19 @@ mod subscription;
 mod tasks;
 mod tools;
 
-pub use answers::Answer;
 pub use call::{Call, CallFuture};
 pub use client::McpClient;
 pub use clock::Clock;
 pub use mcpwire_client::{
-    CallbackPanic, Cause, ConnectionEnd, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, InvalidMessages,
-    McpServerDef, PanicSource, ProcessReport, ReadStream, Reader, ShutdownReport, SpawnError, SpawnErrorKind, Tools,
-    TraceSource, WriteStream, Writer, inherited_names,
+    CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
+    Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
+    McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler, RequestInfo,
+    RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, WriteStream, Writer,
+    inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
 pub use notifications::{Events, Notifications};
-pub use options::ConnectOptions;
 pub use pending::Pending;
 #[cfg(feature = "http")]
 pub use runtime::Work;

@@ -202,8 +202,9 @@ impl Subscribers {
         Consumer(queue)
     }
 
-    /// Adds an event to the queues. Adds the tasks to wake to `wakers`.
-    pub(crate) fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) {
+    /// Adds an event to the queues. Adds the tasks to wake to `wakers`. Returns how many events were dropped.
+    pub(crate) fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
+        let mut dropped = 0;
         let mut event = Some(event);
         let mut left = self.queues.len();
         self.queues.retain(|queue| {
@@ -215,11 +216,14 @@ impl Subscribers {
             }
             // The last queue needs no copy.
             let event = if left == 0 { event.take() } else { event.clone() };
+            let before = queue.events.dropped();
             event.into_iter().for_each(|event| queue.events.push(event));
+            dropped += queue.events.dropped() - before;
             wakers.extend(queue.waker.take());
             self.is_crowded |= queue.is_crowded();
             true
         });
+        dropped
     }
 
     /// Returns whether a queue is so full that its consumer should have its turn.

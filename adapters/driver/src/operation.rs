@@ -8,7 +8,7 @@ use mcpwire_core::Notification;
 use mcpwire_core::internal::{Operation, Step};
 
 use crate::pending::PendingReply;
-use crate::shared::Lives;
+use crate::shared::ConnectionRef;
 
 /// Runs an operation: polls it under the lock, and waits for the replies to its requests.
 #[derive(Default)]
@@ -26,12 +26,12 @@ impl OperationRunner {
 
     pub(crate) fn poll<O: Operation>(
         &mut self,
-        life: &Lives,
+        connection: &ConnectionRef,
         operation: &mut O,
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Result<O::Output, Error>> {
-        let shared = life.shared();
+        let shared = connection.shared();
         loop {
             if let Some(pending) = &mut self.pending {
                 let Poll::Ready(reply) = pending.poll(cx, on_report) else { return Poll::Pending };
@@ -45,7 +45,7 @@ impl OperationRunner {
                 }
             }
             let now = shared.clock.now();
-            let step = shared.tell(|state| {
+            let step = shared.with_state(|state| {
                 let step = operation.poll(&mut state.record.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
                     state.expect(key, self.wants_reports);
@@ -53,7 +53,7 @@ impl OperationRunner {
                 step
             });
             match step {
-                Step::Wait(key) => self.pending = Some(PendingReply::new(life, key)),
+                Step::Wait(key) => self.pending = Some(PendingReply::new(connection, key)),
                 // The driver reads in the background.
                 Step::Drain => {}
                 Step::Done(result) => return Poll::Ready(result.map_err(|error| shared.request_error(error))),
@@ -63,7 +63,7 @@ impl OperationRunner {
 }
 
 /// Runs an operation to its end.
-pub(crate) async fn run<O: Operation>(life: &Lives, mut operation: O) -> Result<O::Output, Error> {
+pub(crate) async fn run<O: Operation>(connection: &ConnectionRef, mut operation: O) -> Result<O::Output, Error> {
     let mut runner = OperationRunner::default();
-    poll_fn(|cx| runner.poll(life, &mut operation, cx, &mut |_| {})).await
+    poll_fn(|cx| runner.poll(connection, &mut operation, cx, &mut |_| {})).await
 }

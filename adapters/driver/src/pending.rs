@@ -10,7 +10,7 @@ use mcpwire_client::Error;
 use mcpwire_core::internal::{ClientState, RequestError};
 use mcpwire_core::{CallError, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
-use crate::shared::Lives;
+use crate::shared::ConnectionRef;
 use crate::state::SlotPoll;
 
 /// The buffers of replies of at least this size are reused.
@@ -30,18 +30,18 @@ pub struct Pending<M: Method> {
 impl<M: Method> Pending<M> {
     /// Sends a request by `send`, which is called under the lock.
     pub(crate) fn begin(
-        life: &Lives,
+        connection: &ConnectionRef,
         send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
     ) -> Result<Self, Error> {
-        let shared = life.shared();
+        let shared = connection.shared();
         let now = shared.clock.now();
-        let sent = shared.tell(|state| {
+        let sent = shared.with_state(|state| {
             let ticket = send(&mut state.record.client, &mut state.engine.calls(), now)?;
             state.expect(ticket.key(), false);
             Ok(ticket)
         });
         let ticket = sent.map_err(|error| shared.request_error(error))?;
-        Ok(Pending { reply: PendingReply::new(life, ticket.key()), ticket })
+        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket })
     }
 
     /// Returns the key of the request, which its progress notifications contain.
@@ -64,7 +64,7 @@ impl<M: Method> Future for Pending<M> {
             // The reply is decoded in the caller's task, outside of the lock.
             let result = self.ticket.decode_mut(&mut reply);
             self.reply.give_back(reply);
-            result.map_err(|error| self.reply.life.shared().call_error(error))
+            result.map_err(|error| self.reply.connection.shared().call_error(error))
         })
     }
 }
@@ -81,21 +81,21 @@ impl<M: Method> fmt::Debug for Pending<M> {
 ///
 /// It has no type parameter, so it is compiled once and not for each method.
 pub(crate) struct PendingReply {
-    life: Lives,
+    connection: ConnectionRef,
     key: RequestKey,
     is_done: bool,
 }
 
 impl PendingReply {
     /// Waits for the reply to a request that was sent, and for which the state has a slot.
-    pub(crate) fn new(life: &Lives, key: RequestKey) -> Self {
-        PendingReply { life: life.clone(), key, is_done: false }
+    pub(crate) fn new(connection: &ConnectionRef, key: RequestKey) -> Self {
+        PendingReply { connection: connection.clone(), key, is_done: false }
     }
 
     /// Returns the error of a request that the connection does not know.
     #[cold]
     pub(crate) fn lost(&self) -> Error {
-        self.life.shared().call_error(CallError::WrongTicket { method: "a request".into() })
+        self.connection.shared().call_error(CallError::WrongTicket { method: "a request".into() })
     }
 
     /// Returns the reply, or `None` if the connection does not know the request.
@@ -105,7 +105,7 @@ impl PendingReply {
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Option<Reply>> {
         // A statement of its own, so that callbacks run and wakers are dropped without the lock.
-        let poll = self.life.shared().lock().poll_slot(self.key, cx);
+        let poll = self.connection.shared().lock().poll_slot(self.key, cx);
         let (reports, unused_waker, reply) = match poll {
             SlotPoll::Pending { reports, unused_waker } => (reports, unused_waker, Poll::Pending),
             SlotPoll::Reply { reports, reply, unused_waker } => (reports, unused_waker, Poll::Ready(Some(reply))),
@@ -120,7 +120,7 @@ impl PendingReply {
     /// Lets the engine reuse the buffer of a large reply that was decoded.
     pub(crate) fn give_back(&self, reply: Reply) {
         if reply.message().is_some_and(|message| message.len() >= LARGE) {
-            self.life.shared().lock().engine.recycle(reply);
+            self.connection.shared().lock().engine.recycle(reply);
         }
     }
 
@@ -128,9 +128,9 @@ impl PendingReply {
     fn cancel(&mut self, reason: &str) {
         if !self.is_done {
             self.is_done = true;
-            let shared = self.life.shared();
+            let shared = self.connection.shared();
             let now = shared.clock.now();
-            drop(shared.tell(|state| state.cancel(self.key, reason, now)));
+            drop(shared.with_state(|state| state.cancel(self.key, reason, now)));
         }
     }
 }

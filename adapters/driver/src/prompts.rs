@@ -50,7 +50,7 @@ impl<R> McpClient<R> {
         params: &CompleteParams<'_>,
         options: &RequestOptions,
     ) -> Result<CompleteResult, Error> {
-        let options = self.life.shared().traced(options);
-        run(&self.life, SingleRequest::<Complete, _>::new(params.clone(), &options)).await
+        let options = self.connection.shared().traced(options);
+        run(&self.connection, SingleRequest::<Complete, _>::new(params.clone(), &options)).await
     }
 }

@@ -25,19 +25,19 @@ impl<R> McpClient<R> {
     /// Any number of requests may be pending. The returned future is `'static`: it can be spawned, for example in a
     /// `JoinSet`. [`Call::begin`](crate::Call::begin) is the same for a call of a tool.
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        let shared = self.life.shared();
+        let shared = self.connection.shared();
         // Large parameters take time to serialize, so that happens before the lock is acquired.
         let request = Prepared::<M>::new(params).map_err(|error| shared.refused(error))?;
         let options = shared.traced(options);
-        Pending::begin(&self.life, |_, calls, now| Ok(calls.request_prepared(&request, &options, now)?))
+        Pending::begin(&self.connection, |_, calls, now| Ok(calls.request_prepared(&request, &options, now)?))
     }
 
     /// Sends a request of any method, and returns its result as the server sent it.
     #[doc(alias = "send_raw")]
     pub async fn request_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let options = RequestOptions::new();
-        let options = self.life.shared().traced(&options);
-        run(&self.life, SingleRequest::<Raw, _>::new(RawRequest { method, params }, &options)).await
+        let options = self.connection.shared().traced(&options);
+        run(&self.connection, SingleRequest::<Raw, _>::new(RawRequest { method, params }, &options)).await
     }
 
     /// Sends a notification of any method.
@@ -45,7 +45,7 @@ impl<R> McpClient<R> {
     /// The notification is queued, and sent as soon as the server reads.
     #[doc(alias = "send_notification")]
     pub fn notify_raw(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        let shared = self.life.shared();
+        let shared = self.connection.shared();
         let now = shared.clock.now();
         shared.send(|state| state.engine.calls().notify_raw(method, params, now))
     }
@@ -53,7 +53,7 @@ impl<R> McpClient<R> {
     /// Replaces the roots. A legacy server that was told that they may change is notified.
     #[doc(alias = "notifications/roots/list_changed")]
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        let shared = self.life.shared();
+        let shared = self.connection.shared();
         // Without handlers, the server was not told that it may ask for roots.
         if let Some(handlers) = &shared.handlers {
             handlers.set_roots(roots.into_iter().collect());
@@ -75,7 +75,7 @@ impl<R> McpClient<R> {
     #[doc(alias = "logging/setLevel")]
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
         let options = RequestOptions::new();
-        run(&self.life, SetLogLevel::new(level, &self.life.shared().traced(&options))).await
+        run(&self.connection, SetLogLevel::new(level, &self.connection.shared().traced(&options))).await
     }
 
     /// Checks that the server responds.
@@ -85,7 +85,7 @@ impl<R> McpClient<R> {
     #[doc(alias = "server/discover")]
     pub async fn ping(&self) -> Result<(), Error> {
         let options = RequestOptions::new();
-        run(&self.life, PingServer::new(&self.life.shared().traced(&options))).await
+        run(&self.connection, PingServer::new(&self.connection.shared().traced(&options))).await
     }
 
     /// Requests all pages of a list.
@@ -109,9 +109,9 @@ impl<R> McpClient<R> {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        let shared = self.life.shared();
+        let shared = self.connection.shared();
         let options = shared.traced(options).into_owned();
         let walk = PageWalk::<M>::new(options, shared.lock().engine.session().config(), shared.clock.now());
-        run(&self.life, walk).await
+        run(&self.connection, walk).await
     }
 }

@@ -1,4 +1,4 @@
-//! What the callers and the driver of a connection share.
+//! [`Shared`]: what the callers and the driver of a connection share.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,32 +6,30 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, Follower, McpServerDef, Panics, ShutdownReport,
-    StderrLines, Tracer, Watcher,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionHandlers, Error, OptionParts, ShutdownReport,
+    StderrLines, Tracer,
 };
-use mcpwire_core::internal::RequestError;
+use mcpwire_core::internal::{OpeningOutcome, RequestError};
 use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
 
 use crate::clock::Clock;
-use crate::handlers::Handlers;
-use crate::options::ConnectOptions;
 use crate::runtime::Runtime;
-use crate::state::{Opened, State, Wish, wait};
+use crate::state::{CloseIntent, State, wait};
 
 /// One connection.
 pub(crate) struct Shared {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
-    /// Who answers what the server asks for.
-    pub(crate) handlers: Option<Arc<Handlers>>,
+    /// The program's handlers for requests of the server.
+    pub(crate) handlers: Option<Arc<dyn ConnectionHandlers>>,
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
-    /// Those who watch, while no driver has them.
+    /// The callbacks for messages and standard error, while no driver has them.
     pub(crate) watchers: Mutex<Watchers>,
 }
 
-/// Who is told what goes over the wire and over standard error. Called without any lock.
+/// The callbacks for messages and standard error. They are called without any lock.
 #[derive(Debug, Default)]
 pub(crate) struct Watchers {
     pub(crate) lines: StderrLines,
@@ -39,27 +37,20 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    fn new(stderr: Option<Follower>, trace: Option<Watcher>, panics: &Panics) -> Self {
-        Watchers {
-            lines: StderrLines::new(stderr.map(|follower| panics.guard_follower(follower))),
-            tracer: trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher))),
-        }
+    fn new(options: &mut OptionParts) -> Self {
+        let tracer = options.trace.take().map(Tracer::new);
+        Watchers { lines: StderrLines::new(options.stderr.take()), tracer }
     }
 }
 
 impl Shared {
-    /// A connection with these options, but for those that made the state.
-    pub(crate) fn new(
-        runtime: Arc<dyn Runtime>,
-        definition: Option<Arc<McpServerDef>>,
-        mut state: State,
-        options: ConnectOptions,
-    ) -> Arc<Self> {
-        let ConnectOptions { grace_periods, stderr, trace, trace_context, handlers, panics, .. } = options;
-        let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
+    /// Creates a connection with these options, except those that are part of the state.
+    pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
+        state.set_hooks(options.context.hooks.clone());
         state.runs_by_itself = runtime.runs_by_itself();
+        let watchers = Mutex::new(Watchers::new(&mut options));
+        let OptionParts { context, handlers, .. } = options;
         let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
-        let context = ConnectionContext { definition, grace_periods, trace_context, panics };
         Arc::new(Shared { runtime, context, clock, handlers, server, state, watchers })
     }
 
@@ -74,15 +65,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the engine that may leave bytes to be sent, and sees to it that they are.
-    pub(crate) fn tell<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+    /// Runs `f` under the lock, and sends the bytes that the engine then has.
+    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = f(&mut state);
         Self::hand_over(state);
         result
     }
 
-    /// Not compiled again for each thing that is done.
+    /// A function of its own, so that it is compiled once.
     #[inline(never)]
     fn hand_over(mut state: MutexGuard<'_, State>) {
         let waker = state.hand_over();
@@ -92,9 +83,9 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::tell`], for what may be refused.
+    /// Like [`Shared::with_state`], for what may fail.
     pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State) -> Result<T, SendError>) -> Result<T, Error> {
-        self.tell(|state| f(state).map_err(|error| self.context.send_error(error, state)))
+        self.with_state(|state| f(state).map_err(|error| self.context.send_error(error, state)))
     }
 
     /// Returns the error of a request that was not sent.
@@ -104,15 +95,15 @@ impl Shared {
         self.context.send_error(error, &mut *self.lock())
     }
 
-    /// What the opening came to. A server that is to be started once more has ended by then.
-    pub(crate) fn poll_opened(&self, cx: &mut Context<'_>) -> Poll<Opened> {
+    /// Waits for the end of the opening. If the server is to be restarted, it has ended then.
+    pub(crate) fn poll_opened(&self, cx: &mut Context<'_>) -> Poll<OpeningOutcome> {
         let mut state = self.lock();
         match state.opening.outcome {
-            Some(Opened::Restart) if state.report.is_none() => wait(&mut state.ended, cx),
-            Some(Opened::Restart) if state.opening.restarting => wait(&mut state.opening.waiting, cx),
-            Some(Opened::Restart) => {
-                state.opening.restarting = true;
-                return Poll::Ready(Opened::Restart);
+            Some(OpeningOutcome::Restart) if state.report.is_none() => wait(&mut state.ended, cx),
+            Some(OpeningOutcome::Restart) if state.opening.is_restarting => wait(&mut state.opening.waiting, cx),
+            Some(OpeningOutcome::Restart) => {
+                state.opening.is_restarting = true;
+                return Poll::Ready(OpeningOutcome::Restart);
             }
             Some(ref outcome) => return Poll::Ready(outcome.clone()),
             None => wait(&mut state.opening.waiting, cx),
@@ -120,7 +111,7 @@ impl Shared {
         Poll::Pending
     }
 
-    /// How the server ended.
+    /// Waits until the server has ended.
     pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<ShutdownReport> {
         let mut state = self.lock();
         if state.report.is_none() {
@@ -139,23 +130,23 @@ impl Shared {
         Poll::Pending
     }
 
-    /// Asks for the end, step by step.
+    /// Starts the shutdown, which ends the server step by step.
     pub(crate) fn ask_for_end(&self) {
         let mut wakers = Vec::new();
         let mut state = self.lock();
         if state.is_to_be_restarted() && state.report.is_some() {
-            // Between two processes there is nobody else to say it.
+            // Between two processes there is no driver.
             state.give_up_opening(&mut wakers);
         }
-        if state.wish == Wish::Live {
-            state.wish = Wish::End;
+        if state.close_intent == CloseIntent::None {
+            state.close_intent = CloseIntent::Shutdown;
         }
         wakers.extend(state.driver.take());
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Ends it at once, whatever else was asked for.
+    /// Kills the server, also during a shutdown.
     pub(crate) fn end_at_once(&self) {
         let mut wakers = Vec::new();
         let mut state = self.lock();
@@ -166,11 +157,11 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Nobody wants the server any more: it ends now, with all that it started.
+    /// Kills the server and all processes that it started.
     #[inline(never)]
     fn abandon(mut state: MutexGuard<'_, State>) {
-        state.wish = Wish::Abandoned;
-        // Without a driver that sees to what is left of it, that is done here.
+        state.close_intent = CloseIntent::Kill;
+        // If no driver may run any more, the process is reaped here.
         let process = if state.runs_by_itself { None } else { state.process.take() };
         if let Some(process) = &mut state.process {
             process.kill();
@@ -183,7 +174,7 @@ impl Shared {
         }
     }
 
-    /// Wakes the driver, whatever there is to send.
+    /// Wakes the driver.
     pub(crate) fn wake_driver(&self) {
         let driver = self.lock().driver.take();
         if let Some(driver) = driver {
@@ -218,14 +209,14 @@ impl Shared {
     }
 }
 
-/// The attempt to start a server once more. If nothing comes of it, for whatever reason, all who wait for it are told.
+/// The attempt to restart a server. If it fails or is dropped, the opening fails for all tasks that wait for it.
 pub(crate) struct RestartAttempt<'s>(pub(crate) &'s Shared);
 
 impl Drop for RestartAttempt<'_> {
     fn drop(&mut self) {
         let mut wakers = Vec::new();
         let mut state = self.0.lock();
-        if state.opening.restarting {
+        if state.opening.is_restarting {
             state.give_up_opening(&mut wakers);
         }
         drop(state);
@@ -233,20 +224,20 @@ impl Drop for RestartAttempt<'_> {
     }
 }
 
-/// Keeps a connection alive: when the last clone goes, the server is ended.
+/// Keeps a connection alive: when the last clone is dropped, the server is killed.
 ///
-/// Behind a pointer, so that what it takes to drop a connection is not compiled again into each program's own code.
+/// A trait object, so that dropping a connection is compiled once, and not into the code of each program.
 #[derive(Clone)]
-pub(crate) struct Lives(Arc<dyn Alive>);
+pub(crate) struct ConnectionRef(Arc<dyn SharedAccess>);
 
-trait Alive: Send + Sync {
+trait SharedAccess: Send + Sync {
     fn shared(&self) -> &Arc<Shared>;
 }
 
-impl Lives {
+impl ConnectionRef {
     #[inline(never)]
-    pub(crate) fn of(shared: Arc<Shared>) -> Self {
-        Lives(Arc::new(Life(shared)))
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        ConnectionRef(Arc::new(LastReference(shared)))
     }
 
     #[inline]
@@ -255,28 +246,31 @@ impl Lives {
     }
 }
 
-struct Life(Arc<Shared>);
+struct LastReference(Arc<Shared>);
 
-impl Alive for Life {
+impl SharedAccess for LastReference {
     fn shared(&self) -> &Arc<Shared> {
         &self.0
     }
 }
 
-impl Drop for Life {
+impl Drop for LastReference {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         if state.report.is_some() {
             let mut wakers = Vec::new();
+            if state.is_to_be_restarted() {
+                state.give_up_opening(&mut wakers);
+            }
             state.subscribers.end(&mut wakers);
             drop(state);
             wakers.into_iter().for_each(Waker::wake);
             return;
         }
-        if state.wish == Wish::Live {
+        if state.close_intent == CloseIntent::None {
             return Shared::abandon(state);
         }
-        // Whoever asked for a polite end gets it, also if nobody waits for it.
+        // A shutdown continues, also if nobody waits for its end.
         let driver = state.driver.take();
         drop(state);
         if let Some(driver) = driver {

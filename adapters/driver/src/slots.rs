@@ -1,36 +1,36 @@
-//! [`Slots`]: where requests wait for their replies.
+//! [`Slots`]: the requests whose replies were not taken yet.
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 use mcpwire_core::{Notification, Reply, RequestKey};
 
-/// Where a request waits for its reply.
+/// A request whose reply was not taken yet.
 #[derive(Default)]
 pub(crate) struct Slot {
     pub(crate) reply: Option<Reply>,
     pub(crate) waker: Option<Waker>,
-    /// Progress of the request, and the status of the task that it has become. `None` if the caller did not ask for reports.
+    /// Progress of the request, and status changes of its task. `None` if the caller wants no reports.
     pub(crate) reports: Option<VecDeque<Notification>>,
 }
 
 /// The slots by their keys.
 ///
-/// Keys only grow, so the table is a queue that stays sorted by itself. A slot that is taken leaves a hole; holes at the
-/// front are dropped at once, those between when they are the majority.
+/// Keys only grow, so the queue stays sorted. A slot that is taken leaves a hole. Holes at the front are removed at once,
+/// other holes when they are the majority.
 #[derive(Default)]
 pub(crate) struct Slots {
     table: VecDeque<(RequestKey, Option<Slot>)>,
     len: usize,
-    /// The table is kept while nothing is in it.
+    /// Whether an empty table keeps its memory.
     is_kept: bool,
 }
 
-/// Below this number holes are not worth the trouble.
+/// Number of holes that are not worth removing.
 const FEW: usize = 16;
 
 impl Slots {
-    /// Adds a slot whose key is above all before it.
+    /// Adds a slot. Its key must be greater than all earlier keys.
     pub(crate) fn add(&mut self, key: RequestKey, slot: Slot) {
         self.table.push_back((key, Some(slot)));
         self.len += 1;
@@ -45,7 +45,7 @@ impl Slots {
         let at = self.position(key)?;
         let slot = self.table[at].1.take()?;
         self.len -= 1;
-        self.let_go();
+        self.release_buffers();
         while let Some((_, None)) = self.table.front() {
             self.table.pop_front();
         }
@@ -55,13 +55,13 @@ impl Slots {
         Some(slot)
     }
 
-    /// Says whether the table is kept while nothing is in it.
+    /// Sets whether an empty table keeps its memory.
     pub(crate) fn keep(&mut self, is_kept: bool) {
         self.is_kept = is_kept;
-        self.let_go();
+        self.release_buffers();
     }
 
-    fn let_go(&mut self) {
+    fn release_buffers(&mut self) {
         if self.len == 0 && !(self.is_kept && self.table.capacity() <= 4 * FEW) {
             self.table = VecDeque::new();
         }

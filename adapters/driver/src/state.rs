@@ -1,4 +1,4 @@
-//! What is behind the lock of a connection.
+//! [`State`]: what the lock of a connection protects.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionEnd, ConnectionFacts, ConnectionState, Direction, Exit, ProcessReport, ShutdownReport, StderrTail,
-    catch_panic,
+    ConnectionEnd, ConnectionFacts, ConnectionHooks, ConnectionState, Direction, Exit, ProcessReport, ShutdownReport,
+    StderrTail, catch_panic,
 };
-use mcpwire_core::internal::AnyEngine;
+use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{
     CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
     SubscriptionKey, Timestamp,
@@ -20,26 +20,26 @@ use crate::notifications::Subscribers;
 use crate::slots::{Slot, Slots};
 use mcpwire_client::Writer;
 
-/// How many reports about a request may wait for whoever takes them. 64: later ones say more than earlier ones.
+/// Maximum number of reports about a request that wait for its caller. 64: later reports say more than earlier ones.
 const MOST_REPORTS: usize = 64;
 
-/// How often there is nothing left to answer before a connection counts as busy. 16: many a program connects to many servers
-/// and makes a call or two.
+/// How often no request must be in flight before a connection counts as busy. 16: many programs connect to many servers and
+/// make one or two calls.
 const OFTEN: u8 = 16;
 
-/// What is behind the lock. Nothing is waited for while it is held, and no code of the user's is called.
+/// What the lock of a connection protects. While the lock is held, nothing waits, and no code of the program runs.
 pub(crate) struct State {
     pub(crate) engine: AnyEngine,
     pub(crate) writer: Option<Writer>,
-    /// Something was written that has not been flushed.
+    /// Whether something was written and not flushed.
     pub(crate) unflushed: bool,
     slots: Slots,
-    /// Wakes the driver. Taken by who does it, so that it is done once.
+    /// Wakes the driver. The code that wakes it takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
     pub(crate) opening: Opening,
-    /// The driver goes on, whatever the program does.
+    /// Whether the driver runs on threads of its own, whatever the program does.
     pub(crate) runs_by_itself: bool,
-    /// Gone when nothing is left of it.
+    /// `None` when nothing is left of the process, and for a pair of streams.
     pub(crate) process: Option<Process>,
     pub(crate) pid: Option<u32>,
     pub(crate) exit: Option<Exit>,
@@ -47,52 +47,51 @@ pub(crate) struct State {
     /// What the client remembers of the connection.
     pub(crate) record: ConnectionState,
     pub(crate) subscribers: Subscribers,
-    /// Who waits for what a subscription has to tell.
+    /// The tasks that wait for the next event of a subscription.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
-    /// What the server has asked for, and whether it still wants to know, for the driver to take.
+    /// The requests of the server, and their cancellations, for the driver to take.
     pub(crate) asks: Vec<Asked>,
-    pub(crate) wish: Wish,
-    /// The message of a panic in the writer, for the driver, which ends the connection with it.
+    /// The program's callbacks for what happens on the connection.
+    pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
+    /// Number of bytes that were sent since the callbacks learned of them.
+    sent: u64,
+    /// Number of bytes that were received since the callbacks learned of them.
+    pub(crate) received: u64,
+    pub(crate) close_intent: CloseIntent,
+    /// The message of a panic in the writer. The driver ends the connection with it.
     pub(crate) writer_panic: Option<String>,
-    /// How it ended, once the driver has done its work.
+    /// How the server ended, once the driver has ended.
     pub(crate) report: Option<ShutdownReport>,
     pub(crate) ended: Vec<Waker>,
-    /// Whether what is written is watched: then the driver alone writes.
+    /// Whether the program watches the messages: then only the driver writes.
     pub(crate) traced: bool,
     /// When the driver's timer goes off.
     pub(crate) armed: Option<Timestamp>,
-    /// How often there was nothing left to answer since it last did.
+    /// How often no request was in flight since the timer last went off.
     lulls: u8,
 }
 
-/// What the clients want of the driver.
+/// Whether, and how, the clients want the connection to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// To go on.
+pub(crate) enum CloseIntent {
+    /// Nobody has asked for the end.
     #[default]
-    Live,
-    /// To end the server step by step.
-    End,
-    /// Nobody is left to want anything.
-    Abandoned,
+    None,
+    /// End the server step by step.
+    Shutdown,
+    /// Kill the server: a client has asked for it, or all clients were dropped.
+    Kill,
 }
 
-/// How far the opening has come, and who waits for it.
+/// The progress of the opening, and the tasks that wait for it.
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
-    pub(crate) outcome: Option<Opened>,
-    /// Somebody knows that it is open.
-    pub(crate) told: bool,
-    /// One of those who wait has taken it upon itself to start the server once more.
-    pub(crate) restarting: bool,
+    pub(crate) outcome: Option<OpeningOutcome>,
+    /// Whether a caller has learned that the connection is open.
+    pub(crate) is_reported: bool,
+    /// Whether one of the waiting tasks restarts the server.
+    pub(crate) is_restarting: bool,
     pub(crate) waiting: Vec<Waker>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Opened {
-    Connected,
-    Restart,
-    Closed(CloseReason),
 }
 
 /// What has arrived for a request. The caller must drop `unused_waker` without the lock: it may be the last reference to a
@@ -111,13 +110,13 @@ pub(crate) enum SlotPoll {
     Unknown,
 }
 
-/// What the server wants of the client.
+/// A request of the server, or its cancellation.
 pub(crate) enum Asked {
     Asks(ServerRequest),
     GivesUp(ServerRequestId),
 }
 
-/// Adds a task to those that are woken, once.
+/// Adds a task to the tasks to wake, unless it is there already.
 pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
     if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
         waiting.push(cx.waker().clone());
@@ -142,7 +141,10 @@ impl State {
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
             asks: Vec::new(),
-            wish: Wish::Live,
+            hooks: None,
+            sent: 0,
+            received: 0,
+            close_intent: CloseIntent::None,
             writer_panic: None,
             report: None,
             ended: Vec::new(),
@@ -152,12 +154,30 @@ impl State {
         }
     }
 
-    /// Takes the place of a server that ended on the probe.
+    /// Sets the program's callbacks for what happens on the connection.
+    pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<dyn ConnectionHooks>>) {
+        if let (Some(hooks), Some(pid)) = (&hooks, self.pid) {
+            hooks.process_started(pid);
+        }
+        self.hooks = hooks;
+    }
+
+    /// Records the bytes on the wire for the program's callbacks.
+    #[cold]
+    pub(crate) fn record_bytes(&mut self, hooks: &dyn ConnectionHooks) {
+        hooks.bytes(Direction::Sent, mem::take(&mut self.sent));
+        hooks.bytes(Direction::Received, mem::take(&mut self.received));
+    }
+
+    /// Replaces a server that has ended because it was asked for its era.
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
         self.unflushed = false;
         self.pid = Some(process.pid());
+        if let Some(hooks) = &self.hooks {
+            hooks.process_started(process.pid());
+        }
         self.process = Some(process);
         self.exit = None;
         self.stderr = StderrTail::default();
@@ -167,10 +187,10 @@ impl State {
         self.driver = None;
         self.armed = None;
         self.opening.outcome = None;
-        self.opening.restarting = false;
+        self.opening.is_restarting = false;
     }
 
-    /// Makes room for the reply of a request that was sent, and for reports about it if the caller wants them.
+    /// Adds a slot for the reply to a request that was sent, and for reports about it if the caller wants them.
     pub(crate) fn expect(&mut self, key: RequestKey, wants_reports: bool) {
         let reports = wants_reports.then(VecDeque::new);
         self.slots.add(key, Slot { reply: None, waker: None, reports });
@@ -200,25 +220,26 @@ impl State {
         self.slots.take(key)?.waker
     }
 
-    /// Nobody waits any more for what a subscription has to tell. What woke the task that did.
+    /// Forgets the task that waits for the next event of a subscription. Returns its waker, to be dropped without the lock.
     pub(crate) fn forget_subscriber(&mut self, key: SubscriptionKey) -> Option<Waker> {
         let at = self.subscriptions.iter().position(|(waiting, _)| *waiting == key)?;
         Some(self.subscriptions.swap_remove(at).1)
     }
 
-    /// Sees to it that what waits is sent. One call at a time is written where it is made; where there are many, the driver
-    /// writes them together. Who is to be woken for it, if anybody.
+    /// Sends the pending bytes, or returns the waker of the driver that must send them.
+    ///
+    /// If only one request is in flight, its caller writes it. The driver writes several requests together.
     pub(crate) fn hand_over(&mut self) -> Option<Waker> {
         #[cfg(feature = "http")]
         if self.engine.is_http() {
-            // Requests are made by the driver alone.
+            // Only the driver starts exchanges.
             return self.driver.take();
         }
         if self.engine.transmit().is_empty() {
-            // What was done may have ended a request, or a question, all the same; or its answer was there already.
+            // The engine may have events all the same: a request has ended, or its response came from the cache.
             return if self.engine.session().has_events() { self.driver.take() } else { None };
         }
-        // Without its waker the driver is on its way already.
+        // Without a waker, the driver was woken already.
         let driver = self.driver.take()?;
         if self.engine.session().in_flight() > 1 || self.traced {
             return Some(driver);
@@ -235,8 +256,9 @@ impl State {
         None
     }
 
-    /// Gives back what only requests take, if there are none: a program may have many connections that are idle for long. Where
-    /// one request follows another it is kept, until the timer that was set for one of them goes off.
+    /// Frees the request buffers if no request is in flight: a program may have many idle connections.
+    ///
+    /// If requests follow each other, the buffers are kept until the timer that was set for one of them goes off.
     pub(crate) fn shrink(&mut self) {
         if self.engine.session().in_flight() > 0 {
             return;
@@ -249,24 +271,24 @@ impl State {
         self.slots.keep(is_busy);
     }
 
-    /// The driver's timer has gone off.
+    /// Notes that the driver's timer has gone off.
     pub(crate) fn gone_off(&mut self) {
         self.armed = None;
         self.lulls = 0;
     }
 
-    /// Whether the driver's timer goes off by then.
+    /// Returns whether the driver's timer goes off at this time or before.
     pub(crate) fn has_time(&self, at: Option<Timestamp>) -> bool {
         at.is_none_or(|at| self.armed.is_some_and(|armed| armed <= at))
     }
 
-    /// Writes what can be written without waiting. Whether anything was; an error when nobody reads any more.
+    /// Writes what can be written without waiting. Returns whether anything was written, or an error if the stream is closed.
     pub(crate) fn write(
         &mut self,
         cx: &mut Context<'_>,
         watch: impl FnMut(Direction, &[u8]),
     ) -> Result<bool, std::io::Error> {
-        // The writer may be the program's own, and its panic is none of the caller's whose request is written.
+        // The writer may be the program's. Its panic must not reach the caller whose request is written.
         catch_panic(|| self.write_some(cx, watch)).unwrap_or_else(|message| {
             self.writer_panic = Some(message);
             self.writer = None;
@@ -290,6 +312,7 @@ impl State {
                 Poll::Ready(Ok(n)) if n > 0 => {
                     watch(Direction::Sent, &bytes[..n]);
                     self.engine.transmitted(n);
+                    self.sent += n as u64;
                     self.unflushed = true;
                     written = true;
                 }
@@ -314,6 +337,9 @@ impl State {
         let mut any = false;
         while let Some(event) = self.engine.poll_event() {
             any = true;
+            if let Some(hooks) = &self.hooks {
+                hooks.record(&event, self.engine.session());
+            }
             match event {
                 Event::Reply(reply) => {
                     // Without a slot, the caller does not wait any more.
@@ -329,20 +355,23 @@ impl State {
                     if let Some(info) = self.engine.session().shared_server() {
                         let _ = server.set(info);
                     }
-                    self.opened(Opened::Connected, wakers);
+                    self.opened(OpeningOutcome::Connected, wakers);
                 }
-                Event::Restart => self.opened(Opened::Restart, wakers),
+                Event::Restart => self.opened(OpeningOutcome::Restart, wakers),
                 event => {
                     self.record.handle_event(&event, &mut self.engine.calls());
                     match &event {
                         Event::Notification(notification) => self.report(notification, wakers),
                         Event::Closed(reason) if server.get().is_none() => {
-                            self.opened(Opened::Closed(reason.clone()), wakers);
+                            self.opened(OpeningOutcome::Closed(reason.clone()), wakers);
                         }
                         _ => {}
                     }
                     let is_last = matches!(event, Event::Closed(_));
-                    self.subscribers.push(event, wakers);
+                    let dropped = self.subscribers.push(event, wakers);
+                    if let Some(hooks) = &self.hooks {
+                        hooks.dropped(dropped);
+                    }
                     if is_last {
                         self.subscribers.end(wakers);
                     }
@@ -368,24 +397,24 @@ impl State {
         }
     }
 
-    fn opened(&mut self, opened: Opened, wakers: &mut Vec<Waker>) {
-        self.opening.outcome = Some(opened);
+    fn opened(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
+        self.opening.outcome = Some(outcome);
         wakers.extend(mem::take(&mut self.opening.waiting));
     }
 
-    /// Ends the connection because this side cannot go on.
+    /// Ends the connection because this side cannot continue.
     #[cold]
     pub(crate) fn fail(&mut self, why: Arc<str>) {
         self.engine.close_failed(Arc::clone(&why));
         self.record.failure = Some(why);
     }
 
-    /// Ends the connection at once, as far as those are concerned who wait for something.
+    /// Closes the connection: all pending requests fail, and all waiting tasks are added to `wakers`.
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) {
         self.engine.close();
         while self.events(server, wakers) {}
         if self.opening.outcome.is_none() && server.get().is_none() {
-            self.opened(Opened::Closed(CloseReason::ByClient), wakers);
+            self.opened(OpeningOutcome::Closed(CloseReason::ByClient), wakers);
         }
         // A server that is restarted continues to report events.
         if !self.is_to_be_restarted() {
@@ -396,25 +425,31 @@ impl State {
         wakers.extend(mem::take(&mut self.opening.waiting));
     }
 
-    /// Whether the server ended on the probe, and may be started once more.
+    /// Returns whether the server has ended because it was asked for its era, and may be restarted.
     pub(crate) fn is_to_be_restarted(&self) -> bool {
-        self.wish == Wish::Live && matches!(self.opening.outcome, Some(Opened::Restart))
+        self.close_intent == CloseIntent::None && matches!(self.opening.outcome, Some(OpeningOutcome::Restart))
     }
 
-    /// Begins to open the connection, or joins those who wait for that already.
+    /// Begins to open the connection, unless it is being opened already.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
         match (&self.opening.outcome, self.engine.session().phase()) {
-            (Some(Opened::Restart | Opened::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
-            // Whoever began it did not wait for the end of it.
-            (Some(Opened::Connected), Phase::Ready) if !self.opening.told => Ok(()),
-            _ => self.engine.calls().initialize(now),
+            (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
+            // The task that began the opening has not waited for its end.
+            (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
+            _ => {
+                self.engine.calls().initialize(now)?;
+                if let Some(hooks) = &self.hooks {
+                    hooks.connecting();
+                }
+                Ok(())
+            }
         }
     }
 
-    /// It will not be started once more: everybody is told.
+    /// Ends an opening whose server is not restarted.
     pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
-        self.opening.restarting = false;
-        self.opened(Opened::Closed(CloseReason::ByServer), wakers);
+        self.opening.is_restarting = false;
+        self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
         self.record.close_reason.get_or_insert(CloseReason::ByServer);
         self.subscribers.end(wakers);
         wakers.append(&mut self.ended);
@@ -426,13 +461,13 @@ impl State {
         Some(ConnectionEnd::new(reason, self.process_report()))
     }
 
-    /// Nothing is left of the process. How it ended is kept in the same moment: a caller that asks has one or the other.
+    /// Removes the process, of which nothing is left, and keeps its exit status.
     pub(crate) fn gone(&mut self, report: &ShutdownReport) {
         self.process = None;
         self.exit = report.exit.or(self.exit);
     }
 
-    /// The driver has done its work.
+    /// Stores how the server ended.
     pub(crate) fn end(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
         self.report = Some(report);
         wakers.append(&mut self.ended);

@@ -9,7 +9,7 @@ use mcpwire_core::internal::EndOfStream;
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_process::{Next, Stopping};
 
-use crate::state::{State, Wish};
+use crate::state::{CloseIntent, State};
 use mcpwire_client::Writer;
 
 /// How often a process that is ending is asked whether it has exited, where the system does not tell. 20 ms: it ends within
@@ -34,9 +34,9 @@ impl Stop {
         if state.engine.is_http() {
             return Stop::Session { until: now + grace_periods.after_close };
         }
-        let grace_periods = match state.wish {
-            Wish::Abandoned => GracePeriods { after_close: Duration::ZERO, ..grace_periods },
-            Wish::Live | Wish::End => grace_periods,
+        let grace_periods = match state.close_intent {
+            CloseIntent::Kill => GracePeriods { after_close: Duration::ZERO, ..grace_periods },
+            CloseIntent::None | CloseIntent::Shutdown => grace_periods,
         };
         if state.process.is_some() {
             Stop::Process { stopping: Stopping::new(grace_periods), until: now }

@@ -11,7 +11,7 @@ use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
 use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
 
 use crate::client::McpClient;
-use crate::shared::Lives;
+use crate::shared::ConnectionRef;
 use crate::tools::Boxed;
 
 /// The changes that a server reports to a client that has subscribed to them: a stream that ends with the subscription.
@@ -23,7 +23,7 @@ use crate::tools::Boxed;
 /// If it is dropped, the subscription ends, and the server is notified. It keeps the connection alive.
 #[must_use = "a subscription that is dropped is cancelled"]
 pub struct Subscription {
-    life: Lives,
+    connection: ConnectionRef,
     reader: SubscriptionReader,
 }
 
@@ -69,22 +69,22 @@ impl<R> McpClient<R> {
         wanted: &SubscriptionFilter,
         options: SubscribeOptions,
     ) -> Result<Subscription, Error> {
-        subscribe(&self.life, wanted, options).await
+        subscribe(&self.connection, wanted, options).await
     }
 }
 
 fn subscribe<'a>(
-    life: &'a Lives,
+    connection: &'a ConnectionRef,
     wanted: &'a SubscriptionFilter,
     options: SubscribeOptions,
 ) -> Boxed<'a, Result<Subscription, Error>> {
     Box::pin(async move {
-        let (options, shared) = (subscription_options(options), life.shared());
+        let (options, shared) = (subscription_options(options), connection.shared());
         let now = shared.clock.now();
         let reader =
             shared.send(|state| SubscriptionReader::subscribe(wanted, &options, &mut state.engine.calls(), now))?;
         // From here on, dropping the future ends the subscription.
-        let mut subscription = Subscription { life: life.clone(), reader };
+        let mut subscription = Subscription { connection: connection.clone(), reader };
         // The first event is the acknowledgment.
         if subscription.next().await.is_some() {
             return Ok(subscription);
@@ -111,7 +111,7 @@ impl Subscription {
 
     /// Returns the next change if one has arrived.
     pub fn try_next(&mut self) -> Option<SubscriptionEvent> {
-        match self.reader.poll(&mut self.life.shared().lock().engine.calls()) {
+        match self.reader.poll(&mut self.connection.shared().lock().engine.calls()) {
             SubscriptionPoll::Event(event) => Some(event),
             SubscriptionPoll::Ended | SubscriptionPoll::Pending => None,
         }
@@ -127,7 +127,7 @@ impl Subscription {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<SubscriptionEvent>> {
         let (poll, unused_waker) = {
-            let mut state = self.life.shared().lock();
+            let mut state = self.connection.shared().lock();
             let poll = self.reader.poll(&mut state.engine.calls());
             let unused_waker = match poll {
                 SubscriptionPoll::Pending => wait(&mut state.subscriptions, self.reader.key(), cx),
@@ -168,9 +168,9 @@ impl Stream for Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let key = self.reader.key();
-        let shared = self.life.shared();
+        let shared = self.connection.shared();
         let now = shared.clock.now();
-        let unused_waker = shared.tell(|state| {
+        let unused_waker = shared.with_state(|state| {
             state.engine.calls().unsubscribe(key, now);
             state.forget_subscriber(key)
         });

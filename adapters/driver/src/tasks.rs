@@ -127,8 +127,8 @@ impl<R> RunningTask<R> {
     /// Waits for the result of the task, and calls `on_status` whenever the status of the task has changed.
     #[doc(alias = "tasks/result")]
     pub async fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
-        let life = self.client.life().clone();
-        let options = life.shared().traced(&self.options).into_owned();
+        let connection = self.client.connection().clone();
+        let options = connection.shared().traced(&self.options).into_owned();
         let mut follow = SingleRequest::<CallTool, _>::new(self.handle.clone(), &options);
         let mut runner = OperationRunner::new(true);
         let handle = &mut self.handle;
@@ -138,7 +138,7 @@ impl<R> RunningTask<R> {
                 on_status(task);
             }
         };
-        poll_fn(|cx| runner.poll(&life, &mut follow, cx, &mut on_report)).await
+        poll_fn(|cx| runner.poll(&connection, &mut follow, cx, &mut on_report)).await
     }
 
     /// Asks the server to cancel the task. The server may take time, or finish the task all the same.

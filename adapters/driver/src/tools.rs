@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::call::Call;
 use crate::client::McpClient;
 use crate::operation::run;
-use crate::shared::Lives;
+use crate::shared::ConnectionRef;
 
 /// A boxed future: it is awaited in several places, and compiled once.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -26,7 +26,7 @@ impl<R> McpClient<R> {
     /// [`Config::cache`](mcpwire_core::Config::cache) limits it.
     #[doc(alias = "tools/list")]
     pub async fn list_tools(&self) -> Result<Tools, Error> {
-        list(&self.life).await
+        list(&self.connection).await
     }
 
     /// Returns the list of tools that was loaded last, without sending a request.
@@ -34,7 +34,7 @@ impl<R> McpClient<R> {
     /// The list is empty before [`McpClient::list_tools`], which [`McpClient::connect_and_initialize`] calls, and
     /// [`McpClient::initialize`] does not.
     pub fn tools(&self) -> Tools {
-        Tools::new(Arc::clone(self.life.shared().lock().record.client.tools.list()))
+        Tools::new(Arc::clone(self.connection.shared().lock().record.client.tools.list()))
     }
 
     /// Returns the entries of that list that are no valid tools, and what is wrong with them.
@@ -64,11 +64,11 @@ impl<R> McpClient<R> {
 }
 
 /// Lists the server's tools, all pages, and stores the list.
-pub(crate) fn list(life: &Lives) -> Boxed<'_, Result<Tools, Error>> {
+pub(crate) fn list(connection: &ConnectionRef) -> Boxed<'_, Result<Tools, Error>> {
     Box::pin(async move {
-        let shared = life.shared();
+        let shared = connection.shared();
         let options = shared.traced(&RequestOptions::new()).into_owned();
         let listing = ToolListing::new(options, shared.lock().engine.session().config(), shared.clock.now());
-        run(life, listing).await.map(Tools::new)
+        run(connection, listing).await.map(Tools::new)
     })
 }

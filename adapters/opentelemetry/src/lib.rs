@@ -3,8 +3,7 @@
 //! ```
 //! use mcpwire_blocking::{ConnectOptions, TraceSource};
 //!
-//! let mut options = ConnectOptions::default();
-//! options.trace_context = Some(TraceSource::new(mcpwire_opentelemetry::current));
+//! let options = ConnectOptions::default().trace_context(TraceSource::new(mcpwire_opentelemetry::current));
 //! ```
 //!
 //! That is all: each request that is sent from then on carries `traceparent`, `tracestate` and `baggage` of the span that

@@ -6,8 +6,8 @@
 //! use mcpwire_reqwest::ReqwestClient;
 //!
 //! # fn run() -> Result<(), reqwest::Error> {
-//! let mut options = ConnectOptions::default();
-//! options.http = HttpOptions::default().client(ReqwestClient::from_builder(reqwest::Client::builder())?);
+//! let http = HttpOptions::default().client(ReqwestClient::from_builder(reqwest::Client::builder())?);
+//! let options = ConnectOptions::default().http(http);
 //! # Ok(())
 //! # }
 //! ```

@@ -157,7 +157,7 @@
 //!
 //! # Read a resource
 //!
-//! Text, or bytes as the protocol has them, in base64.
+//! Text, or bytes in base64. With the feature `base64`, `ResourceContents::bytes` decodes them.
 //!
 //! ```
 //! # use mcpwire_testkit::{Answer, ScriptedServer, duplex};
@@ -201,11 +201,12 @@
 //! #     client.initialize().await?;
 //! #     Ok(client)
 //! # }
+//! use mcpwire_tokio::HandlerContext;
 //! use mcpwire_tokio::core::{ElicitForm, ElicitResult, RpcError};
 //!
-//! async fn ask(form: ElicitForm) -> Result<ElicitResult, RpcError> {
-//!     println!("the server asks: {}", form.message);
-//!     ElicitResult::accept(&json!({ "name": "Ada" })).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+//! async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
+//!     println!("{} asks: {}", context.server(), form.message);
+//!     Ok(ElicitResult::accept(&[("name", "Ada")])?)
 //! }
 //!
 //! fn options() -> ConnectOptions {
@@ -243,9 +244,10 @@
 //! #     client.initialize().await?;
 //! #     Ok(client)
 //! # }
+//! use mcpwire_tokio::HandlerContext;
 //! use mcpwire_tokio::core::{CreateMessageParams, CreateMessageResult, RpcError};
 //!
-//! async fn ask_model(params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+//! async fn ask_model(params: CreateMessageParams, _: HandlerContext) -> Result<CreateMessageResult, RpcError> {
 //!     println!("{} messages, a system prompt: {:?}", params.messages.items.len(), params.system_prompt);
 //!     Ok(CreateMessageResult::text("my-model", "Forty-two."))
 //! }

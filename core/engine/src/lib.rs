@@ -123,7 +123,7 @@ pub mod internal {
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
     pub use crate::random::{XorShift64, mix64};
-    pub use crate::session::{Prepared, PreparedRequest};
+    pub use crate::session::{MessageSummary, Prepared, PreparedRequest};
     pub use mcpwire_types::json::error::{ReadError, Result as ReadResult};
     pub use mcpwire_types::json::read::{Reader, Text};
     pub use mcpwire_types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};
@@ -137,6 +137,9 @@ pub mod internal {
 
 pub use cache::CacheLimits;
 pub use client::{CacheHints, ToolList};
+#[cfg(feature = "base64")]
+#[doc(inline)]
+pub use mcpwire_types::Base64Error;
 #[doc(inline)]
 pub use mcpwire_types::{
     Annotations, AudioContent, BooleanSchema, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw,
@@ -160,9 +163,9 @@ pub use mcpwire_types::{
     UnknownContent, UnknownVersion, UpdateTask, UpdateTaskParams, ValidationError, Validator, printable,
 };
 pub use session::{
-    CallError, Calls, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
-    Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, ServerInfo, ServerRequest, ServerRequestId,
-    ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
-    TaskError, TaskMode, Ticket,
+    CallError, Calls, ClientRequest, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate,
+    Notification, Phase, Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, SentRequest, ServerInfo,
+    ServerRequest, ServerRequestId, ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd,
+    SubscriptionEvent, SubscriptionKey, TaskError, TaskMode, Ticket,
 };
 pub use time::Timestamp;

@@ -2,17 +2,18 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use serde::Serialize;
 
-use crate::json::scan::{last_member, next_element};
+use crate::json::append::push;
+use crate::json::scan::{members, next_element};
 use crate::json::{Json, JsonError};
 
 /// Serializes arguments to JSON. Pairs of a name and a value become an object; any other value stays as it is.
 pub(crate) fn to_json<A: Serialize + ?Sized>(arguments: &A) -> Result<Json, JsonError> {
     let json = Json::from_value(arguments)?;
-    Ok(object_of_pairs(json.get().as_bytes()).map_or(json, Json::trusted))
+    let object = object_of_pairs(json.get().as_bytes()).and_then(|object| String::from_utf8(object).ok());
+    Ok(object.map_or(json, Json::trusted))
 }
 
 /// Makes the `arguments` of serialized parameters a JSON object. `out` contains the parameters from `start` on, with
@@ -31,46 +32,41 @@ pub(crate) fn make_object(out: &mut Vec<u8>, start: usize) -> bool {
 #[cold]
 #[inline(never)]
 fn replace_by_object(out: &mut Vec<u8>, start: usize) -> Option<()> {
-    let arguments = last_member(out.get(start..)?, "arguments")?;
-    let object = if arguments == b"null" { String::from("{}") } else { object_of_pairs(arguments)? };
+    let arguments = members(out.get(start..)?).last()?.value;
+    let object = object_of_pairs(if arguments == b"null" { b"[]" } else { arguments })?;
     out.truncate(out.len().checked_sub(arguments.len() + 1)?);
-    out.extend_from_slice(object.as_bytes());
-    out.push(b'}');
+    push(out, &object);
+    push(out, b"}");
     Some(())
 }
 
 /// Returns the JSON object with the members that `array` lists, each as an array of a name and a value. Returns `None`
 /// if `array` is not such a list.
-fn object_of_pairs(array: &[u8]) -> Option<String> {
+fn object_of_pairs(array: &[u8]) -> Option<Vec<u8>> {
     if !array.starts_with(b"[") {
         return None;
     }
-    let mut object = Vec::with_capacity(array.len());
-    object.push(b'{');
+    let mut object = Vec::new();
+    let mut before: &[u8] = b"{";
     let mut at = 0;
-    while let Some(element) = next_element(array, &mut at) {
-        let pair = &array[element];
-        let [name, value] = name_and_value(pair)?;
-        if object.len() > 1 {
-            object.push(b',');
+    while let Some(pair) = next_element(array, &mut at) {
+        let pair = &array[pair];
+        let mut at = 0;
+        // Yields no element if the pair is not an array.
+        let name = next_element(pair, &mut at)?;
+        let value = next_element(pair, &mut at)?;
+        if pair[name.start] != b'"' || next_element(pair, &mut at).is_some() {
+            return None;
         }
-        object.extend_from_slice(&pair[name]);
-        object.push(b':');
-        object.extend_from_slice(&pair[value]);
+        push(&mut object, before);
+        push(&mut object, &pair[name]);
+        push(&mut object, b":");
+        push(&mut object, &pair[value]);
+        before = b",";
     }
-    object.push(b'}');
-    String::from_utf8(object).ok()
-}
-
-/// Returns the places of the two elements of `pair`, or `None` if it is not an array of a string and one other element.
-fn name_and_value(pair: &[u8]) -> Option<[Range<usize>; 2]> {
-    if !pair.starts_with(b"[") {
-        return None;
-    }
-    let mut at = 0;
-    let name = next_element(pair, &mut at).filter(|name| pair[name.start] == b'"')?;
-    let value = next_element(pair, &mut at)?;
-    next_element(pair, &mut at).is_none().then_some([name, value])
+    let end: &[u8] = if object.is_empty() { b"{}" } else { b"}" };
+    push(&mut object, end);
+    Some(object)
 }
 
 #[cfg(test)]

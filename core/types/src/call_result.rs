@@ -19,6 +19,7 @@ use crate::{ContentBlock, Extra};
 /// Specification: server/tools, "Tool Result".
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
+#[doc(alias("tools/call", "GetTaskPayloadResult", "CallToolResultResponse"))]
 pub struct CallToolResult {
     /// The content blocks of the result, such as texts and images.
     ///

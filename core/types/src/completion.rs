@@ -25,6 +25,7 @@ use crate::result::result;
 /// # Ok::<(), mcpwire_types::JsonError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
+#[doc(alias("completion/complete", "CompleteRequest", "CompleteRequestParams"))]
 pub struct CompleteParams<'a> {
     /// The prompt or resource template to which the argument belongs.
     #[serde(rename = "ref")]
@@ -67,6 +68,7 @@ impl<'a> CompleteParams<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
+#[doc(alias("PromptReference", "ResourceTemplateReference"))]
 pub enum CompletionReference<'a> {
     /// The argument belongs to a prompt of the server.
     #[serde(rename = "ref/prompt")]
@@ -104,6 +106,7 @@ result! {
     /// Result of `completion/complete`: suggestions for an argument of a prompt or resource template.
     ///
     /// Specification: server/utilities/completion, "Completion Results".
+    #[doc(alias("completion/complete", "CompleteResultResponse"))]
     pub struct CompleteResult {
         /// The values that the server suggests for the argument. Empty if the server suggested none.
         always completion: Completion = "completion",

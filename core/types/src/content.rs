@@ -231,6 +231,56 @@ blocks! {
     }
 }
 
+macro_rules! media {
+    ($( $Name:ident, $data:literal; )*) => { $(
+        impl $Name {
+            #[doc = concat!("Creates a content block from ", $data, " in base64 and the MIME type.")]
+            ///
+            /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts
+            /// it to a `data:` URL.
+            pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+                $Name { data: data.into(), mime_type: mime_type.into(), ..$Name::default() }
+            }
+        }
+    )* };
+}
+
+media! {
+    ImageContent, "an image";
+    AudioContent, "audio data";
+}
+
+impl From<&str> for TextContent {
+    fn from(text: &str) -> TextContent {
+        TextContent::new(text)
+    }
+}
+
+impl From<String> for TextContent {
+    fn from(text: String) -> TextContent {
+        TextContent::new(text)
+    }
+}
+
+/// Implements conversions to [`ContentBlock`] from the types of its variants.
+macro_rules! from_contents {
+    ($( $Variant:ident($Content:ty); )*) => { $(
+        impl From<$Content> for ContentBlock {
+            fn from(content: $Content) -> ContentBlock {
+                ContentBlock::$Variant(content.into())
+            }
+        }
+    )* };
+}
+
+from_contents! {
+    Text(TextContent);
+    Image(ImageContent);
+    Audio(AudioContent);
+    ResourceLink(ResourceLink);
+    Resource(EmbeddedResource);
+}
+
 impl TextContent {
     /// Creates a content block with this text.
     pub fn new(text: impl Into<String>) -> Self {

@@ -22,6 +22,7 @@ use crate::url::Url;
 /// forms and does not define `mode`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(alias("elicitation/create", "ElicitRequest", "ElicitRequestParams"))]
 pub enum ElicitParams {
     /// The server requests that the user fill in a form.
     Form(ElicitForm),
@@ -35,6 +36,7 @@ object! {
     /// A form that the server asks the user to fill in.
     ///
     /// Specification: client/elicitation, "Form Mode Elicitation Requests".
+    #[doc(alias("elicitation/create", "ElicitRequestFormParams"))]
     pub struct ElicitForm("an object") {
         /// Mode of the `elicitation/create` request: `form`, or `None` if the server sent no mode, which also means a
         /// form.
@@ -57,6 +59,7 @@ object! {
     /// "Safe URL Handling".
     ///
     /// Specification: client/elicitation, "URL Mode Elicitation Requests".
+    #[doc(alias("elicitation/create", "ElicitRequestURLParams"))]
     pub struct ElicitUrl("an object", tag "mode" = "url") {
         /// Message that tells the user why the server asks for a visit to the URL.
         required message: String = "message",
@@ -186,6 +189,7 @@ object! {
     /// assert_eq!(result.content.unwrap().get(), r#"{"name":"Ada","age":36}"#);
     /// # Ok::<(), mcpwire_types::JsonError>(())
     /// ```
+    #[doc(alias = "elicitation/create")]
     pub struct ElicitResult("an object", finish objects_only) {
         /// The user's decision about the server's request: accept, decline or cancel.
         required action: ElicitAction = "action",
@@ -266,6 +270,8 @@ object! {
     ///
     /// Ignore the notification if its identifier is unknown. Specification of revision 2025-11-25: client/elicitation,
     /// "Completion Notifications for URL Mode Elicitation".
+    #[doc(alias = "notifications/elicitation/complete")]
+    #[doc(alias("ElicitationCompleteNotification", "ElicitationCompleteNotificationParams"))]
     pub struct ElicitationComplete("an object") {
         /// Identifier of the request that the user has finished: the [`ElicitUrl::elicitation_id`] of that request.
         required elicitation_id: String = "elicitationId",

@@ -98,6 +98,7 @@ impl Serialize for FormFields {
 /// The schema of a form field: the type of the field's value, and rules for the value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(alias = "PrimitiveSchemaDefinition")]
 pub enum FieldSchema {
     /// The user enters a text.
     String(StringSchema),
@@ -203,6 +204,8 @@ object! {
     ///
     /// The server sends the list in the member `enum` or in the member `oneOf`. [`EnumSchema::choices`] returns the
     /// list in both cases.
+    #[doc(alias("SingleSelectEnumSchema", "TitledSingleSelectEnumSchema", "UntitledSingleSelectEnumSchema"))]
+    #[doc(alias = "LegacyTitledEnumSchema")]
     pub struct EnumSchema("a schema", tag "type" = "string") {
         /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",
@@ -246,6 +249,7 @@ object! {
 
 object! {
     /// Schema of a form field in which the user chooses several values from a list (from revision 2025-11-25).
+    #[doc(alias("MultiSelectEnumSchema", "TitledMultiSelectEnumSchema", "UntitledMultiSelectEnumSchema"))]
     pub struct MultiSelectSchema("a schema", tag "type" = "array") {
         /// Display name of the form field. If `None`, display the field's name ([`FormField::name`]).
         optional title: String = "title",

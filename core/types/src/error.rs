@@ -22,6 +22,7 @@ use crate::text::excerpt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}", shown_message(message, *code), shown_data(data.as_ref()))]
 #[non_exhaustive]
+#[doc(alias = "JSONRPCErrorResponse")]
 pub struct RpcError {
     /// The error code, such as [`RpcError::METHOD_NOT_FOUND`]; 0 if the error response contains no integer code.
     pub code: i64,
@@ -33,29 +34,38 @@ pub struct RpcError {
 
 impl RpcError {
     /// JSON-RPC error code: the message is not valid JSON.
+    #[doc(alias = "ParseError")]
     pub const PARSE_ERROR: i64 = -32700;
     /// JSON-RPC error code: the message is not a valid request.
+    #[doc(alias = "InvalidRequestError")]
     pub const INVALID_REQUEST: i64 = -32600;
     /// JSON-RPC error code: the method does not exist or is not available.
+    #[doc(alias = "MethodNotFoundError")]
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// JSON-RPC error code: the parameters are invalid, or the named tool, prompt or resource does not exist.
+    #[doc(alias = "InvalidParamsError")]
     pub const INVALID_PARAMS: i64 = -32602;
     /// JSON-RPC error code: an internal error of the side that handles the request.
+    #[doc(alias = "InternalError")]
     pub const INTERNAL_ERROR: i64 = -32603;
     /// Error code of `resources/read`: the resource does not exist. Protocol revisions after 2025-11-25 use
     /// [`RpcError::INVALID_PARAMS`] instead.
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
     /// MCP error code: an HTTP header contradicts the request body (from protocol revision 2026-07-28).
+    #[doc(alias = "HeaderMismatchError")]
     pub const HEADER_MISMATCH: i64 = -32020;
     /// MCP error code: the request requires a capability that the client did not declare (from protocol revision
     /// 2026-07-28).
+    #[doc(alias = "MissingRequiredClientCapabilityError")]
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i64 = -32021;
     /// MCP error code: the server does not support the protocol version of the request (from protocol revision
     /// 2026-07-28).
+    #[doc(alias = "UnsupportedProtocolVersionError")]
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
     /// MCP error code: the user must visit a URL before the request can succeed (protocol revision 2025-11-25). See
     /// [`RpcError::required_elicitations`].
+    #[doc(alias = "URLElicitationRequiredError")]
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
     /// Error code with which a client answers `sampling/createMessage` if the user rejected the request.
     pub const USER_REJECTED: i64 = -1;

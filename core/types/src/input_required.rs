@@ -41,6 +41,7 @@ pub struct InputRequiredResult {
 /// It has a method and parameters like a JSON-RPC request, but a name instead of an `id`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
+#[doc(alias = "InputRequests")]
 pub struct InputRequest {
     /// Name that the server chose for the requested input. The client sends its response under the same name.
     pub name: String,

@@ -21,6 +21,7 @@ pub const MAX_ENTRIES: usize = 100_000;
 ///
 /// Iterating over the list yields only the valid entries.
 #[derive(Clone, Debug)]
+#[doc(alias = "ListResult")]
 pub struct ItemList<T> {
     /// The valid entries of the server's list, in the order in which the server sent them.
     pub items: Vec<T>,

@@ -35,6 +35,8 @@ extern crate std;
 mod answers;
 mod apps;
 mod arguments;
+#[cfg(feature = "base64")]
+mod binary;
 mod call_result;
 mod capabilities;
 mod client_capabilities;
@@ -88,6 +90,8 @@ pub mod vec_map;
 mod version;
 
 pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
+#[cfg(feature = "base64")]
+pub use binary::Base64Error;
 pub use call_result::CallToolResult;
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
 #[doc(hidden)]

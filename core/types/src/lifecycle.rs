@@ -13,6 +13,7 @@ object! {
     /// Parameters of `initialize`, the first request of a connection up to revision 2025-11-25.
     ///
     /// Specification of revision 2025-11-25: basic/lifecycle, "Initialization".
+    #[doc(alias("initialize", "InitializeRequest", "InitializeRequestParams"))]
     pub struct InitializeParams("an object") {
         /// Protocol version that the client prefers, usually the latest one that it supports.
         required protocol_version: String = "protocolVersion",
@@ -28,6 +29,7 @@ object! {
     ///
     /// All fields are optional, because some servers omit members that the specification requires. Specification of
     /// revision 2025-11-25: basic/lifecycle, "Initialization".
+    #[doc(alias = "initialize")]
     pub struct InitializeResult("an object") {
         /// Protocol version that the server selected for the connection. `None` if the server sent none.
         optional protocol_version: String = "protocolVersion",
@@ -46,6 +48,7 @@ result! {
     /// Result of `server/discover`: the protocol versions and capabilities of a server.
     ///
     /// Specification: server/discover.
+    #[doc(alias("server/discover", "DiscoverResultResponse"))]
     pub cacheable struct DiscoverResult {
         // Required, because some servers answer every unknown method with an empty object, which is not a result of
         // `server/discover`.

@@ -33,6 +33,7 @@ open_enum! {
 
 /// Parameters of `logging/setLevel`, which sets the minimum severity of log messages (up to revision 2025-11-25).
 #[derive(Debug, Serialize)]
+#[doc(alias("logging/setLevel", "SetLevelRequest", "SetLevelRequestParams"))]
 pub struct SetLevelParams<'a> {
     /// Minimum severity of the log messages that the server is to send. Servers reject levels that the specification
     /// does not define.

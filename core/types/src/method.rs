@@ -91,6 +91,7 @@ impl<M: Method> Params<M> for () {}
 macro_rules! methods {
     ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
         $(#[$meta])*
+        #[doc(alias = $method)]
         pub enum $Name {}
 
         impl Method for $Name {
@@ -155,6 +156,7 @@ methods! {
 }
 
 /// `tools/list`: lists the tools of a server, one page per request.
+#[doc(alias = "tools/list")]
 pub enum ListTools {}
 
 impl Method for ListTools {
@@ -174,6 +176,7 @@ impl Method for ListTools {
 impl Params<ListTools> for ListParams<'_> {}
 
 /// `tools/call`: calls a tool and returns its result as [`CallToolResult`].
+#[doc(alias = "tools/call")]
 pub enum CallTool {}
 
 impl Method for CallTool {
@@ -191,6 +194,7 @@ impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
 }
 
 /// `tools/call`: calls a tool and returns its result as [`Json`], exactly as the server sent it.
+#[doc(alias = "tools/call")]
 pub enum CallToolRaw {}
 
 impl Method for CallToolRaw {
@@ -212,6 +216,7 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
 /// To receive the task, set `RequestOptions::task` to
 /// `TaskMode::Handle`. In the other modes, the session polls the task and returns the tool's
 /// result.
+#[doc(alias = "tools/call")]
 pub enum CallToolAsTask {}
 
 impl Method for CallToolAsTask {
@@ -229,6 +234,7 @@ impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
 }
 
 /// `prompts/get`: requests the messages of a prompt, with the prompt's arguments filled in.
+#[doc(alias = "prompts/get")]
 pub enum GetPrompt {}
 
 impl Method for GetPrompt {
@@ -245,6 +251,7 @@ impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 /// revision 2025-11-25).
 ///
 /// Send this notification only if the client declares the capability `roots.listChanged`.
+#[doc(alias("notifications/roots/list_changed", "RootsListChangedNotification"))]
 pub enum RootsListChanged {}
 
 impl ClientNotification for RootsListChanged {

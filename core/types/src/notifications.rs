@@ -10,6 +10,7 @@ object! {
     /// Parameters of `notifications/progress`: the progress of a request (`ProgressNotificationParams`).
     ///
     /// Specification: basic/patterns/progress.
+    #[doc(alias("notifications/progress", "ProgressNotification", "ProgressNotificationParams"))]
     pub struct Progress("an object") {
         /// Progress token that the client sent in the request whose progress the server reports.
         ///
@@ -42,6 +43,7 @@ object! {
     /// Parameters of `notifications/message`: a log message of a server (`LoggingMessageNotificationParams`).
     ///
     /// Specification: server/utilities/logging.
+    #[doc(alias("notifications/message", "LoggingMessageNotification", "LoggingMessageNotificationParams"))]
     pub struct LogMessage("an object") {
         /// Severity of the log message.
         always level: LoggingLevel = "level",

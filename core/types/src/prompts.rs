@@ -71,6 +71,7 @@ impl PromptArgument {
 
 page! {
     /// Result of `prompts/list`: one page of the list of prompts that a server offers.
+    #[doc(alias("prompts/list", "ListPromptsResultResponse"))]
     pub struct ListPromptsResult {
         /// The prompts on this page.
         prompts: Prompt = "prompts",
@@ -94,6 +95,7 @@ page! {
 /// # Ok::<(), mcpwire_types::JsonError>(())
 /// ```
 #[derive(Debug)]
+#[doc(alias("prompts/get", "GetPromptRequest", "GetPromptRequestParams"))]
 pub struct GetPromptParams<'a, A: ?Sized> {
     /// Name of the prompt ([`Prompt::name`]).
     pub name: &'a str,
@@ -136,6 +138,7 @@ impl Serialize for Strings<'_> {
 
 result! {
     /// Result of `prompts/get`: the messages of a prompt with its arguments filled in.
+    #[doc(alias("prompts/get", "GetPromptResultResponse"))]
     pub struct GetPromptResult {
         /// Description of the prompt.
         optional description: String = "description",

@@ -13,6 +13,7 @@ use crate::object::member;
 /// The contents of a resource: text or binary data (`TextResourceContents`, `BlobResourceContents`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
+#[doc(alias("TextResourceContents", "BlobResourceContents"))]
 pub struct ResourceContents {
     /// URI of the resource. Empty if the server sent none.
     pub uri: String,

@@ -101,6 +101,7 @@ fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, M
 
 page! {
     /// Result of `resources/list`: one page of the list of resources that a server offers.
+    #[doc(alias("resources/list", "ListResourcesResultResponse"))]
     pub struct ListResourcesResult {
         /// The resources on this page.
         resources: Resource = "resources",
@@ -109,6 +110,7 @@ page! {
 
 page! {
     /// Result of `resources/templates/list`: one page of the list of resource templates that a server offers.
+    #[doc(alias("resources/templates/list", "ListResourceTemplatesResultResponse"))]
     pub struct ListResourceTemplatesResult {
         /// The resource templates on this page.
         resource_templates: ResourceTemplate = "resourceTemplates",
@@ -117,6 +119,7 @@ page! {
 
 /// Parameters of `resources/read`.
 #[derive(Debug, Serialize)]
+#[doc(alias("resources/read", "ReadResourceRequest", "ReadResourceRequestParams"))]
 pub struct ReadResourceParams<'a> {
     /// URI of the resource to read.
     pub uri: &'a str,
@@ -127,6 +130,7 @@ result! {
     ///
     /// Reading a folder, for example, may return one [`ResourceContents`] for each file. Contents that are not a JSON
     /// object are omitted, and reported in [`ItemList::rejected`].
+    #[doc(alias("resources/read", "ReadResourceResultResponse"))]
     pub cacheable struct ReadResourceResult {
         /// The contents of the resource. Empty if the server sent none.
         always contents: ItemList<ResourceContents> = "contents",
@@ -137,6 +141,7 @@ result! {
 ///
 /// Specification of revision 2025-11-25: server/resources, "Subscriptions".
 #[derive(Clone, Copy, Debug, Serialize)]
+#[doc(alias("resources/subscribe", "SubscribeRequest", "SubscribeRequestParams"))]
 pub struct SubscribeParams<'a> {
     /// URI of the resource to subscribe to.
     pub uri: &'a str,
@@ -144,6 +149,7 @@ pub struct SubscribeParams<'a> {
 
 /// Parameters of `resources/unsubscribe` (up to protocol revision 2025-11-25).
 #[derive(Clone, Copy, Debug, Serialize)]
+#[doc(alias("resources/unsubscribe", "UnsubscribeRequest", "UnsubscribeRequestParams"))]
 pub struct UnsubscribeParams<'a> {
     /// URI of the resource to unsubscribe from.
     pub uri: &'a str,
@@ -153,6 +159,7 @@ object! {
     /// Parameters of `notifications/resources/updated`: a resource to which the client subscribed has changed.
     ///
     /// Specification: server/resources, "Subscriptions".
+    #[doc(alias("notifications/resources/updated", "ResourceUpdatedNotification", "ResourceUpdatedNotificationParams"))]
     pub struct ResourceUpdated("an object") {
         /// URI of the changed resource. It may be a sub-resource of the resource to which the client subscribed.
         required uri: String = "uri",

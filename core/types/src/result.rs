@@ -69,6 +69,7 @@ pub(crate) use result;
 /// A result that is one page of a list, such as the result of `tools/list`.
 ///
 /// Specification: server/utilities/pagination.
+#[doc(alias = "PaginatedResult")]
 pub trait PagedList {
     /// Type of the entries of the list.
     type Item;

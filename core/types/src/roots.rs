@@ -33,6 +33,7 @@ object! {
     ///
     /// Up to protocol revision 2025-11-25, the server asks for it with a JSON-RPC request. From revision 2026-07-28 on,
     /// the server asks for it in an `input_required` result.
+    #[doc(alias("roots/list", "ListRootsRequest"))]
     pub struct ListRootsResult("an object") {
         /// The directories and files on which the server may work.
         always roots: Vec<Root> = "roots",

@@ -18,6 +18,7 @@ object! {
     /// (`CreateMessageRequestParams`).
     ///
     /// The specification deprecates sampling from protocol revision 2026-07-28 on.
+    #[doc(alias("sampling/createMessage", "CreateMessageRequest", "CreateMessageRequestParams"))]
     pub struct CreateMessageParams("an object") {
         /// Messages of the conversation so far.
         required messages: ItemList<SamplingMessage> = "messages",
@@ -132,6 +133,7 @@ object! {
     /// assert_eq!(json.get(), r#"{"role":"assistant","content":{"type":"text","text":"Paris."},"model":"my-model","stopReason":"endTurn"}"#);
     /// # Ok::<(), mcpwire_types::JsonError>(())
     /// ```
+    #[doc(alias = "sampling/createMessage")]
     pub struct CreateMessageResult("an object") {
         /// Author of the generated message: the language model ([`Role::Assistant`]).
         required role: Role = "role",

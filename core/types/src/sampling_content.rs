@@ -28,9 +28,10 @@ impl Deref for SamplingContents {
     }
 }
 
-impl From<SamplingContent> for SamplingContents {
-    fn from(block: SamplingContent) -> Self {
-        SamplingContents(alloc::vec![block])
+impl<T: Into<SamplingContent>> From<T> for SamplingContents {
+    /// Creates the content of a message with one block.
+    fn from(block: T) -> Self {
+        SamplingContents(alloc::vec![block.into()])
     }
 }
 
@@ -84,6 +85,7 @@ impl Serialize for SamplingContents {
 /// An invalid block, or one of a type that this library does not define, becomes [`SamplingContent::Unknown`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(alias = "SamplingMessageContentBlock")]
 pub enum SamplingContent {
     /// A text.
     Text(TextContent),
@@ -129,6 +131,39 @@ object! {
         /// again: it may help the model's provider to cache the conversation.
         optional meta: Json = "_meta",
     }
+}
+
+impl From<&str> for SamplingContent {
+    /// Creates a content block with this text.
+    fn from(text: &str) -> Self {
+        SamplingContent::text(text)
+    }
+}
+
+impl From<String> for SamplingContent {
+    /// Creates a content block with this text.
+    fn from(text: String) -> Self {
+        SamplingContent::text(text)
+    }
+}
+
+/// Implements conversions to [`SamplingContent`] from the types of its variants.
+macro_rules! from_contents {
+    ($( $Variant:ident($Content:ty); )*) => { $(
+        impl From<$Content> for SamplingContent {
+            fn from(content: $Content) -> Self {
+                SamplingContent::$Variant(content.into())
+            }
+        }
+    )* };
+}
+
+from_contents! {
+    Text(TextContent);
+    Image(ImageContent);
+    Audio(AudioContent);
+    ToolUse(ToolUseContent);
+    ToolResult(ToolResultContent);
 }
 
 impl SamplingContent {
@@ -193,5 +228,23 @@ impl Serialize for SamplingContent {
             SamplingContent::ToolResult(block) => block.serialize(serializer),
             SamplingContent::Unknown(block) => block.serialize(serializer),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_of_a_message_is_made_of_texts_and_blocks() {
+        let text = SamplingContents::from("a");
+        assert_eq!(text, SamplingContents::from(String::from("a")));
+        assert_eq!(text, SamplingContents::from(SamplingContent::text("a")));
+        assert_eq!(text, SamplingContents::from(TextContent::from("a")));
+        assert_eq!(text, SamplingContents::from(alloc::vec![SamplingContent::from("a")]));
+        let image = ImageContent::new("AAAA", "image/png");
+        assert_eq!(*SamplingContents::from(image.clone()), [SamplingContent::Image(image.clone())]);
+        assert_eq!(ContentBlock::from(image.clone()), ContentBlock::Image(image));
+        assert_eq!(ContentBlock::from("a"), ContentBlock::from(TextContent::from(String::from("a"))));
     }
 }

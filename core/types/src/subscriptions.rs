@@ -87,6 +87,7 @@ impl SubscriptionFilter {
 
 /// Parameters of `subscriptions/listen`, which opens a subscription to change notifications.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[doc(alias("subscriptions/listen", "SubscriptionsListenRequest", "SubscriptionsListenRequestParams"))]
 pub struct SubscriptionsListenParams<'a> {
     /// The notifications that the server should send.
     pub notifications: &'a SubscriptionFilter,
@@ -96,6 +97,7 @@ object! {
     /// Result of `subscriptions/listen`, which the server sends when it ends the subscription.
     ///
     /// Specification: basic/patterns/subscriptions, "Graceful Closure".
+    #[doc(alias("subscriptions/listen", "SubscriptionsListenResultResponse"))]
     pub struct SubscriptionsListenResult("an object") {
         /// `resultType` of the response: `complete`, or `None` if the server sent none.
         optional result_type: String = "resultType",
@@ -109,6 +111,8 @@ object! {
     /// subscription.
     ///
     /// Specification: basic/patterns/subscriptions, "Acknowledgment".
+    #[doc(alias = "notifications/subscriptions/acknowledged")]
+    #[doc(alias("SubscriptionsAcknowledgedNotification", "SubscriptionsAcknowledgedNotificationParams"))]
     pub struct SubscriptionsAcknowledged("an object") {
         /// The notifications that the server agrees to send: a subset of those that the client requested.
         always notifications: SubscriptionFilter = "notifications",

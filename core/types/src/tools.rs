@@ -122,6 +122,9 @@ object! {
 
 /// Parameters of the requests that list tools, resources, resource templates, prompts or tasks page by page.
 #[derive(Debug, Default, Serialize)]
+#[doc(alias("tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"))]
+#[doc(alias("PaginatedRequest", "PaginatedRequestParams", "ListToolsRequest", "ListPromptsRequest"))]
+#[doc(alias("ListResourcesRequest", "ListResourceTemplatesRequest", "ListTasksRequest"))]
 pub struct ListParams<'a> {
     /// Cursor of the requested page: the `nextCursor` that came with the previous page. `None` requests the first
     /// page.
@@ -131,6 +134,7 @@ pub struct ListParams<'a> {
 
 page! {
     /// Result of `tools/list`: one page of the list of tools that a server offers.
+    #[doc(alias("tools/list", "ListToolsResultResponse"))]
     pub struct ListToolsResult {
         /// The tools on this page.
         tools: Tool = "tools",
@@ -139,6 +143,7 @@ page! {
 
 /// Parameters of `tools/call`.
 #[derive(Debug, Serialize)]
+#[doc(alias("tools/call", "CallToolRequest", "CallToolRequestParams"))]
 pub struct CallToolParams<'a, A: ?Sized> {
     /// Name of the tool ([`Tool::name`]).
     pub name: &'a str,

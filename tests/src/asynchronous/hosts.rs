@@ -5,8 +5,12 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_driver::http::{HttpOptions, Net};
-use mcpwire_driver::{ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef};
+use mcpwire_driver::http::{HttpClient, Net};
+use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::{
+    Clock, ConnectOptions, CurrentRuntime, Error, HttpSetupError, McpClient, McpServerDef, Runtime, Streams, Task,
+    Timer,
+};
 use mcpwire_reqwest::ReqwestClient;
 
 /// A runtime of the suite's, which runs what it is given.
@@ -20,10 +24,6 @@ pub trait Host: Sized + Send + 'static {
     /// Runs a function where the runtime is the current one.
     fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
         self.block_on(async { f() })
-    }
-    /// Sets the HTTP client of a connection, if it is another one than that of the runtime.
-    fn with_http_client(options: HttpOptions) -> HttpOptions {
-        options
     }
     /// The runtime in which it is called, for an HTTP client.
     fn net() -> Arc<dyn Net>;
@@ -97,8 +97,44 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
     }
 }
 
+/// tokio, with the HTTP client of reqwest in place of its own.
+pub struct Reqwest(Arc<dyn Runtime>);
+
+impl CurrentRuntime for Reqwest {
+    fn current() -> Arc<dyn Runtime> {
+        Arc::new(Reqwest(mcpwire_tokio::Tokio::current()))
+    }
+}
+
+impl Runtime for Reqwest {
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+
+    fn timer(&self) -> Box<dyn Timer> {
+        self.0.timer()
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    fn runs_by_itself(&self) -> bool {
+        self.0.runs_by_itself()
+    }
+
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> std::io::Result<Streams> {
+        self.0.pipes(pipes, exit)
+    }
+
+    fn http_client(&self, _: &McpServerDef) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
+        let client = ReqwestClient::from_builder(reqwest::Client::builder());
+        Ok(Arc::new(client.map_err(|error| HttpSetupError::Client(error.to_string()))?))
+    }
+}
+
 impl Host for TokioReqwest {
-    type Runtime = mcpwire_tokio::Tokio;
+    type Runtime = Reqwest;
 
     fn start() -> Self {
         TokioReqwest(TokioMulti::start())
@@ -112,19 +148,16 @@ impl Host for TokioReqwest {
         TokioMulti::net()
     }
 
-    fn with_http_client(options: HttpOptions) -> HttpOptions {
-        options.client(ReqwestClient::from_builder(reqwest::Client::builder()).expect("it is built"))
-    }
-
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
-        TokioMulti::over(socket, options)
+        let (reader, writer) = tokio_stream(socket).into_split();
+        McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
     }
 
-    fn with_client<T>(
+    async fn with_client<T>(
         def: &McpServerDef,
         f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
-    ) -> impl Future<Output = Result<T, Error>> {
-        TokioMulti::with_client(def, f)
+    ) -> Result<T, Error> {
+        McpClient::with(def, f).await
     }
 
     fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
@@ -210,8 +243,11 @@ impl Host for AsyncStd {
 }
 
 fn over_tokio(socket: TcpStream, options: ConnectOptions) -> mcpwire_tokio::McpClient {
-    socket.set_nonblocking(true).expect("it is a socket");
-    let socket = tokio::net::TcpStream::from_std(socket).expect("it is a socket");
-    let (reader, writer) = socket.into_split();
+    let (reader, writer) = tokio_stream(socket).into_split();
     McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
+}
+
+fn tokio_stream(socket: TcpStream) -> tokio::net::TcpStream {
+    socket.set_nonblocking(true).expect("it is a socket");
+    tokio::net::TcpStream::from_std(socket).expect("it is a socket")
 }

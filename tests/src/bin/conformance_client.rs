@@ -41,7 +41,7 @@ async fn main() -> ExitCode {
 async fn run(url: &str) -> Result<(), Box<dyn Error>> {
     let options = ConnectOptions::new(Config::new("mcpwire-conformance", env!("CARGO_PKG_VERSION")))
         .follow_tasks()
-        .on_elicitation(|_form| async { Ok(ElicitResult::of(ElicitAction::Accept)) });
+        .on_elicitation(async |_form, _| Ok(ElicitResult::of(ElicitAction::Accept)));
     let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
     let outcome = exercise(&client).await;
     client.shutdown().await?;

@@ -67,11 +67,11 @@ async fn run() -> Result<bool, Box<dyn Error>> {
     config.negotiate = negotiate;
     let mut options = ConnectOptions::new(config);
     if let Some(mut file) = trace {
-        options.trace = Some(Box::new(move |direction, message: &[u8]| {
+        options = options.trace(move |direction, message| {
             let direction = if direction == Direction::Sent { "sent" } else { "received" };
             let message: Value = serde_json::from_slice(message).unwrap_or_default();
             let _ = writeln!(file, "{}", json!({"direction": direction, "message": message}));
-        }));
+        });
     }
     let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
     let done = exercise(&client, &words).await;

@@ -60,9 +60,13 @@ impl Names {
             Event::Subscription(key) => trace.line(format_args!("subscription s{}", self.subscription(*key))),
             Event::ServerRequest(ask) => {
                 let (key, params) = (self.ask(ask.key), json(&ask.params));
-                match ask.during {
+                match &ask.during {
                     Some(during) => {
-                        trace.line(format_args!("ask a{key} {} {params} during r{}", ask.method, self.request(during)));
+                        trace.line(format_args!(
+                            "ask a{key} {} {params} during r{}",
+                            ask.method,
+                            self.request(during.key)
+                        ));
                     }
                     None => trace.line(format_args!("ask a{key} {} {params}", ask.method)),
                 }

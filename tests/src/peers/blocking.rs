@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpwire_blocking::core::{CallTool, CallToolParams, Event, Notification, RequestOptions};
+use mcpwire_blocking::core::{CallTool, CallToolParams, Notification, RequestOptions};
 use mcpwire_blocking::{ConnectOptions, McpClient};
 
 use crate::meter::{Meter, Report};
@@ -134,12 +134,12 @@ fn flood(task: &Task, standstill: Duration) -> Outcome<Report> {
     let measuring = Arc::new(AtomicBool::new(false));
     let mut client = open_with(task, |options| {
         let (seen, measuring) = (Arc::clone(&seen), Arc::clone(&measuring));
-        options.on_event = Some(Box::new(move |event| {
-            let is_log = matches!(event, Event::Notification(Notification::Log(_)));
+        options.on_notification(move |notification| {
+            let is_log = matches!(notification, Notification::Log(_));
             if is_log && seen.fetch_add(1, Ordering::Relaxed) == 0 && measuring.load(Ordering::Relaxed) {
                 thread::sleep(standstill);
             }
-        }));
+        })
     })?;
     client.call_tool("flood", Flood { count: task.warm_up() }).call()?;
     seen.store(0, Ordering::Relaxed);
@@ -153,7 +153,7 @@ fn flood(task: &Task, standstill: Duration) -> Outcome<Report> {
 }
 
 fn open(task: &Task) -> Outcome<McpClient> {
-    open_with(task, |_| {})
+    open_with(task, |options| options)
 }
 
 fn open_and_list(task: &Task) -> Outcome<McpClient> {
@@ -162,9 +162,8 @@ fn open_and_list(task: &Task) -> Outcome<McpClient> {
     Ok(client)
 }
 
-fn open_with(task: &Task, change: impl FnOnce(&mut ConnectOptions)) -> Outcome<McpClient> {
-    let mut options = ConnectOptions::new(config("peer-blocking"));
-    change(&mut options);
+fn open_with(task: &Task, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Outcome<McpClient> {
+    let options = change(ConnectOptions::new(config("peer-blocking")));
     let mut client = McpClient::connect_with(&task.server()?, options)?;
     client.initialize()?;
     Ok(client)

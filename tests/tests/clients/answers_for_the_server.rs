@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use ::smol::future::zip;
 use mcpwire_driver::core::{Json, RpcError, ServerRequest};
-use mcpwire_driver::{Answer, ErrorKind};
+use mcpwire_driver::{ErrorKind, HandlerContext, RequestHandler};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{OnDrop, on_every_async_adapter, server};
 
 /// Thinks, then answers with what the server asked for.
 struct Thinks<H>(std::marker::PhantomData<fn() -> H>);
 
-impl<H: Host> Answer for Thinks<H> {
-    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
+impl<H: Host> RequestHandler for Thinks<H> {
+    async fn handle(&self, ask: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
         H::sleep(Duration::from_millis(20)).await;
         Json::parse(format!(r#"{{"asked":"{}"}}"#, ask.method))
             .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
@@ -25,8 +25,8 @@ impl<H: Host> Answer for Thinks<H> {
 /// Refuses, and says so with a code of its own.
 struct Refuses;
 
-impl Answer for Refuses {
-    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
+impl RequestHandler for Refuses {
+    async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
         Err(RpcError::new(-32_099, "not from here"))
     }
 }
@@ -37,8 +37,8 @@ struct Ponders {
     given_up: Arc<AtomicBool>,
 }
 
-impl Answer for Ponders {
-    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
+impl RequestHandler for Ponders {
+    async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
         let _given_up = OnDrop(Arc::clone(&self.given_up));
         self.asked.send(()).await.expect("the test listens");
         pending().await
@@ -60,9 +60,7 @@ fn an_answer_that_never_comes_is_given_up_at_the_end<H: Host>() {
     let given_up = Arc::new(AtomicBool::new(false));
     let (asked, was_asked) = ::smol::channel::unbounded();
     let answer = Ponders { asked, given_up: Arc::clone(&given_up) };
-    let mut client = Async::<H>::start_with(&server, |options| {
-        *options = std::mem::take(options).answer(["roots/list"], answer);
-    });
+    let mut client = Async::<H>::start_with(&server, |options| options.answer(["roots/list"], answer));
     client.run(async |client| {
         client.initialize().await.expect("it answers");
         let end = async {
@@ -83,11 +81,10 @@ on_every_async_adapter!(
 );
 
 /// What the server says it was answered.
-fn ask<H: Host>(answer: impl Answer) -> String {
+fn ask<H: Host>(answer: impl RequestHandler) -> String {
     let server = server!("asks");
-    let mut client = Async::<H>::start_with(&server, |options| {
-        *options = std::mem::take(options).answer(["roots/list", "vendor/never-heard-of"], answer);
-    });
+    let mut client =
+        Async::<H>::start_with(&server, |options| options.answer(["roots/list", "vendor/never-heard-of"], answer));
     client.run(async |client| {
         client.initialize().await.expect("it answers");
         client.call_tool("ask", ()).await.expect("it is answered").text().to_string()

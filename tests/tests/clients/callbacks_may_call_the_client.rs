@@ -18,9 +18,7 @@ fn a_follower_of_standard_error_may<H: Host>() {
     let server = server!("floods-stderr 100000");
     let place = Place::<H::Runtime>::default();
     let follower = Arc::clone(&place);
-    let mut client = Async::<H>::start_with(&server, |options| {
-        options.stderr = Some(Box::new(move |_| call_everything(&follower)));
-    });
+    let mut client = Async::<H>::start_with(&server, |options| options.stderr(move |_| call_everything(&follower)));
     assert_it_goes_well(&mut client, &place);
 }
 
@@ -28,9 +26,7 @@ fn a_watcher_of_the_wire_may<H: Host>() {
     let server = server!("well-behaved");
     let place = Place::<H::Runtime>::default();
     let watcher = Arc::clone(&place);
-    let mut client = Async::<H>::start_with(&server, |options| {
-        options.trace = Some(Box::new(move |_, _| call_everything(&watcher)));
-    });
+    let mut client = Async::<H>::start_with(&server, |options| options.trace(move |_, _| call_everything(&watcher)));
     assert_it_goes_well(&mut client, &place);
 }
 
@@ -50,10 +46,10 @@ fn a_follower_may_drop_the_client<H: Host>() {
     let follower = Arc::clone(&place);
     let heard = server.heard.stderr.clone();
     let mut client = Async::<H>::start_with(&server, |options| {
-        options.stderr = Some(Box::new(move |line| {
+        options.stderr(move |line| {
             drop(follower.lock().unwrap().take());
             heard.push(line);
-        }));
+        })
     });
     client.run(async |client| client.initialize().await.map(drop)).expect("it answers");
     let (host, client) = client.into_parts();

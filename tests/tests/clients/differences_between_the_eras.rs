@@ -50,7 +50,7 @@ fn a_value_becomes_a_type<A: Adapter>() {
         let failure = client.structured("echo").expect_err("it has none");
         failure.assert(ErrorKind::Protocol, &["tool `echo`", "no structured content"]);
         let failure = client.structured("fail").expect_err("it fails");
-        failure.assert(ErrorKind::Protocol, &["the tool failed"]);
+        failure.assert(ErrorKind::Tool, &["tool `fail`: the tool failed: the tool failed"]);
         client.assert_alive();
     }
 }

@@ -16,12 +16,12 @@ fn also_while_the_driver_says_that_it_has_gone<H: Host>() {
     let (goes, gone) = channel();
     let (tell, told) = channel();
     let mut client = Async::<H>::start_with(&server, |options| {
-        options.stderr = Some(Box::new(move |line| {
+        options.stderr(move |line| {
             if line.contains("told to go") {
                 goes.send(()).expect("somebody waits");
                 told.recv_timeout(Duration::from_secs(5)).expect("the call ends while this line is handed on");
             }
-        }));
+        })
     });
     client.initialize().expect("it opens");
     let (host, client) = client.into_parts();

@@ -17,8 +17,8 @@ use mcpwire_tests::{on_every_async_adapter, server, timed};
 fn shutdown_ends_with_the_server<H: Host>() {
     for _ in 0..5 {
         let server = server!("grandchild");
-        let mut options = ConnectOptions::new(Config::new("tests", "1"));
-        options.grace_periods = GracePeriods { after_close: Duration::from_secs(40), ..GracePeriods::default() };
+        let grace_periods = GracePeriods { after_close: Duration::from_secs(40), ..GracePeriods::default() };
+        let options = ConnectOptions::new(Config::new("tests", "1")).grace_periods(grace_periods);
         let (outcome, took) = timed(|| {
             H::start().block_on(async {
                 let client = McpClient::<Unwatched<H>>::connect_with(&server.def, options)?;

@@ -14,7 +14,7 @@ use mcpwire_tests::{on_every_async_adapter, server};
 fn all_who_open_it_are_told_the_same<H: Host>() {
     for habit in ["well-behaved", "well-behaved --modern", "dies-on-probe", "slow-start 100"] {
         let server = server!(habit);
-        let mut client = Async::<H>::start_with(&server, |_| {});
+        let mut client = Async::<H>::start_with(&server, |options| options);
         client.run(async |client| {
             let clones = vec![client.clone(); 10];
             let opened = all(clones.iter().map(McpClient::initialize)).await;
@@ -31,7 +31,7 @@ fn all_who_open_it_are_told_the_same<H: Host>() {
 fn tasks_may_open_it_at_once<H: Host>() {
     for habit in ["well-behaved", "dies-on-probe"] {
         let server = server!(habit);
-        let mut client = Async::<H>::start_with(&server, |_| {});
+        let mut client = Async::<H>::start_with(&server, |options| options);
         client.run(async |client| {
             let (tell, told) = ::smol::channel::unbounded();
             for _ in 0..10 {
@@ -53,7 +53,7 @@ fn tasks_may_open_it_at_once<H: Host>() {
 fn an_opening_that_was_given_up_can_be_taken_up_again<H: Host>() {
     for habit in ["well-behaved", "slow-start 100", "dies-on-probe"] {
         let server = server!(habit);
-        let mut client = Async::<H>::start_with(&server, |_| {});
+        let mut client = Async::<H>::start_with(&server, |options| options);
         client.run(async |client| {
             for _ in 0..3 {
                 let mut opening = Box::pin(client.initialize());
@@ -70,7 +70,7 @@ fn an_opening_that_was_given_up_can_be_taken_up_again<H: Host>() {
 fn an_opening_can_be_taken_up_again_after_the_death_of_the_server<H: Host>() {
     for habit in ["dies-on-probe", "error-then-dies-on-probe"] {
         let server = server!(habit);
-        let mut client = Async::<H>::start_with(&server, |_| {});
+        let mut client = Async::<H>::start_with(&server, |options| options);
         client.run(async |client| {
             let pid = client.pid();
             let mut opening = Box::pin(client.initialize());
@@ -90,11 +90,11 @@ fn whoever_watches_sees_both_processes<H: Host>() {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&sent);
     let mut client = Async::<H>::start_with(&server, |options| {
-        options.trace = Some(Box::new(move |direction, line| {
+        options.trace(move |direction, line| {
             if direction == Direction::Sent {
                 seen.lock().unwrap().push(String::from_utf8_lossy(line).into_owned());
             }
-        }));
+        })
     });
     client.run(async |client| {
         client.initialize().await.expect("the second process answers");
@@ -119,7 +119,7 @@ fn whoever_watches_sees_both_processes<H: Host>() {
 
 fn whoever_listens_goes_on_listening<H: Host>() {
     let server = server!("dies-on-probe");
-    let mut client = Async::<H>::start_with(&server, |_| {});
+    let mut client = Async::<H>::start_with(&server, |options| options);
     client.run(async |client| {
         let mut listener = client.notifications();
         client.initialize().await.expect("the second process answers");
@@ -133,7 +133,7 @@ fn whoever_listens_goes_on_listening<H: Host>() {
 /// The server died on the probe, and before it could be started once more, somebody wanted it to end.
 fn nothing_is_started_once_more_after_a_shutdown<H: Host>() {
     let server = server!("dies-on-probe");
-    let mut client = Async::<H>::start_with(&server, |_| {});
+    let mut client = Async::<H>::start_with(&server, |options| options);
     client.run(async |client| {
         let pid = client.pid();
         let mut opening = pin!(client.initialize());

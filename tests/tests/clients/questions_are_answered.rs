@@ -10,7 +10,7 @@ use mcpwire_driver::core::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Json, Root, RpcError,
     ServerRequest,
 };
-use mcpwire_driver::{Answer, ConnectOptions, McpClient};
+use mcpwire_driver::{ConnectOptions, HandlerContext, McpClient, RequestHandler};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{OnDrop, Server, on_every_async_adapter, server, watched};
 use serde_json::{Value, json};
@@ -94,13 +94,13 @@ fn blocking() {
         let server = server!("asks");
         let failed = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&failed);
-        let options = mcpwire_blocking::ConnectOptions::new(server.config.clone())
-            .on_elicitation(form)
-            .on_url_elicitation(url)
-            .on_sampling(sample)
+        let options = ConnectOptions::new(server.config.clone())
+            .on_elicitation(async |asked, _| form(&asked))
+            .on_url_elicitation(async |asked, _| url(&asked))
+            .on_sampling(async |asked, _| sample(&asked))
             .roots([Root::new("file:///a")])
-            .answer(["vendor/first", "vendor/both"], |_| Ok(by("the first")))
-            .answer(["vendor/both"], |_| Ok(by("the second")))
+            .answer(["vendor/first", "vendor/both"], async |_, _| Ok(by("the first")))
+            .answer(["vendor/both"], async |_, _| Ok(by("the second")))
             .on_answer_error(move |_, error| told.lock().unwrap().push(error.code));
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
@@ -122,8 +122,8 @@ fn blocking() {
 /// Answers with who it is.
 struct Named(&'static str);
 
-impl Answer for Named {
-    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
+impl RequestHandler for Named {
+    async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
         Ok(by(self.0))
     }
 }
@@ -134,12 +134,12 @@ fn each_question_goes_to_whoever_answers_it<H: Host>() {
     let told = Arc::clone(&failed);
     let mut client = start::<H>(&server, |options| {
         options
-            .on_elicitation(|asked| async move {
+            .on_elicitation(|asked, _| async move {
                 H::sleep(Duration::from_millis(1)).await;
                 form(&asked)
             })
-            .on_url_elicitation(|asked| async move { url(&asked) })
-            .on_sampling(|asked| async move { sample(&asked) })
+            .on_url_elicitation(|asked, _| async move { url(&asked) })
+            .on_sampling(|asked, _| async move { sample(&asked) })
             .roots([Root::new("file:///a")])
             .answer(["vendor/first", "vendor/both"], Named("the first"))
             .answer(["vendor/both"], Named("the second"))
@@ -167,7 +167,7 @@ fn a_question_without_a_handler_is_refused<H: Host>() {
         server.config.answer("vendor/x");
         server.config.answer("sampling/createMessage");
         let mut client = start::<H>(&server, |options| {
-            let options = ConnectOptions::new(options.config);
+            let options = ConnectOptions::new(options.config().clone());
             match roots {
                 Some(root) => options.roots([root]),
                 None => options,
@@ -189,7 +189,7 @@ fn a_question_that_is_thought_about_holds_up_nobody_and_can_be_taken_back<H: Hos
     let (asked, was_asked) = ::smol::channel::unbounded();
     let dropped = Arc::clone(&given_up);
     let mut client = start::<H>(&server, |options| {
-        options.on_elicitation(move |_| {
+        options.on_elicitation(move |_, _| {
             let (asked, guard) = (asked.clone(), OnDrop(Arc::clone(&dropped)));
             async move {
                 let _guard = guard;
@@ -225,7 +225,7 @@ on_every_async_adapter!(
 );
 
 fn start<H: Host>(server: &Server, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Async<H> {
-    Async::<H>::start_with(server, |options| *options = change(std::mem::take(options)))
+    Async::<H>::start_with(server, change)
 }
 
 async fn ask_for<R>(client: &McpClient<R>, method: &str, params: &Value) -> String {

@@ -22,8 +22,7 @@ fn parent(span: u32) -> String {
 
 fn each_request_asks_where_it_belongs<H: Host>() {
     let server = server!("well-behaved --modern");
-    let mut client =
-        Async::<H>::start_with(&server, |options| options.trace_context = Some(TraceSource::new(source())));
+    let mut client = Async::<H>::start_with(&server, |options| options.trace_context(TraceSource::new(source())));
     client.initialize().expect("it answers");
     client.run(async |client| {
         let call = async || client.call_tool("trace", ()).await.expect("it answers").text().into_string();
@@ -43,8 +42,8 @@ on_every_async_adapter!(each_request_asks_where_it_belongs);
 fn blocking() {
     watched(|| {
         let server = server!("well-behaved --modern");
-        let mut options = mcpwire_blocking::ConnectOptions::new(server.config.clone());
-        options.trace_context = Some(TraceSource::new(source()));
+        let options =
+            mcpwire_blocking::ConnectOptions::new(server.config.clone()).trace_context(TraceSource::new(source()));
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
         let mut call = || client.call_tool("trace", ()).call().expect("it answers").text().into_string();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcpwire_driver::core::{Json, RpcError, ServerRequest};
-use mcpwire_driver::{Answer, ErrorKind};
+use mcpwire_driver::{ErrorKind, HandlerContext, RequestHandler};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Adapter, Answering, Call, OnDrop, Server, on_every_adapter, server};
 use serde_json::json;
@@ -145,8 +145,8 @@ struct Ponders {
     given_up: Arc<AtomicBool>,
 }
 
-impl Answer for Ponders {
-    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
+impl RequestHandler for Ponders {
+    async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
         let _given_up = OnDrop(Arc::clone(&self.given_up));
         self.asked.store(true, Ordering::SeqCst);
         pending().await
@@ -158,8 +158,8 @@ fn pondering<H: Host>(server: &Server) -> (Async<H>, Arc<AtomicBool>, Arc<Atomic
     let (asked, given_up) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let answer = Ponders { asked: Arc::clone(&asked), given_up: Arc::clone(&given_up) };
     let mut client = Async::<H>::start_with(server, |options| {
-        let methods = options.config.answers().to_vec();
-        *options = std::mem::take(options).answer(methods, answer);
+        let methods = options.config().answers().to_vec();
+        options.answer(methods, answer)
     });
     client.initialize().expect("it answers");
     (client, asked, given_up)

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use mcpwire_driver::core::{Json, RpcError, ServerRequest};
-use mcpwire_driver::{Answer, ConnectOptions, McpClient};
+use mcpwire_driver::{ConnectOptions, HandlerContext, McpClient, RequestHandler};
 use mcpwire_tests::asynchronous::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};
 use mcpwire_tests::{server, watched};
 use serde_json::json;
@@ -15,8 +15,10 @@ const ANSWERED: &str = "ping: result; roots/list: result; vendor/never-heard-of:
 fn blocking() {
     watched(|| {
         let server = server!("asks");
-        let options = mcpwire_blocking::ConnectOptions::new(server.config.clone())
-            .answer(["roots/list"], |ask| Ok(Json::parse(format!(r#"{{"roots":[],"to":"{}"}}"#, ask.method)).unwrap()));
+        let options =
+            ConnectOptions::new(server.config.clone()).answer(["roots/list"], async |_, context: HandlerContext| {
+                Ok(Json::parse(format!(r#"{{"roots":[],"to":"{}"}}"#, context.method())).unwrap())
+            });
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
         assert_eq!(client.call_tool("ask", json!({})).call().expect("it answers").text().to_string(), ANSWERED);
@@ -27,10 +29,10 @@ fn blocking() {
 /// Answers after a while, from what it has.
 struct Thoughtful<H>(Json, PhantomData<fn() -> H>);
 
-impl<H: Host> Answer for Thoughtful<H> {
-    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
+impl<H: Host> RequestHandler for Thoughtful<H> {
+    async fn handle(&self, request: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
         H::sleep(Duration::from_millis(1)).await;
-        assert_eq!(ask.method, "roots/list");
+        assert_eq!(request.method, "roots/list");
         Ok(self.0.clone())
     }
 }

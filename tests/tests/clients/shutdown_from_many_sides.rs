@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::shutdown::Step;
+use mcpwire_driver::core::shutdown::{GracePeriods, Step};
 use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
@@ -36,8 +36,9 @@ fn clones_may_ask_at_once<H: Host>() {
 /// They do not wait for a server that takes its time.
 fn calls_that_are_under_way_end_at_once<H: Host>() {
     let server = server!("ignores-eof");
-    let mut client =
-        Async::<H>::start_with(&server, |options| options.grace_periods.after_close = Duration::from_secs(1));
+    let mut client = Async::<H>::start_with(&server, |options| {
+        options.grace_periods(GracePeriods { after_close: Duration::from_secs(1), ..GracePeriods::default() })
+    });
     client.run(async |client| {
         client.initialize().await.expect("it answers");
         let calls: Vec<_> = (0..10).map(|_| ponder(&client)).collect();
@@ -55,7 +56,7 @@ fn calls_that_are_under_way_end_at_once<H: Host>() {
 
 fn a_handshake_that_is_under_way_ends_at_once<H: Host>() {
     let server = server!("silent");
-    let mut client = Async::<H>::start_with(&server, |_| {});
+    let mut client = Async::<H>::start_with(&server, |options| options);
     client.run(async |client| {
         let shutdown = async {
             server.heard.stderr.heard("no word about").await;
@@ -71,8 +72,9 @@ fn a_handshake_that_is_under_way_ends_at_once<H: Host>() {
 fn it_goes_on_when_nobody_waits_for_it<H: Host>() {
     for polled in [true, false] {
         let server = server!("ignores-eof");
-        let mut client =
-            Async::<H>::start_with(&server, |options| options.grace_periods.after_close = Duration::from_millis(100));
+        let mut client = Async::<H>::start_with(&server, |options| {
+            options.grace_periods(GracePeriods { after_close: Duration::from_millis(100), ..GracePeriods::default() })
+        });
         client.run(async |client| {
             client.initialize().await.expect("it answers");
             let pid = client.pid().expect("there is a process");
@@ -114,8 +116,9 @@ fn a_kill_is_waited_for_by_nothing<H: Host>() {
     for polite_first in [true, false] {
         let server = server!("ignores-term");
         let mut client = Async::<H>::start_with(&server, |options| {
-            options.grace_periods.after_close = Duration::from_secs(3_600);
-            options.grace_periods.after_terminate = Duration::from_secs(3_600);
+            let hour = Duration::from_secs(3_600);
+            let grace_periods = GracePeriods { after_close: hour, after_terminate: hour, ..GracePeriods::default() };
+            options.grace_periods(grace_periods)
         });
         client.run(async |client| {
             client.initialize().await.expect("it answers");

@@ -28,7 +28,7 @@ fn a_call_that_becomes_a_task_ends_with_its_result<A: Adapter>() {
         assert_eq!(result.text().as_str(), "well");
         assert_eq!(seen(&statuses), ["working", "completed"], "when it changes, and only then");
         let failure = client.call(job("failed").follow_task(&Arc::default())).expect_err("it fails");
-        failure.assert(ErrorKind::Server, &["`tools/call` failed", "it has failed"]);
+        failure.assert(ErrorKind::Server, &["`tools/call` of `job` failed", "it has failed"]);
         let failure = client.call(job("cancelled").follow_task(&Arc::default())).expect_err("it is cancelled");
         failure.assert(ErrorKind::Server, &["ends-cancelled", "was cancelled by the server: cancelled on it"]);
         assert_eq!(client.text("job", json!({"message": "plainly"})), "plainly", "nobody has asked for a task");

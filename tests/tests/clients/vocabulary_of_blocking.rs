@@ -155,7 +155,6 @@ fn secrets_are_not_shown() {
 fn listened_to(server: &Server) -> (McpClient, Lines) {
     let lines = server.heard.stderr.clone();
     let follower = lines.clone();
-    let mut options = ConnectOptions::new(server.config.clone());
-    options.stderr = Some(Box::new(move |line| follower.push(line)));
+    let options = ConnectOptions::new(server.config.clone()).stderr(move |line| follower.push(line));
     (McpClient::connect_with(&server.def, options).expect("it starts"), lines)
 }

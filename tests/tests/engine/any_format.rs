@@ -119,9 +119,12 @@ types! {
     TasksCapability: r#"{"list":{},"requests":{"tools":{"call":{}}}}"#,
     ToolExecution: r#"{"taskSupport":"required"}"#,
     CallToolResult: r#"{"content":[{"type":"text","text":"a"},{"type":"odd","x":[1]}],"structuredContent":{"b":{"c":0.5}},"isError":true,"_meta":{"d":null}}"#,
+    CallToolResult: r#"{"rows":3,"_meta":{"d":{"e":null}}}"#,
+    CallToolResult: "[1,2]",
     ListToolsResult: r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"nextCursor":"b","ttlMs":5,"cacheScope":"private"}"#,
     Tool: r#"{"name":"a","description":"b","inputSchema":{"properties":{"c":{"type":"string"}},"type":"object"},"annotations":{"readOnlyHint":true},"x":-1}"#,
     ToolAnnotations: r#"{"title":"a","destructiveHint":false}"#,
+    RpcError: r#"{"code":-32602,"message":"a","data":{"b":[1.5]}}"#,
     Era: "\"modern\"",
     ProtocolVersion: "\"2025-11-25\"",
 }
@@ -158,7 +161,6 @@ const NOT_READ: &[&str] = &[
     "NameIssue",
     "PeerError",
     "PeerErrorKind",
-    "RpcError",
     "StructuredError",
     "StructuredErrorKind",
     "ToolFailure",
@@ -253,7 +255,7 @@ fn from_the_buffers_of_other_types() {
 }
 
 #[test]
-fn yaml_and_message_pack() {
+fn yaml_message_pack_and_cbor() {
     struct Formats;
     impl Check for Formats {
         fn check<T: DeserializeOwned + Serialize + PartialEq + Debug>(name: &str, text: &str) {
@@ -266,6 +268,10 @@ fn yaml_and_message_pack() {
                 let read: T = rmp_serde::from_slice(&packed).unwrap_or_else(|error| panic!("{name}: {error}"));
                 assert_eq!(read, expected, "{name}");
             }
+            let mut cbor = Vec::new();
+            ciborium::into_writer(&expected, &mut cbor).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let read: T = ciborium::from_reader(&*cbor).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(read, expected, "{name}");
         }
     }
     each::<Formats>();

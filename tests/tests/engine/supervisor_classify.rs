@@ -294,6 +294,8 @@ fn statuses_of_http() {
         let cause = Cause::Http { status, retry_after: Some(Duration::from_secs(7)) };
         let failure = Evidence::new(Http, Stage::Negotiate, cause).classify();
         assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, retry), "{status}");
+        let says_when = failure.error.message.contains("try again after 7 s");
+        assert_eq!(says_when, matches!(retry, Retry::After(_)), "{}", failure.error);
     }
     let refused = Cause::Network("connection refused".into());
     let failure = Evidence::new(Http, Stage::Launch, refused).classify();

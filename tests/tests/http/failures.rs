@@ -203,7 +203,44 @@ fn a_call_is_sent_once<A: Adapter>() {
     assert_eq!(calls.load(Ordering::SeqCst), 3);
 }
 
+/// For each status: the kind of the error of a call, and whether the call can be repeated.
+fn refusals_have_a_kind_a_status_and_a_time_to_wait<A: Adapter>() {
+    let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:50:07 GMT\r\n";
+    let rpc = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"slow down"}}"#;
+    let html = "<html>slow down</html>";
+    for (status, headers, body, kind, wait, is_retryable) in [
+        (401, "", html, ErrorKind::Unauthorized, None, false),
+        (403, "", html, ErrorKind::Unauthorized, None, false),
+        (404, "", html, ErrorKind::EndpointNotFound, None, false),
+        (429, "", rpc, ErrorKind::RateLimited, None, true),
+        (429, "retry-after: 7\r\n", rpc, ErrorKind::RateLimited, Some(7), true),
+        (429, "Retry-After: 7\r\n", html, ErrorKind::RateLimited, Some(7), true),
+        (429, "Retry-After: soon\r\n", html, ErrorKind::RateLimited, None, true),
+        (500, "", html, ErrorKind::Unavailable, None, false),
+        (503, date, html, ErrorKind::Unavailable, Some(30), true),
+        (418, "", html, ErrorKind::Server, None, false),
+    ] {
+        let failure = failing::<A>(move |_, reply| reply.full(status, headers, body));
+        failure.assert(kind, &["`tools/call` of `echo`", &status.to_string()]);
+        let error = failure.error.expect("it is the server's");
+        let wait = wait.map(Duration::from_secs);
+        assert_eq!(
+            (error.http_status(), error.retry_after(), error.is_retryable()),
+            (Some(status), wait, is_retryable)
+        );
+        assert_eq!((error.method(), error.tool()), (Some("tools/call"), Some("echo")));
+        assert!(error.to_string().contains("slow down"), "{error}");
+
+        let web = Web::start(move |_, reply| reply.full(status, headers, body));
+        let mut client = A::over_http(&web.def(), OverHttp::default()).expect("the address is good");
+        let error = client.initialize().expect_err("it is refused").error.expect("it is the server's");
+        assert!(error.is_connecting(), "{error}");
+        assert_eq!((error.http_status(), error.retry_after()), (Some(status), wait), "{error}");
+    }
+}
+
 on_every_adapter!(
+    refusals_have_a_kind_a_status_and_a_time_to_wait,
     a_proxy_that_buffers_only_delays,
     a_body_that_trickles_meets_the_deadline,
     a_head_that_never_ends_meets_the_deadline,

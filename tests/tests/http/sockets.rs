@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ::smol::io::Cursor;
 use mcpwire_client::Watcher;
-use mcpwire_driver::core::Config;
 use mcpwire_driver::core::http::{Exchange, Failure as HttpFailure, FailureKind};
+use mcpwire_driver::core::{Config, LoggingLevel};
 use mcpwire_driver::http::{
     HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenFuture, TokenProvider,
 };
@@ -238,6 +238,43 @@ fn a_legacy_session_is_ended<A: Adapter>() {
     assert_eq!((last.verb.as_str(), last.header("mcp-session-id")), ("DELETE", Some("s1")));
 }
 
+/// The log level was part of the session that the server has ended.
+fn a_log_level_is_set_again_in_a_new_session<A: Adapter>() {
+    let sessions = AtomicUsize::new(0);
+    let web = Web::start(move |request, reply| {
+        let session = |sessions: usize| format!("s{sessions}");
+        match request.method() {
+            "server/discover" => reply.full(400, "", "no session"),
+            "initialize" => {
+                let info = json!({"name": "forgetful", "version": "1"});
+                let capabilities = json!({"tools": {}, "logging": {}});
+                let result = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info});
+                let opened = session(sessions.fetch_add(1, Ordering::SeqCst) + 1);
+                let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: {opened}\r\n");
+                reply.full(200, &headers, request.answer(result).to_string());
+            }
+            "GET" => reply.full(405, "", ""),
+            "DELETE" => reply.full(204, "", ""),
+            // The first session ends with the first call.
+            "tools/call" if request.header("mcp-session-id") == Some("s1") => reply.full(404, "", "no such session"),
+            "tools/call" => reply.json(200, &echo(request)),
+            "logging/setLevel" => reply.json(200, &request.answer(json!({}))),
+            "tools/list" => reply.json(200, &request.answer(tools())),
+            _ => reply.full(202, "", ""),
+        }
+    });
+    let mut client = open::<A>(&web);
+    client.set_log_level(&LoggingLevel::Error).expect("it takes one");
+    assert_eq!(call(&mut client, "hello").unwrap(), "hello");
+    until(&mut client, || web.count("logging/setLevel") == 2);
+    let levels = web.requests().into_iter().filter(|request| request.method() == "logging/setLevel");
+    let levels: Vec<_> = levels
+        .map(|request| (request.header("mcp-session-id").map(str::to_owned), request.body["params"]["level"].clone()))
+        .collect();
+    assert_eq!(levels, [(Some("s1".into()), json!("error")), (Some("s2".into()), json!("error"))]);
+    assert_eq!(client.in_flight(), 0);
+}
+
 fn a_server_that_does_not_end_its_session_is_not_waited_for<A: Adapter>() {
     let deaf = Web::start(|request, reply| match request.method() {
         "initialize" => {
@@ -352,13 +389,14 @@ on_every_adapter!(
     who_gives_up_closes_the_stream,
     many_calls_go_over_a_bounded_number_of_connections,
     a_legacy_session_is_ended,
+    a_log_level_is_set_again_in_a_new_session,
     a_server_that_does_not_end_its_session_is_not_waited_for,
     headers_and_tokens_go_with_every_request,
     messages_are_watched,
     any_http_client_does,
 );
 
-// Which connection a call uses is a decision of reqwest, so the cases that count connections are in `reqwest.rs` of their own.
+// reqwest decides which connection a request uses, so the cases that count connections are not among them.
 mcpwire_tests::on_every_adapter!(
     @async tokio_reqwest, TokioReqwest,
     what_ends_in_its_middle_fails_its_request_and_no_other,
@@ -372,5 +410,6 @@ mcpwire_tests::on_every_adapter!(
     a_legacy_session_is_ended,
     a_server_that_does_not_end_its_session_is_not_waited_for,
     headers_and_tokens_go_with_every_request,
-    messages_are_watched
+    messages_are_watched,
+    any_http_client_does
 );

@@ -9,6 +9,7 @@ use mcpwire_hub::runtime::Smol;
 use mcpwire_hub::service::{CallOptions, Events, HubEvent};
 use mcpwire_hub::{ErrorCode, Hub, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::State;
+use mcpwire_tests::web::Web;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
@@ -82,6 +83,24 @@ fn servers_are_started_called_restarted_and_ended() {
         soon(hub.shutdown_all()).await.expect("it ends");
         assert!(hub.details().iter().all(|detail| detail.state == State::Stopped), "{:?}", hub.details());
         assert!(pids.iter().all(|pid| test_kill_process(*pid).is_err()), "they are gone");
+    });
+}
+
+/// A server over HTTP that limits the rate of requests: calls fail, and say for how long.
+#[test]
+fn a_server_says_when_to_call_again() {
+    let web = Web::modern(|_, reply| reply.full(429, "Retry-After: 17\r\n", "slow down"));
+    let place = tempfile::tempdir().expect("a directory");
+    smol::block_on(async {
+        let hub = open(&place).await;
+        let config = McpConfig::http("limited", web.def().url.expect("it has one"));
+        let id = config.id;
+        hub.create(config).await.expect("it is created");
+        soon(hub.start(id)).await.expect("it starts");
+        let refused = soon(hub.call_tool(id, "echo", &json!({}))).await.expect_err("it is refused");
+        assert_eq!(refused.code, ErrorCode::ServiceUnavailable, "{refused}");
+        assert!(refused.message.contains("429") && refused.message.contains("try again after 17 s"), "{refused}");
+        soon(hub.shutdown_all()).await.expect("it ends");
     });
 }
 

@@ -81,8 +81,8 @@ fn a_handshake_can_be_scripted() {
 #[test]
 fn input_can_be_wanted_first() {
     struct Roots;
-    impl mcpwire_driver::Answer for Roots {
-        async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
+    impl mcpwire_driver::RequestHandler for Roots {
+        async fn handle(&self, _: ServerRequest, _: mcpwire_driver::HandlerContext) -> Result<Json, RpcError> {
             Ok(Json::parse(r#"{"roots":[]}"#).expect("it is JSON"))
         }
     }

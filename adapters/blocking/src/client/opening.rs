@@ -3,14 +3,16 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectionContext, ConnectionFacts, Error, McpServerDef, Stderr, Tracer};
+use mcpwire_client::{
+    ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer, Transport as TransportKind,
+};
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
 use mcpwire_process::Process;
 
 use super::McpClient;
+use crate::answers::Answers;
 use crate::connection::Connection;
-use crate::options::ConnectOptions;
 use crate::pending::DroppedHandles;
 use crate::transport::{Clock, Threads, Transport};
 
@@ -26,13 +28,14 @@ impl McpClient {
     ///
     /// [`McpClient::initialize`] opens it, and [`McpClient::list_tools`] lists the tools.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let mut options = options;
-        options.config = def.configure(options.config);
+        let mut options = options.into_parts(Some(Arc::new(def.clone())));
         if def.url.is_some() {
             return Self::connect_http(def, options);
         }
-        let connection = spawn(def, options.config.clone(), Clock::start())?;
-        Ok(Self::of(connection, Some(def.clone()), options))
+        let clock = Clock::start();
+        options.start_hooks(TransportKind::Stdio, move || clock.now());
+        let connection = spawn(def, options.config.clone(), clock)?;
+        Ok(Self::new(connection, options))
     }
 
     /// Creates a connection over a pair of streams, such as a socket.
@@ -45,11 +48,14 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let transport = Threads::start(reader, writer, None)
-            .map_err(|error| Error::new(ConnectionContext::default().name(), error))?;
+        let mut options = options.into_parts(None);
+        let clock = Clock::start();
+        options.start_hooks(TransportKind::Stream, move || clock.now());
+        let transport =
+            Threads::start(reader, writer, None).map_err(|error| Error::new(options.context.name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
-        let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
-        Ok(Self::of(connection, None, options))
+        let connection = Connection::new(engine, Box::new(transport), None, clock);
+        Ok(Self::new(connection, options))
     }
 
     /// Starts a server, opens the connection and lists the server's tools.
@@ -97,35 +103,34 @@ impl McpClient {
 
     fn open(&mut self, now: Timestamp) -> Result<OpeningOutcome, Error> {
         self.connection.engine.calls().initialize(now).map_err(|error| self.send_error(error))?;
+        self.connection.connecting();
         self.connection.open().map_err(|error| self.io_error(error))
     }
 
     #[cfg(feature = "http")]
-    fn connect_http(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
-        let http = std::mem::take(&mut options.http);
-        let settings = http.settings(def)?;
-        let client = http
-            .into_client(|| mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))
-            .map_err(|error| Error::new(def.display_name(), error))?;
+    fn connect_http(def: &McpServerDef, mut options: OptionParts) -> Result<Self, Error> {
+        let clock = Clock::start();
+        options.start_hooks(TransportKind::Http, move || clock.now());
+        let settings = options.http.settings(def)?;
+        let client = options.http_client(|| mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
-        let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
-        Ok(Self::of(connection, Some(def.clone()), options))
+        let connection = Connection::new(engine, Box::new(transport), None, clock);
+        Ok(Self::new(connection, options))
     }
 
     #[cfg(not(feature = "http"))]
-    fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
+    fn connect_http(def: &McpServerDef, _: OptionParts) -> Result<Self, Error> {
         Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
-    fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
-        let ConnectOptions { grace_periods, stderr, trace, trace_context, answers, on_event, panics, .. } = options;
-        connection.stderr = Stderr::new(stderr.map(|follower| panics.guard_follower(follower)));
-        connection.tracer = trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher)));
-        connection.listener = on_event;
-        connection.answers = answers;
-        let definition = definition.map(Arc::new);
-        connection.context = ConnectionContext { definition, grace_periods, trace_context, panics };
+    fn new(mut connection: Connection, options: OptionParts) -> Self {
+        let OptionParts { context, stderr, trace, handlers, .. } = options;
+        connection.stderr = Stderr::new(stderr);
+        connection.tracer = trace.map(Tracer::new);
+        connection.answers = Answers::new(handlers);
+        connection.context = context;
+        connection.process_started();
         McpClient { connection, dropped: DroppedHandles::default() }
     }
 }

@@ -51,7 +51,7 @@ impl McpClient {
     /// Replaces the roots. A legacy server that was told that they may change is notified.
     #[doc(alias = "notifications/roots/list_changed")]
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        self.connection.answers.roots = Some(roots.into_iter().collect());
+        self.connection.answers.set_roots(roots);
         if self.connection.engine.session().declares_roots_list_changed() {
             let now = self.connection.now();
             let sent = self.connection.engine.calls().notify::<RootsListChanged>(&(), now);

@@ -20,7 +20,7 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
 
 use crate::cancel::Waker;
-use mcpwire_client::{PanicSource, Panics, Stderr, Tracer};
+use mcpwire_client::{ConnectionHooks, Direction, PanicSource, Panics, Stderr, Tracer};
 use mcpwire_process::Process;
 
 /// The engine's time: what has passed since the client was made.
@@ -46,12 +46,24 @@ pub(crate) struct IoContext<'a> {
     pub(crate) process: Option<&'a mut Process>,
     pub(crate) stderr: &'a mut Stderr,
     pub(crate) tracer: Option<&'a mut Tracer>,
+    pub(crate) hooks: Option<&'a dyn ConnectionHooks>,
     pub(crate) panics: &'a Panics,
     /// Why this side could not go on, if that is how the connection ended.
     pub(crate) failure: &'a mut Option<Arc<str>>,
 }
 
 impl IoContext<'_> {
+    /// Reports bytes of the stream to the program's callbacks.
+    #[inline]
+    fn observe(&mut self, direction: Direction, bytes: &[u8]) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.push(direction, bytes);
+        }
+        if let Some(hooks) = self.hooks {
+            hooks.bytes(direction, bytes.len() as u64);
+        }
+    }
+
     /// Ends the connection because a stream panicked.
     fn fail(&mut self, engine: &mut AnyEngine, message: String) {
         let why: Arc<str> = format!("{} panicked: {message}", PanicSource::Transport).into();

@@ -136,9 +136,7 @@ impl Pipes {
         match stdout.read(space) {
             Ok(0) => self.stdout = None,
             Ok(n) => {
-                if let Some(tracer) = &mut context.tracer {
-                    tracer.push(Direction::Received, &space[..n]);
-                }
+                context.observe(Direction::Received, &space[..n]);
                 engine.filled(n, now);
             }
             Err(error) if is_passing(&error) => {
@@ -160,9 +158,7 @@ impl Pipes {
             }
             match stdin.write(bytes) {
                 Ok(n) => {
-                    if let Some(tracer) = &mut context.tracer {
-                        tracer.push(Direction::Sent, &bytes[..n]);
-                    }
+                    context.observe(Direction::Sent, &bytes[..n]);
                     let whole = n == bytes.len();
                     engine.transmitted(n);
                     // A pipe that did not take all is full.

@@ -1,4 +1,4 @@
-//! Any pair of streams: a thread reads, a thread writes, and the caller waits for both with a deadline.
+//! [`Threads`]: a pair of streams. One thread reads, one writes, and the caller waits for both with a deadline.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -12,13 +12,13 @@ use super::{IoContext, Transport};
 use crate::cancel::Waker;
 use mcpwire_client::{Direction, catch_panic};
 
-/// How much a thread reads at once.
+/// Maximum number of bytes that a thread reads at once.
 const CHUNK: usize = 64 * 1024;
 
-/// How many chunks may wait for the caller: beyond it the thread does not read on, and the other side has to wait.
+/// Maximum number of chunks of a stream that wait for the caller. Then its thread stops reading, and the server has to wait.
 const CHUNKS: usize = 4;
 
-/// What the threads tell.
+/// What the threads report to the caller.
 pub(crate) enum ThreadEvent {
     Read(Vec<u8>),
     ReadEnd,
@@ -31,15 +31,17 @@ pub(crate) enum ThreadEvent {
 }
 
 pub(crate) struct Threads {
-    told: Receiver<ThreadEvent>,
+    events: Receiver<ThreadEvent>,
     tell: Sender<ThreadEvent>,
-    /// One permit for each chunk that has been taken.
+    /// One permit for each chunk that was taken, for the thread that reads the server's output.
     permits: SyncSender<()>,
-    /// Gone when the input is closed.
+    /// The same for the thread that reads standard error.
+    stderr_permits: SyncSender<()>,
+    /// `None` after the input was closed.
     write: Option<SyncSender<Vec<u8>>>,
-    /// A write is under way.
+    /// Whether a write is in progress.
     writing: bool,
-    /// What was read and did not fit into the engine yet.
+    /// Bytes that were read and did not fit into the engine yet.
     rest: Vec<u8>,
     ending: EndOfStream,
     ended: bool,
@@ -51,8 +53,9 @@ impl Threads {
         writer: impl Write + Send + 'static,
         stderr: Option<Box<dyn Read + Send>>,
     ) -> io::Result<Self> {
-        let (tell, told) = channel();
+        let (tell, events) = channel();
         let (permits, permit) = sync_channel(CHUNKS);
+        let (stderr_permits, stderr_permit) = sync_channel(CHUNKS);
         let (write, to_write) = sync_channel(1);
         let named = |name: &str| thread::Builder::new().name(format!("mcpwire-{name}"));
         let sink = tell.clone();
@@ -61,15 +64,17 @@ impl Threads {
         named("write").spawn(move || guard(&sink, || write_all(writer, &sink, &to_write)))?;
         if let Some(stderr) = stderr {
             let sink = tell.clone();
-            named("stderr").spawn(move || read_stderr(stderr, &sink))?;
+            named("stderr").spawn(move || read_stderr(stderr, &sink, &stderr_permit))?;
         }
         for _ in 0..CHUNKS {
             let _ = permits.try_send(());
+            let _ = stderr_permits.try_send(());
         }
         Ok(Threads {
-            told,
+            events,
             tell,
             permits,
+            stderr_permits,
             write: Some(write),
             writing: false,
             rest: Vec::new(),
@@ -86,9 +91,7 @@ impl Threads {
         let Some(write) = &self.write else { return };
         match write.try_send(bytes.to_vec()) {
             Ok(()) => {
-                if let Some(tracer) = &mut context.tracer {
-                    tracer.push(Direction::Sent, bytes);
-                }
+                context.observe(Direction::Sent, bytes);
                 self.writing = true;
                 let n = bytes.len();
                 engine.transmitted(n);
@@ -98,7 +101,7 @@ impl Threads {
         }
     }
 
-    /// Gives the engine what it takes of what was read.
+    /// Passes the bytes that were read to the engine, as far as they fit.
     fn feed(&mut self, engine: &mut AnyEngine, now: Timestamp) {
         let taken = engine.receive(&self.rest, now);
         self.rest.drain(..taken);
@@ -115,12 +118,22 @@ impl Threads {
         engine.receive_eof(now);
     }
 
-    fn take_in(&mut self, told: ThreadEvent, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
-        match told {
+    /// Keeps what was read from standard error, and lets the thread read more.
+    fn push_stderr(&mut self, bytes: &[u8], context: &mut IoContext<'_>) {
+        context.stderr.push(bytes);
+        let _ = self.stderr_permits.try_send(());
+    }
+
+    fn handle_event(
+        &mut self,
+        event: ThreadEvent,
+        engine: &mut AnyEngine,
+        context: &mut IoContext<'_>,
+        now: Timestamp,
+    ) {
+        match event {
             ThreadEvent::Read(bytes) => {
-                if let Some(tracer) = &mut context.tracer {
-                    tracer.push(Direction::Received, &bytes);
-                }
+                context.observe(Direction::Received, &bytes);
                 self.rest = bytes;
                 self.feed(engine, now);
             }
@@ -130,7 +143,7 @@ impl Threads {
                 self.ending.input_broke(now);
             }
             ThreadEvent::Wrote => self.writing = false,
-            ThreadEvent::Stderr(bytes) => context.stderr.push(&bytes),
+            ThreadEvent::Stderr(bytes) => self.push_stderr(&bytes, context),
             ThreadEvent::Panicked(message) => {
                 self.ended = true;
                 context.fail(engine, message);
@@ -159,10 +172,10 @@ impl Transport for Threads {
         // Without a deadline the wait is still not for ever: it costs a wake-up an hour.
         let until = [until, self.ending.deadline()].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
-        let told = self.told.recv_timeout(wait);
+        let told = self.events.recv_timeout(wait);
         let now = context.clock.now();
         match told {
-            Ok(told) => self.take_in(told, engine, context, now),
+            Ok(told) => self.handle_event(told, engine, context, now),
             Err(RecvTimeoutError::Timeout) if self.ending.is_over(now) => self.end(engine, context, now),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => self.end(engine, context, now),
@@ -183,8 +196,8 @@ impl Transport for Threads {
         /// The exit of a process is no message of the threads.
         const TICK: Duration = Duration::from_millis(20);
         let wait = until.duration_since(context.clock.now()).min(TICK);
-        match self.told.recv_timeout(wait) {
-            Ok(ThreadEvent::Stderr(bytes)) => context.stderr.push(&bytes),
+        match self.events.recv_timeout(wait) {
+            Ok(ThreadEvent::Stderr(bytes)) => self.push_stderr(&bytes, context),
             Ok(ThreadEvent::Read(_)) => drop(self.permits.try_send(())),
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => thread::sleep(wait),
@@ -192,9 +205,9 @@ impl Transport for Threads {
     }
 
     fn last_words(&mut self, context: &mut IoContext<'_>) {
-        for told in self.told.try_iter() {
-            if let ThreadEvent::Stderr(bytes) = told {
-                context.stderr.push(&bytes);
+        while let Ok(event) = self.events.try_recv() {
+            if let ThreadEvent::Stderr(bytes) = event {
+                self.push_stderr(&bytes, context);
             }
         }
     }
@@ -204,7 +217,7 @@ impl Transport for Threads {
     }
 }
 
-/// Runs a thread's work, and tells if it panics: nobody would hear of the stream any more.
+/// Runs a thread's work, and reports a panic: otherwise the caller would wait for the stream for ever.
 fn guard(tell: &Sender<ThreadEvent>, work: impl FnOnce()) {
     if let Err(message) = catch_panic(work) {
         let _ = tell.send(ThreadEvent::Panicked(message));
@@ -241,11 +254,42 @@ fn write_all(mut writer: impl Write, tell: &Sender<ThreadEvent>, to_write: &Rece
     }
 }
 
-fn read_stderr(mut stderr: impl Read, tell: &Sender<ThreadEvent>) {
+fn read_stderr(mut stderr: impl Read, tell: &Sender<ThreadEvent>, permit: &Receiver<()>) {
     let mut buffer = [0; 8 * 1024];
-    while let Ok(n) = stderr.read(&mut buffer) {
+    while permit.recv().is_ok() {
+        let Ok(n) = stderr.read(&mut buffer) else { return };
         if n == 0 || tell.send(ThreadEvent::Stderr(buffer[..n].to_vec())).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reports each read.
+    struct Endless(Sender<()>);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let _ = self.0.send(());
+            buffer.fill(b'x');
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn standard_error_is_read_no_further_than_the_caller_takes_it() {
+        let (reads, read) = channel();
+        let threads = Threads::start(io::empty(), io::sink(), Some(Box::new(Endless(reads)))).unwrap();
+        for _ in 0..CHUNKS {
+            read.recv().unwrap();
+        }
+        assert!(read.recv_timeout(Duration::from_millis(20)).is_err(), "the queue is full");
+        threads.stderr_permits.send(()).unwrap();
+        read.recv().expect("there is room for one more chunk");
+        drop(threads);
+        assert!(read.recv().is_err(), "the thread has ended");
     }
 }

@@ -8,6 +8,7 @@ mod dialogue;
 mod roots;
 mod terminal;
 
+use std::future::ready;
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -59,12 +60,12 @@ impl Asks {
         };
         let (forms, urls, models, errors) = (person.clone(), person.clone(), person.clone(), person);
         options = options
-            .on_elicitation(move |form| Ok(forms.form(form)))
-            .on_url_elicitation(move |url| Ok(urls.url(url)))
+            .on_elicitation(move |form, _| ready(Ok(forms.form(&form))))
+            .on_url_elicitation(move |url, _| ready(Ok(urls.url(&url))))
             .on_answer_error(move |ask, error| {
                 errors.note(&format!("`{}` was not answered: {error}", text::line(&ask.method)));
             });
-        if has_sampling { options.on_sampling(move |params| models.sample(params)) } else { options }
+        if has_sampling { options.on_sampling(move |params, _| ready(models.sample(&params))) } else { options }
     }
 }
 

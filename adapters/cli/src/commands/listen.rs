@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    CallError, Event, Json, LogMessage, Notification, RpcError, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
+    CallError, Json, LogMessage, Notification, RpcError, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
     printable,
 };
 use mcpwire_blocking::{Error, McpClient};
@@ -121,9 +121,8 @@ impl Printer {
         Self { json, broken: Arc::default() }
     }
 
-    /// Prints an event, if it is for printing. When that fails, nothing is waited for any more.
-    pub(crate) fn print(&self, event: &Event, interrupt: &Interrupt) {
-        let Event::Notification(notification) = event else { return };
+    /// Prints a notification. If that fails, ends the wait for more.
+    pub(crate) fn print(&self, notification: &Notification, interrupt: &Interrupt) {
         let printed =
             if self.json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };
         if let Err(error) = printed {

@@ -66,11 +66,11 @@ fn hub_options(layout: &Layout, options: &Options) -> HubOptions {
     HubOptions::new(layout.clone())
         .connect(move |_| {
             let mut connect = ConnectOptions::default();
-            connect.config.negotiate = negotiate;
-            if let Some(most) = max_message {
-                connect.config.max_message = most;
+            connect = connect.negotiate(negotiate);
+            match max_message {
+                Some(most) => connect.max_message_bytes(most),
+                None => connect,
             }
-            connect
         })
         // Whoever calls a tool while its server starts waits for that, as without a hub.
         .policy(|_, policy| policy.call_wait_start = policy.first_start_timeout)

@@ -96,7 +96,7 @@ impl ErrorKind {
         }
     }
 
-    fn from_call_error(error: &CallError) -> Self {
+    pub(crate) fn from_call_error(error: &CallError) -> Self {
         match error {
             CallError::Server { .. } => ErrorKind::Server,
             CallError::ToolNotFound { .. } => ErrorKind::ToolNotFound,

@@ -29,7 +29,9 @@ impl fmt::Debug for Error {
     /// that the message is made of, and not the cause, which would repeat them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Error");
-        fields.field("message", &format_args!("{}", self.message())).field("kind", &self.kind());
+        fields
+            .field("message", &format_args!("{}", self.message()))
+            .field("kind", &format_args!("{}", self.kind().as_str()));
         fields.field("server", &self.server());
         if let Some(method) = self.method() {
             fields.field("method", &method);
@@ -38,7 +40,10 @@ impl fmt::Debug for Error {
             fields.field("tool", &tool);
         }
         if let Some(process) = self.process() {
-            fields.field("process", process);
+            if let Some(exit) = &process.exit {
+                fields.field("process", &format_args!("{exit}"));
+            }
+            fields.field("stderr_tail", &process.stderr_tail);
         }
         fields.finish_non_exhaustive()
     }

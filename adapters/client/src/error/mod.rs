@@ -47,7 +47,8 @@ struct Content {
     server: Box<str>,
     /// The tool whose call failed, if a call of a tool failed and the cause does not name the tool.
     tool: Option<Box<str>>,
-    cause: Cause,
+    /// Behind a pointer, so that the content can be cloned without compiling the clone of each cause.
+    cause: Arc<Cause>,
     process: Option<Box<ProcessReport>>,
 }
 
@@ -63,7 +64,7 @@ impl Error {
     #[cold]
     #[inline(never)]
     fn with_cause(server: &str, cause: Cause) -> Self {
-        Error(Arc::new(Content { server: server.into(), tool: None, cause, process: None }))
+        Error(Arc::new(Content { server: server.into(), tool: None, cause: Arc::new(cause), process: None }))
     }
 
     /// Sets the name of the tool whose call failed.
@@ -98,7 +99,7 @@ impl Error {
     /// Returns the method of the request that failed, such as `tools/call`. `None` if no request failed, or if the cause
     /// does not depend on the request.
     pub fn method(&self) -> Option<&str> {
-        match &self.0.cause {
+        match &*self.0.cause {
             Cause::Call(error) => Some(error.method()),
             Cause::Connect(error) => error.method(),
             Cause::Send(error) => error.method().or(self.0.tool.as_ref().map(|_| "tools/call")),
@@ -110,7 +111,7 @@ impl Error {
     ///
     /// `None` for requests that the program sent by other means than the tool calls of the clients.
     pub fn tool(&self) -> Option<&str> {
-        self.0.tool.as_deref().or(match &self.0.cause {
+        self.0.tool.as_deref().or(match &*self.0.cause {
             Cause::Call(CallError::ToolNotFound { tool, .. }) | Cause::Send(SendError::TaskRequired { tool }) => {
                 Some(tool)
             }
@@ -126,22 +127,22 @@ impl Error {
 
     /// Returns the error of a request that was sent, or of a tool that does not exist. `None` for other causes.
     pub fn call_error(&self) -> Option<&CallError> {
-        if let Cause::Call(error) = &self.0.cause { Some(error) } else { None }
+        if let Cause::Call(error) = &*self.0.cause { Some(error) } else { None }
     }
 
     /// Returns why a request was not sent. `None` for other causes.
     pub fn send_error(&self) -> Option<&SendError> {
-        if let Cause::Send(error) = &self.0.cause { Some(error) } else { None }
+        if let Cause::Send(error) = &*self.0.cause { Some(error) } else { None }
     }
 
     /// Returns why the connection could not be opened. `None` for other causes.
     pub fn connect_error(&self) -> Option<&ConnectError> {
-        if let Cause::Connect(error) = &self.0.cause { Some(error) } else { None }
+        if let Cause::Connect(error) = &*self.0.cause { Some(error) } else { None }
     }
 
     /// Returns why the process of the server could not be started. `None` for other causes.
     pub fn spawn_error(&self) -> Option<&SpawnError> {
-        if let Cause::Spawn(error) = &self.0.cause { Some(error) } else { None }
+        if let Cause::Spawn(error) = &*self.0.cause { Some(error) } else { None }
     }
 
     /// Returns what is known about the server's process, if the error is related to it.
@@ -151,7 +152,7 @@ impl Error {
 
     /// Returns the status of the HTTP response with which the server refused the request, such as 503.
     pub fn http_status(&self) -> Option<u16> {
-        match &self.0.cause {
+        match &*self.0.cause {
             Cause::Call(error) => error.http_status(),
             Cause::Connect(error) => error.http_status(),
             _ => None,
@@ -161,7 +162,7 @@ impl Error {
     /// Returns how long the server asks the client to wait before the next attempt, from the header `Retry-After` of the
     /// HTTP response. At most a week.
     pub fn retry_after(&self) -> Option<Duration> {
-        match &self.0.cause {
+        match &*self.0.cause {
             Cause::Call(error) => error.retry_after(),
             Cause::Connect(error) => error.retry_after(),
             _ => None,
@@ -183,7 +184,7 @@ impl Error {
     ///
     /// A tool call that timed out or whose connection broke is not retryable: the server may have carried it out.
     pub fn is_retryable(&self) -> bool {
-        match &self.0.cause {
+        match &*self.0.cause {
             Cause::Call(error) => error.is_retryable(),
             Cause::Connect(error) => error.is_retryable(),
             Cause::Send(error) => error.is_retryable(),
@@ -193,13 +194,13 @@ impl Error {
 
     /// Returns whether the error occurred while the connection was being opened.
     pub fn is_connecting(&self) -> bool {
-        matches!(self.0.cause, Cause::Spawn(_) | Cause::Http(_) | Cause::Connect(_))
+        matches!(*self.0.cause, Cause::Spawn(_) | Cause::Http(_) | Cause::Connect(_))
     }
 }
 
 impl StdError for Error {
     /// Returns the source of the cause. The cause itself is part of the message.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        if let Cause::Io(error) = &self.0.cause { error.source() } else { None }
+        if let Cause::Io(error) = &*self.0.cause { error.source() } else { None }
     }
 }

@@ -284,9 +284,16 @@ fn debug_shows_the_parts_by_name() {
     assert_eq!(
         format!("{error:?}"),
         "Error { message: server `github`: `tools/call` of `a` got no answer: the server closed the connection, \
-         kind: Closed, server: \"github\", method: \"tools/call\", tool: \"a\", .. }"
+         kind: closed, server: \"github\", method: \"tools/call\", tool: \"a\", .. }"
     );
-    assert_ne!(format!("{error:?}"), format!("{error}"));
+    let exit = Some(Exit::new(Some(7), None));
+    let error = Error::new("x", ConnectError::Closed)
+        .with_process(Some(ProcessReport { exit, stderr_tail: "one\ntwo".into() }.into()));
+    assert_eq!(
+        format!("{error:#?}"),
+        "Error {\n    message: server `x`: the connection ended before the server answered,\n    kind: connect,\n    \
+         server: \"x\",\n    process: exited with code 7,\n    stderr_tail: \"one\\ntwo\",\n    ..\n}"
+    );
 }
 
 #[test]

@@ -38,6 +38,7 @@
 
 mod error_chain;
 mod exchanges;
+mod hooked;
 mod options;
 mod redirect;
 #[cfg(test)]
@@ -55,6 +56,8 @@ use mcpwire_core::http::{Exchange, Failure};
 
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;
+pub use hooked::{CallInfo, RequestHead};
+pub(crate) use hooked::{HookedClient, OnRequest};
 pub use options::HttpOptions;
 pub use redirect::{MAX_REDIRECTS, redirect_target};
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};

@@ -8,7 +8,7 @@ use mcpwire_client::{PanicSource, ShutdownReport};
 use mcpwire_core::Phase;
 
 use super::Loop;
-use crate::state::{State, Wish};
+use crate::state::{CloseIntent, State};
 use crate::stop::{Stop, UNWATCHED_END};
 
 /// How often the exit is asked for where nothing tells it, while somebody waits for an answer.
@@ -93,7 +93,10 @@ impl Loop {
 
     /// Ends the server, if that is wanted or it has ended the connection. Whether nothing is left of it.
     pub(super) fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if self.stopping.is_none() && state.wish == Wish::Live && state.engine.session().phase() != Phase::Closed {
+        if self.stopping.is_none()
+            && state.close_intent == CloseIntent::None
+            && state.engine.session().phase() != Phase::Closed
+        {
             return false;
         }
         let now = self.shared.clock.now();
@@ -135,6 +138,10 @@ impl Loop {
         drop(state);
         // Ends it, with all that it started.
         drop(process);
+        if let Some(hooks) = &self.shared.context.hooks {
+            hooks.process_exited(None);
+            hooks.deliver();
+        }
         self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
         for waker in self.wakers.drain(..) {
             waker.wake();

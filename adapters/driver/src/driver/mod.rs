@@ -16,7 +16,7 @@ use mcpwire_core::{Phase, Timestamp};
 use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Timer};
 use crate::shared::{Shared, Watchers};
-use crate::state::{State, Wish};
+use crate::state::{CloseIntent, State};
 use crate::stop::Stop;
 
 /// How often in a row is read and written before others of the runtime have their turn. At 8 to 64 KiB each, up to 2 MiB.
@@ -74,6 +74,7 @@ impl Loop {
         let ending = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
         let timer = shared.runtime.timer();
+        let answers = Answers::new(&shared);
         Loop {
             shared,
             reader,
@@ -90,7 +91,7 @@ impl Loop {
             heard: Vec::new(),
             wakers: Vec::new(),
             former: Vec::new(),
-            answers: Answers::default(),
+            answers,
             #[cfg(feature = "http")]
             http: None,
             report: None,
@@ -177,7 +178,7 @@ impl Loop {
         let Some(reader) = &mut self.reader else { return false };
         let mut scratch;
         let phase = state.engine.session().phase();
-        if phase == Phase::New && state.wish == Wish::Live {
+        if phase == Phase::New && state.close_intent == CloseIntent::None {
             // What a server says, and that it ends, belongs to the opening.
             return false;
         }
@@ -197,6 +198,7 @@ impl Loop {
                     if state.traced {
                         self.watched.push((Direction::Received, space[..n].to_vec()));
                     }
+                    state.received += n as u64;
                     state.engine.filled(n, self.shared.clock.now());
                 }
             }
@@ -252,6 +254,12 @@ impl Loop {
                 tracer.push(direction, &bytes);
             }
         }
+        if let Some(hooks) = &self.shared.context.hooks {
+            if let Some(report) = &self.report {
+                hooks.process_exited(report.exit);
+            }
+            hooks.deliver();
+        }
         if let Some(report) = self.report.take() {
             self.watchers.lines.flush();
             // A server that is started once more has the same watchers, and finds them before it can know of this end.
@@ -304,6 +312,9 @@ impl Loop {
             driver => self.former.extend(driver.replace(cx.waker().clone())),
         }
         let asks = mem::take(&mut state.asks);
+        if let Some(hooks) = &shared.context.hooks {
+            state.record_bytes(&**hooks);
+        }
         let writer_panic = state.writer_panic.take();
         drop(state);
         self.former.clear();

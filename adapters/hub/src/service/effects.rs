@@ -116,23 +116,19 @@ impl Shared {
                 Some(launch.start_timeout.max(super::plan::policy(&config).first_start_timeout) + LEEWAY);
             let connect = shared.settings.connect.as_ref();
             let options = catch_panic(|| connect.map(|connect| connect(&config)).unwrap_or_default());
-            let mut options = match options {
+            let options = match options {
                 Ok(options) => options.on_panic(logs.panics(launch.redactor.clone())),
                 Err(message) => {
                     let error = panicked("`HubOptions::connect`", &launch.redactor.redact(&message));
                     return shared.event(id, generation, Event::Failed(Failure::new(error, Retry::Never)));
                 }
             };
-            options.config.follow_tasks();
-            let (mut ours, theirs) = (logs.follower(launch.redactor.clone()), options.stderr.take());
-            options.stderr = Some(match theirs {
-                None => ours,
-                Some(mut theirs) => {
-                    let redactor = launch.redactor.clone();
-                    Box::new(move |line| {
-                        ours(line);
-                        theirs(&redactor.redact(line));
-                    })
+            let (mut ours, theirs) = (logs.follower(launch.redactor.clone()), options.stderr_callback());
+            let redactor = launch.redactor.clone();
+            let options = options.follow_tasks().stderr(move |line| {
+                ours(line);
+                if let Some(theirs) = &theirs {
+                    theirs(&redactor.redact(line));
                 }
             });
             let launched = catch_panic(|| shared.tasks.connect(&launch.def, options)).unwrap_or_else(|message| {

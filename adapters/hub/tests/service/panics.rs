@@ -19,10 +19,7 @@ async fn open(options: HubOptions) -> Hub {
 async fn a_callback_that_panics_leaves_its_servers_running_and_is_in_their_logs() {
     let place = Place::new();
     let hub = open(HubOptions::new(place.layout()).connect(|_| {
-        let mut options = ConnectOptions::default();
-        options.trace = Some(Box::new(|_, _| panic!("of a message")));
-        options.stderr = Some(Box::new(|line| panic!("of the line {line}")));
-        options
+        ConnectOptions::default().trace(|_, _| panic!("of a message")).stderr(|line| panic!("of the line {line}"))
     }))
     .await;
     let config = good("a");

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::settings::{SettingsError, checked_header};
 use mcpwire_types::url::without_query;
 
 /// Identifies an HTTP exchange: a request and its response. An engine never reuses an id.
@@ -67,6 +68,25 @@ pub struct Exchange {
     /// one. [`Settings::max_posted_messages`](super::Settings::max_posted_messages) limits the number of these
     /// exchanges.
     pub is_request: bool,
+    /// JSON-RPC id of the request that the HTTP request sends, or whose event stream it resumes. `None` for all other HTTP
+    /// requests.
+    pub request_id: Option<u64>,
+    /// Number of HTTP requests for the same JSON-RPC request so far, this one included. At least 1.
+    pub attempt: u32,
+}
+
+impl Exchange {
+    /// Adds a header to this HTTP request alone. Replaces a header of the same name.
+    ///
+    /// # Errors
+    /// Returns an error if the name or the value is invalid, or if the engine or the HTTP client sets a header of this
+    /// name.
+    pub fn set_header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
+        let (name, value) = checked_header(name.into(), value.into())?;
+        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(&name));
+        self.headers.push((name.into(), value));
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Exchange {

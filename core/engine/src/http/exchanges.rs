@@ -146,7 +146,9 @@ impl Exchanges {
         let (is_long, is_request) = (purpose.is_long(), purpose.needs_response());
         let unsent = body.len();
         self.unsent += unsent;
-        self.commands.push_back(Command::Start(Exchange { id, verb, uri, headers, body, is_long, is_request }));
+        let (request_id, attempt) = (purpose.request(), purpose.attempt());
+        let exchange = Exchange { id, verb, uri, headers, body, is_long, is_request, request_id, attempt };
+        self.commands.push_back(Command::Start(exchange));
         let response = Response::default();
         self.table.insert(id, OpenExchange { purpose, response, session, unsent, stage: Stage::Running });
         id

@@ -62,6 +62,9 @@ pub(super) fn sort_messages(context: &mut Context) {
 /// Starts the HTTP exchange that sends `request`.
 pub(super) fn post_request(mut request: Request, context: &mut Context) {
     let Some(message) = request.message.take() else { return };
+    if request.was_resent {
+        context.session.report_retry(request.id);
+    }
     let mut head = context.endpoint.post(&context.settings, &request.method, &message);
     let params = request.header_params.iter();
     head.headers.extend(params.map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
@@ -87,6 +90,7 @@ pub(super) fn post_message(kind: MessageKind, message: Vec<u8>, context: &mut Co
 pub(super) fn resume_streams(context: &mut Context) {
     while let Some(request) = context.broken_streams.next_due(context.now) {
         if context.session.waits_for(request.id) {
+            context.session.report_retry(request.id);
             let head = context.endpoint.get(&context.settings, request.resume.last_event_id());
             context.start(Purpose::Request(request), head, Vec::new());
         }

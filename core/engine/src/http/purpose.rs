@@ -41,6 +41,16 @@ impl Purpose {
         }
     }
 
+    /// Returns the number of HTTP requests for the same JSON-RPC request so far, this one included.
+    pub(super) fn attempt(&self) -> u32 {
+        match self {
+            Purpose::Request(request) | Purpose::RequestOverSse(request) => {
+                1 + u32::from(request.was_resent) + request.resume.attempts()
+            }
+            _ => 1,
+        }
+    }
+
     pub(super) fn is_long(&self) -> bool {
         match self {
             Purpose::GetStream | Purpose::SseStream => true,

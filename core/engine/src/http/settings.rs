@@ -114,14 +114,7 @@ impl Settings {
     /// Returns an error if the name or the value is invalid, or if the engine or the HTTP client sets a header of this
     /// name.
     pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
-        let (name, value) = (name.into(), value.into());
-        let lower = name.to_ascii_lowercase();
-        if !is_token(&name) || RESERVED.contains(&lower.as_str()) || lower.starts_with("mcp-param-") {
-            return Err(SettingsError::HeaderName { name: mcpwire_types::text::excerpt(name.as_bytes()) });
-        }
-        if !is_value(&value) {
-            return Err(SettingsError::HeaderValue { name });
-        }
+        let (name, value) = checked_header(name.into(), value.into())?;
         self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(&name));
         self.headers.push((name, value));
         Ok(())
@@ -131,6 +124,18 @@ impl Settings {
     pub fn uri(&self) -> &str {
         &self.uri
     }
+}
+
+/// Returns a header of the program, or an error if it is invalid or set by the engine or the HTTP client.
+pub(super) fn checked_header(name: String, value: String) -> Result<(String, String), SettingsError> {
+    let lower = name.to_ascii_lowercase();
+    if !is_token(&name) || RESERVED.contains(&lower.as_str()) || lower.starts_with("mcp-param-") {
+        return Err(SettingsError::HeaderName { name: mcpwire_types::text::excerpt(name.as_bytes()) });
+    }
+    if !is_value(&value) {
+        return Err(SettingsError::HeaderValue { name });
+    }
+    Ok((name, value))
 }
 
 impl fmt::Debug for Settings {

@@ -19,7 +19,7 @@ use core::ops::Range;
 use super::config::{Config, RequestOptions};
 use super::context::{Context, timed_out};
 use super::error::{CallError, CloseReason, SendError};
-use super::event::{Event, Message, Notification};
+use super::event::{self, ClientRequest, Event, Message, Notification, SentRequest};
 use super::input_required::{self, InputRequired};
 use super::prepared::{CacheUse, send_error};
 use super::request_keys::RequestKey;
@@ -32,6 +32,7 @@ use super::ticket::Reply;
 use crate::cache::PendingEntry;
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
+use mcpwire_types::json::scan;
 use mcpwire_types::{Task, TaskHandle};
 
 /// The requests of callers that have no reply yet, and the response cache.
@@ -122,11 +123,14 @@ impl CallerRequests {
             };
         let written = write_request(&request, options, context)?;
         let retry = if input_required::may_require_input(&request.method, context) {
-            self.input_required.retry_params(&context.out[written], options.meta.as_ref(), context)
+            self.input_required.retry_params(&context.out[written.clone()], options.meta.as_ref(), context)
         } else {
             None
         };
         let key = context.requests.fresh_key();
+        if context.config.reports_requests() {
+            report_sent(key, &request.method, written, options, context);
+        }
         let deadlines = deadlines(options, context);
         context.requests.insert(Owner::Caller(CallerRequest {
             key,
@@ -321,6 +325,24 @@ fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     // An idle timeout that exceeds the configured total timeout extends the total timeout.
     let total = options.total_timeout.unwrap_or(context.config.total_timeout.max(timeout));
     Deadlines::new(context.now, timeout, total)
+}
+
+/// Reports a request whose parameters are in the range `written` of the transmit buffer. Called before the request table
+/// contains the request.
+#[cold]
+#[inline(never)]
+fn report_sent(
+    key: RequestKey,
+    method: &Cow<'static, str>,
+    written: Range<usize>,
+    options: &RequestOptions,
+    context: &mut Context<'_>,
+) {
+    let target = event::target(method, &context.out[written]);
+    let request = ClientRequest::new(key, method.clone(), target);
+    let trace_parent = options.meta.as_ref().and_then(|meta| scan::text(meta.member_text("traceparent")?.as_bytes()));
+    let sent = SentRequest { request, id: context.requests.next_id(), tag: options.tag, trace_parent };
+    context.report(Event::RequestSent(Box::new(sent)));
 }
 
 /// Writes a request into the transmit buffer. Returns the range of the buffer that contains the parameters, without the

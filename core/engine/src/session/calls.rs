@@ -61,6 +61,7 @@ impl<'e> Calls<'e> {
     ///
     /// # Errors
     /// Returns an error if `initialize` was called before on this session, or if the session is closed.
+    #[doc(alias("InitializedNotification", "notifications/initialized"))]
     pub fn initialize(&mut self, now: Timestamp) -> Result<(), SendError> {
         self.advance(now);
         self.session.initialize(*self.now, self.out)
@@ -197,6 +198,7 @@ impl<'e> Calls<'e> {
     /// The server receives `notifications/cancelled`, which contains `reason` if that is not `None`. Servers log the
     /// reason, and may show it to users. Over HTTP, modern servers (from revision 2026-07-28) receive no notification:
     /// the client closes the response stream of the request instead. Specification: basic/patterns/cancellation.
+    #[doc(alias("notifications/cancelled", "CancelledNotification", "CancelledNotificationParams"))]
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.parts(now);
         callers.cancel(key, reason, server_requests, &mut context)
@@ -277,6 +279,7 @@ impl<'e> Calls<'e> {
     /// Returns an error and sends nothing if the connection is not open, or if
     /// [`Config::max_subscriptions`](super::Config::max_subscriptions) or
     /// [`Config::max_transmit`](super::Config::max_transmit) is reached.
+    #[doc(alias("subscriptions/listen", "resources/subscribe"))]
     pub fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,

@@ -13,6 +13,7 @@ use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVe
 /// Which protocol versions a client accepts, and how it determines which versions the server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias = "ProtocolMode")]
 pub enum Negotiate {
     /// The client accepts every version. It sends `server/discover` first, and `initialize` if the server does not
     /// support `server/discover`.
@@ -48,6 +49,7 @@ pub struct Config {
     /// Methods of server requests that the embedder answers. See [`Config::answers`].
     pub(super) answers: Vec<String>,
     follows_tasks: bool,
+    reports_requests: bool,
     /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
     /// Minimum level of the log messages that a modern server (from revision 2026-07-28) sends. `None`, the default,
@@ -140,6 +142,7 @@ impl Config {
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
             follows_tasks: false,
+            reports_requests: false,
             negotiate: Negotiate::Auto,
             log_level: None,
             request_timeout: Duration::from_secs(30),
@@ -177,6 +180,16 @@ impl Config {
     pub fn declare_tasks(&mut self) {
         self.follow_tasks();
         self.capabilities.declare_tasks();
+    }
+
+    /// Makes the session report each request that it sends for the embedder, with
+    /// [`Event::RequestSent`](crate::Event::RequestSent). By default, it reports only the replies.
+    pub fn report_requests(&mut self) {
+        self.reports_requests = true;
+    }
+
+    pub(crate) fn reports_requests(&self) -> bool {
+        self.reports_requests
     }
 
     pub(crate) fn follows_tasks(&self) -> bool {
@@ -238,6 +251,9 @@ pub struct RequestOptions {
     /// If `true`, and the server ends the HTTP session before the response arrives, the engine opens a new HTTP session
     /// and sends the request again. Without HTTP, this field has no effect.
     pub repeatable: bool,
+    /// A number that the session does not interpret, and repeats in [`Event::RequestSent`](crate::Event::RequestSent).
+    /// Default: 0.
+    pub tag: u64,
 }
 
 /// Whether a `tools/call` may become a task, and who polls the task.
@@ -249,6 +265,7 @@ pub struct RequestOptions {
 /// | `Handle` | always; the caller receives the task and polls | if the server and the tool allow tasks; the caller receives the task and polls |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias("TaskMetadata", "TaskAugmentedRequestParams"))]
 pub enum TaskMode {
     /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the tool call may become a task. The
     /// session polls the task, and reports the result of the task as the result of the tool call.

@@ -1,14 +1,18 @@
 //! [`Event`]: the events that a session reports to its embedder.
 
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::error::CloseReason;
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::ticket::Reply;
 use crate::rpc::RpcError;
-use mcpwire_types::json::Json;
+use mcpwire_types::json::{Json, scan};
 use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 /// An event of a connection. The session returns events in the order in which they occurred.
@@ -40,6 +44,7 @@ pub enum Event {
         method: String,
     },
     /// The server sent a message that is not JSON-RPC or cannot be parsed. The session ignored the message.
+    #[doc(alias = "UnparsableMessage")]
     InvalidMessage {
         /// Beginning of the invalid message, without control characters.
         excerpt: String,
@@ -47,6 +52,18 @@ pub enum Event {
     /// The server sent an error response without an id. The session therefore cannot know to which request the error
     /// belongs.
     UnmatchedError(RpcError),
+    /// The session has written a request of the client to the transmit buffer, or to the queue of HTTP requests. Only
+    /// reported after [`Config::report_requests`](super::Config::report_requests).
+    ///
+    /// A request that is sent again with input for the server is reported again, with another JSON-RPC id.
+    RequestSent(Box<SentRequest>),
+    /// The engine sends a request again over HTTP, or resumes its event stream. Only reported after
+    /// [`Config::report_requests`](super::Config::report_requests).
+    #[cfg(feature = "http")]
+    RequestRetried {
+        /// JSON-RPC id of the request.
+        id: u64,
+    },
     /// A notification of the client, or its answer to a request of the server, could not be delivered over HTTP.
     #[cfg(feature = "http")]
     DeliveryFailed {
@@ -93,14 +110,67 @@ pub struct ServerRequest {
     pub method: String,
     /// Parameters of the server's request, as the server sent them. `None` if the request has no parameters.
     pub params: Option<Json>,
-    /// Key of the client's request for which the server needs this answer. `None` for a legacy server (up to revision
+    /// The client's request for which the server needs this answer. `None` for a legacy server (up to revision
     /// 2025-11-25), which does not name the request.
-    pub during: Option<RequestKey>,
+    pub during: Option<Box<ClientRequest>>,
+}
+
+/// A request of the client, for which a server needs an answer before it can respond.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientRequest {
+    /// Key of the request.
+    pub key: RequestKey,
+    /// Method of the request, such as `tools/call`.
+    pub method: Cow<'static, str>,
+    /// Name of the tool or prompt, or URI of the resource, that the request is about. `None` if the request names none,
+    /// or if the request only waits for a task that was created earlier.
+    pub target: Option<String>,
+}
+
+/// A request of the client that the session has sent. See [`Event::RequestSent`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SentRequest {
+    /// The request.
+    pub request: ClientRequest,
+    /// JSON-RPC id with which the request was sent.
+    pub id: u64,
+    /// The number in [`RequestOptions::tag`](super::RequestOptions::tag).
+    pub tag: u64,
+    /// The member `traceparent` of the `_meta` that the caller passed.
+    pub trace_parent: Option<String>,
+}
+
+impl ClientRequest {
+    pub(super) fn new(key: RequestKey, method: Cow<'static, str>, target: Option<String>) -> Self {
+        ClientRequest { key, method, target }
+    }
+
+    /// Returns the name of the tool that the request calls, or `None` if the request is not a `tools/call`.
+    pub fn tool(&self) -> Option<&str> {
+        self.target.as_deref().filter(|_| self.method == "tools/call")
+    }
+}
+
+/// Returns what a request of this method is about, which its parameters name: a tool, a prompt or a resource. `params`
+/// is a JSON object, possibly without its closing brace.
+pub(super) fn target(method: &str, params: &[u8]) -> Option<String> {
+    let name = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        _ => return None,
+    };
+    scan::member(params, name).and_then(scan::text)
 }
 
 /// A notification from the server.
+///
+/// Serializes as a JSON-RPC notification without `jsonrpc`: an object with `method` and `params`. The key of the
+/// request is left out, because it has no meaning outside of the session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(alias = "ServerNotification")]
 pub enum Notification {
     /// The server reported progress of a request of the client.
     Progress {
@@ -123,10 +193,13 @@ pub enum Notification {
     /// A log message.
     Log(LogMessage),
     /// The list of tools has changed.
+    #[doc(alias("notifications/tools/list_changed", "ToolListChangedNotification"))]
     ToolsChanged,
     /// The list of prompts has changed.
+    #[doc(alias("notifications/prompts/list_changed", "PromptListChangedNotification"))]
     PromptsChanged,
     /// The list of resources has changed.
+    #[doc(alias("notifications/resources/list_changed", "ResourceListChangedNotification"))]
     ResourcesChanged,
     /// The user has completed an elicitation in URL mode (revision 2025-11-25).
     ElicitationComplete(ElicitationComplete),
@@ -139,6 +212,64 @@ pub enum Notification {
         /// The parameters.
         params: Option<Json>,
     },
+}
+
+/// What a message of the client is about, for callbacks of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MessageSummary {
+    /// Method of the request or notification. `None` for an answer to a request of the server.
+    pub method: Option<String>,
+    /// Name of the tool or prompt, or URI of the resource, that the request is about.
+    pub target: Option<String>,
+}
+
+impl MessageSummary {
+    /// Reads a JSON-RPC message of the client.
+    pub fn new(message: &[u8]) -> Self {
+        let method = scan::member(message, "method").and_then(scan::text);
+        let params = scan::member(message, "params").unwrap_or_default();
+        let target = method.as_deref().and_then(|method| target(method, params));
+        MessageSummary { method, target }
+    }
+}
+
+impl Notification {
+    /// Returns the method of the notification, such as `notifications/progress`.
+    ///
+    /// For the status of a task, returns `notifications/tasks/status`, also if the server uses the tasks extension.
+    pub fn method(&self) -> &str {
+        match self {
+            Notification::Progress { .. } => "notifications/progress",
+            Notification::TaskStatus { .. } => "notifications/tasks/status",
+            Notification::Log(_) => "notifications/message",
+            Notification::ToolsChanged => "notifications/tools/list_changed",
+            Notification::PromptsChanged => "notifications/prompts/list_changed",
+            Notification::ResourcesChanged => "notifications/resources/list_changed",
+            Notification::ElicitationComplete(_) => "notifications/elicitation/complete",
+            Notification::ResourceUpdated(_) => "notifications/resources/updated",
+            Notification::Other { method, .. } => method,
+        }
+    }
+}
+
+impl Serialize for Notification {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("method", self.method())?;
+        match self {
+            Notification::Progress { progress, .. } => map.serialize_entry("params", progress)?,
+            Notification::TaskStatus { task, .. } => map.serialize_entry("params", &**task)?,
+            Notification::Log(message) => map.serialize_entry("params", message)?,
+            Notification::ElicitationComplete(params) => map.serialize_entry("params", params)?,
+            Notification::ResourceUpdated(params) => map.serialize_entry("params", params)?,
+            Notification::Other { params: Some(params), .. } => map.serialize_entry("params", params)?,
+            Notification::Other { params: None, .. }
+            | Notification::ToolsChanged
+            | Notification::PromptsChanged
+            | Notification::ResourcesChanged => {}
+        }
+        map.end()
+    }
 }
 
 /// A received message, as borrowed or owned bytes.

@@ -12,12 +12,14 @@
 //! After an `input_required` result, the server no longer knows the request. Until the embedder has answered all inputs,
 //! the request is stored here, and only its total timeout runs.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
 use super::context::Context;
 use super::error::{CallError, CloseReason, Deadline, InputError};
+use super::event::{self, ClientRequest, Event, SentRequest};
 use super::json_objects::object;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, TaskUse};
@@ -154,7 +156,9 @@ impl InputRequired {
         if inputs.is_empty() {
             return send_again(caller, None, state.as_ref(), context).map_err(|(_, error)| error);
         }
-        server_requests.request_inputs(InputOwner::Request(caller.key), Some(caller.key), inputs, context)?;
+        let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
+        let during = ClientRequest::new(caller.key, caller.method.clone(), target);
+        server_requests.request_inputs(InputOwner::Request(caller.key), &during, inputs, context)?;
         self.paused.push(PausedRequest { caller, state });
         Ok(())
     }
@@ -277,8 +281,19 @@ fn send_again(
     };
     // The parameters are JSON text and cannot fail to serialize.
     let _ = write::request(context.out, id, &caller.method, &params, meta);
+    if context.config.reports_requests() {
+        report_sent(&caller, id, context);
+    }
     context.requests.insert_again(caller, context.now);
     Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn report_sent(caller: &CallerRequest, id: u64, context: &mut Context<'_>) {
+    let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
+    let request = ClientRequest::new(caller.key, caller.method.clone(), target);
+    context.report(Event::RequestSent(Box::new(SentRequest { request, id, tag: 0, trace_parent: None })));
 }
 
 /// Appends the JSON object `params` to `out`, with its member `inputResponses` set to `answers` and `requestState` set

@@ -188,6 +188,14 @@ impl Session {
         self.events.push_back(event);
     }
 
+    /// Reports that the engine sends a request again, or resumes its event stream. `id` is its JSON-RPC id.
+    #[cfg(feature = "http")]
+    pub(crate) fn report_retry(&mut self, id: u64) {
+        if self.config.reports_requests() {
+            self.add_event(Event::RequestRetried { id });
+        }
+    }
+
     /// Returns the next time at which [`Self::handle_timeout`] must be called, or `None` if no deadline is pending.
     pub(crate) fn poll_timeout(&self) -> Option<Timestamp> {
         let opening = match &self.connection {

@@ -4,13 +4,14 @@
 //! of the client with a list of inputs that it requires. This module collects the answers to those inputs, and
 //! returns them when all are answered.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
 
 use super::context::Context;
 use super::error::{InputError, SendError};
-use super::event::{Event, ServerRequest};
+use super::event::{ClientRequest, Event, ServerRequest};
 use super::prepared::send_error;
 use super::request_keys::{RequestKey, ServerRequestId};
 use crate::rpc::write::{ParamsError, ParamsWriter};
@@ -133,11 +134,11 @@ impl ServerRequests {
     /// [`Event::ServerRequest`]. If the client does not support one of the inputs, or if there are too many, reports
     /// none and returns an error.
     ///
-    /// `inputs` must not be empty. `during` is the key of the client's request that needs the inputs.
+    /// `inputs` must not be empty. `during` is the client's request that needs the inputs.
     pub(super) fn request_inputs(
         &mut self,
         owner: InputOwner,
-        during: Option<RequestKey>,
+        during: &ClientRequest,
         inputs: Vec<InputRequest>,
         context: &mut Context<'_>,
     ) -> Result<(), InputError> {
@@ -156,6 +157,7 @@ impl ServerRequests {
         self.collected.push(CollectedInputs { owner, missing: inputs.len(), answers: Vec::new() });
         for InputRequest { name, method, params, .. } in inputs {
             let key = self.add(Origin::Input { owner, name, method: method.clone() });
+            let during = Some(Box::new(during.clone()));
             context.report(Event::ServerRequest(ServerRequest { key, method, params, during }));
         }
         Ok(())

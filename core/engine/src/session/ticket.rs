@@ -10,6 +10,7 @@ use core::marker::PhantomData;
 use super::error::CallError;
 use super::request_keys::RequestKey;
 use crate::rpc::decode;
+use mcpwire_types::json::scan;
 use mcpwire_types::method::Method;
 
 /// A handle to a request of the method `M`. It decodes the result of the request from the [`Reply`].
@@ -146,6 +147,19 @@ impl Reply {
             ReplyOutcome::Answered { message, .. } => Some(message),
             ReplyOutcome::Failed(_) => None,
         }
+    }
+
+    /// Returns the code of the JSON-RPC error with which the server responded, or `None` if it responded with a result or
+    /// not at all.
+    pub fn rpc_error_code(&self) -> Option<i64> {
+        let error = scan::member(self.message()?, "error")?;
+        scan::member(error, "code").and_then(|code| core::str::from_utf8(code).ok()?.parse().ok())
+    }
+
+    /// Returns whether this is the result of a `tools/call` that says that the tool failed.
+    pub fn is_tool_failure(&self) -> bool {
+        let result = self.message().filter(|_| self.method == "tools/call").and_then(|m| scan::member(m, "result"));
+        result.and_then(|result| scan::member(result, "isError")) == Some(b"true")
     }
 
     pub(crate) fn into_message(self) -> Option<Vec<u8>> {

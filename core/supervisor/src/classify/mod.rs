@@ -280,7 +280,10 @@ fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
             Retry::Never,
         ),
         408 | 425 | 429 | 500..=599 => {
-            let text = format!("the MCP server is not available (HTTP {status})");
+            let mut text = format!("the MCP server is not available (HTTP {status})");
+            if let Some(wait) = retry_after {
+                text.push_str(&format!("; it asks to try again after {} s", wait.as_secs()));
+            }
             (HubError::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
         }
         _ => {

@@ -48,6 +48,7 @@ use crate::text::excerpt;
 /// # Ok::<(), mcpwire_types::JsonError>(())
 /// ```
 #[derive(Clone)]
+#[doc(alias("JSONValue", "JSONObject", "JSONArray"))]
 pub struct Json(Box<str>);
 
 impl Json {

@@ -90,6 +90,7 @@ pub fn is_array(bytes: &[u8]) -> bool {
 /// after it. The caller sets `at` to 0 before the first call.
 ///
 /// Returns `None` at the end of the array, and if the next element is malformed.
+#[inline(never)]
 pub fn next_element(bytes: &[u8], at: &mut usize) -> Option<Range<usize>> {
     if *at == 0 {
         *at = inside(bytes, b'[');

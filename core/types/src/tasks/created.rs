@@ -17,6 +17,7 @@ use crate::{CallToolResult, Extra};
 /// result of the request, which is available when the task is complete.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
+#[doc(alias = "tools/call")]
 pub struct CreateTaskResult {
     /// The created task, with its status at creation.
     pub task: Task,
@@ -119,6 +120,7 @@ impl Serialize for CreateTaskResult {
 
 /// The outcome of a tool call that the server may run as a task: the result of the call, or the created task.
 #[derive(Clone, Debug, PartialEq)]
+#[doc(alias = "tools/call")]
 pub enum CallToolOutcome {
     /// The server completed the tool call and returned this result.
     Done(CallToolResult),

@@ -13,6 +13,8 @@ use crate::result::paged_list;
 /// Parameters of `tasks/get`, `tasks/result` and `tasks/cancel`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[doc(alias("tasks/get", "tasks/result", "tasks/cancel"))]
+#[doc(alias("GetTaskRequest", "GetTaskPayloadRequest", "CancelTaskRequest"))]
 pub struct TaskParams<'a> {
     /// Id of the task.
     pub task_id: &'a str,
@@ -24,6 +26,7 @@ pub struct TaskParams<'a> {
 /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Update Requests".
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[doc(alias("tasks/update", "UpdateTaskRequest", "UpdateTaskRequestParams"))]
 pub struct UpdateTaskParams<'a> {
     /// Id of the task.
     pub task_id: &'a str,
@@ -37,6 +40,7 @@ object! {
     ///
     /// In protocol revision 2025-11-25, the result describes the task. In the tasks extension, it only confirms that
     /// the server received the request: the task may still continue, and even complete.
+    #[doc(alias = "tasks/cancel")]
     pub struct CancelTaskResult("an object") {
         /// Id of the task (protocol revision 2025-11-25). `None` in the tasks extension.
         optional task_id: String = "taskId",
@@ -68,6 +72,7 @@ object! {
 object! {
     /// Result of `tasks/list`: one page of the list of tasks that a server stores for this client (protocol revision
     /// 2025-11-25 only).
+    #[doc(alias = "tasks/list")]
     pub struct ListTasksResult("an object") {
         /// The tasks on this page.
         always tasks: ItemList<Task> = "tasks",

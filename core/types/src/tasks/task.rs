@@ -16,6 +16,8 @@ object! {
     ///
     /// This type represents `Task`, `GetTaskResult` and `TaskStatusNotificationParams` of protocol revision 2025-11-25,
     /// and `DetailedTask` of the tasks extension.
+    #[doc(alias("tasks/get", "notifications/tasks", "notifications/tasks/status"))]
+    #[doc(alias("GetTaskResult", "DetailedTask", "TaskStatusNotification", "TaskStatusNotificationParams"))]
     pub struct Task("a task", finish check) {
         /// Id of the task. Keep it secret: anyone who knows the id may be able to access the task.
         required task_id: String = "taskId",

@@ -113,9 +113,9 @@ fn refusal(ask: &ServerRequest, error: &RpcError) -> String {
 
 const OF_THE_HANDLER: &str = "the handler of `roots/list` panicked: the handler's secret";
 
-/// All but `on_event`, which async clients do not have.
+/// The panics of all callbacks.
 const CALLBACKS: [&str; 4] = [
-    "the callback `on_event` panicked: of an event",
+    "the callback `on_notification` panicked: of a notification",
     "the callback `stderr` panicked: of a line",
     "the callback `trace` panicked: of a message",
     "the source `trace_context` panicked: of a trace",

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::smol::future::{FutureExt as _, zip};
 use mcpwire_driver::core::{CallError, InputError, Json, RpcError, ServerRequest, TraceContext};
-use mcpwire_driver::{Answer, ConnectOptions, McpClient, TraceSource};
+use mcpwire_driver::{ConnectOptions, HandlerContext, McpClient, RequestHandler, TraceSource};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Server, on_every_async_adapter, server};
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ struct Thinks<H> {
     host: PhantomData<fn() -> H>,
 }
 
-impl<H: Host> Answer for Thinks<H> {
-    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
+impl<H: Host> RequestHandler for Thinks<H> {
+    async fn handle(&self, request: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
         if let Some(time) = self.time {
             H::sleep(time).await;
         }
-        panics_at_times(ask)
+        panics_at_times(&request)
     }
 }
 
@@ -62,7 +62,7 @@ fn the_program_is_told_of_its_handlers<H: Host>() {
 fn both_parts_of_a_handler_may_panic<H: Host>() {
     let server = server!("asks");
     let mut client = start::<H>(&server, |options| {
-        options.on_elicitation(|form| {
+        options.on_elicitation(|form, _| {
             assert_ne!(form.message, "at once", "the handler's secret");
             async move {
                 H::sleep(Duration::from_millis(1)).await;
@@ -87,7 +87,7 @@ fn the_error_of_the_modern_call_has_the_message<H: Host>() {
     let mut client = start::<H>(&server, |options| {
         options
             .answer(["roots/list"], Thinks::<H> { time: None, host: PhantomData })
-            .on_elicitation(async |_| panic!("of a person"))
+            .on_elicitation(async |_, _| panic!("of a person"))
             .on_panic(told.hear())
     });
     client.run(async |client| {
@@ -110,11 +110,14 @@ fn the_error_of_the_modern_call_has_the_message<H: Host>() {
 fn what_a_callback_panics_on_is_left_out<H: Host>() {
     let server = server!("well-behaved");
     let told = Told::default();
-    let mut client = start::<H>(&server, |mut options| {
-        options.stderr = Some(Box::new(|_| panic!("of a line")));
-        options.trace = Some(Box::new(|_, _| panic!("of a message")));
-        options.trace_context = Some(TraceSource::new(|| -> Option<TraceContext> { panic!("of a trace") }));
-        options.on_panic(|_| panic!("nobody is told of this")).on_panic(told.hear())
+    let mut client = start::<H>(&server, |options| {
+        options
+            .stderr(|_| panic!("of a line"))
+            .trace(|_, _| panic!("of a message"))
+            .on_notification(|_| panic!("of a notification"))
+            .trace_context(TraceSource::new(|| -> Option<TraceContext> { panic!("of a trace") }))
+            .on_panic(|_| panic!("nobody is told of this"))
+            .on_panic(told.hear())
     });
     client.run(async |client| {
         client.initialize().await.expect("it answers");
@@ -151,7 +154,7 @@ on_every_async_adapter!(
 );
 
 fn start<H: Host>(server: &Server, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Async<H> {
-    Async::<H>::start_with(server, |options| *options = change(std::mem::take(options)))
+    Async::<H>::start_with(server, change)
 }
 
 /// Lets the server ask something while another call is under way. What it was answered.

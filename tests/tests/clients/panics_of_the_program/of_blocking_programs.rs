@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{CallTool, CallToolParams, RequestOptions, TraceContext};
+use mcpwire_blocking::core::{CallTool, CallToolParams, RequestOptions, ServerRequest, TraceContext};
 use mcpwire_blocking::{ConnectOptions, McpClient, TraceSource};
 use mcpwire_tests::{server, watched};
 use serde_json::json;
@@ -17,7 +17,7 @@ fn tells_the_program_of_its_handlers() {
         let told = Told::default();
         let errors = told.clone();
         let options = ConnectOptions::new(server.config.clone())
-            .answer(["roots/list"], panics_at_times)
+            .answer(["roots/list"], async |request: ServerRequest, _| panics_at_times(&request))
             .on_panic(told.hear())
             .on_answer_error(move |ask, error| {
                 errors.push(refusal(ask, error));
@@ -43,13 +43,13 @@ fn leaves_out_what_a_callback_panics_on() {
     watched(|| {
         let server = server!("floods-notifications 3");
         let told = Told::default();
-        let mut options = ConnectOptions::new(server.config.clone())
+        let options = ConnectOptions::new(server.config.clone())
             .on_panic(|_| panic!("nobody is told of this"))
-            .on_panic(told.hear());
-        options.stderr = Some(Box::new(|_| panic!("of a line")));
-        options.trace = Some(Box::new(|_, _| panic!("of a message")));
-        options.on_event = Some(Box::new(|_| panic!("of an event")));
-        options.trace_context = Some(TraceSource::new(|| -> Option<TraceContext> { panic!("of a trace") }));
+            .on_panic(told.hear())
+            .stderr(|_| panic!("of a line"))
+            .trace(|_, _| panic!("of a message"))
+            .on_notification(|_| panic!("of a notification"))
+            .trace_context(TraceSource::new(|| -> Option<TraceContext> { panic!("of a trace") }));
         let mut client = McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
         for _ in 0..3 {

@@ -166,7 +166,7 @@ fn blocking_says_so_too() {
             let Halves { reader, writer, mut server } = halves;
             let socket = writer.stream.try_clone().expect("there are descriptors");
             let told = Told::default();
-            let options = mcpwire_blocking::ConnectOptions::default().on_panic(told.hear());
+            let options = ConnectOptions::default().on_panic(told.hear());
             let mut client = mcpwire_blocking::McpClient::over(reader, writer, options).expect("there are threads");
             client.initialize().expect("it answers");
             trigger.store(true, Ordering::SeqCst);

@@ -241,8 +241,11 @@ fn many_requests_in_their_second_round_are_found_by_their_keys() {
         assert!(answer(&mut pair, ask, &json!({})));
     }
     assert_eq!(pair.engine.session().in_flight(), 100);
-    let by_key =
-        |pair: &Pair, key| asks.iter().position(|ask| ask.during == Some(key)).map(|at| pair.sent[100 + at].id());
+    let by_key = |pair: &Pair, key| {
+        asks.iter()
+            .position(|ask| ask.during.as_ref().is_some_and(|during| during.key == key))
+            .map(|at| pair.sent[100 + at].id())
+    };
     for ticket in &tickets {
         let id = by_key(&pair, ticket.key()).flatten().expect("it was sent");
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{DONE}}}"#));

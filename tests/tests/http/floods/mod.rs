@@ -95,8 +95,7 @@ async fn calls<H: Host>(case: &Case<'_>) {
 
 async fn floods<H: Host>(case: &Case<'_>) {
     loop {
-        let mut options = ConnectOptions::new(config(case.flood));
-        options.http = case.http::<H>();
+        let options = ConnectOptions::new(config(case.flood)).http(case.http::<H>());
         let client = McpClient::<H::Runtime>::connect_with(&case.flooding.def(), options).expect("it is made");
         if case.ended(&client.initialize().await.expect_err(case.flood.name).to_string()) {
             return;

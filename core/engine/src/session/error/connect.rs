@@ -17,6 +17,7 @@ use mcpwire_types::{PeerError, RpcError};
 pub enum CloseReason {
     /// The server closed its output, or its process ended.
     #[error("the server closed the connection")]
+    #[doc(alias = "RemoteClosed")]
     ByServer,
     /// The client closed the connection.
     #[error("the connection was closed")]

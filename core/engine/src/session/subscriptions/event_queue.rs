@@ -5,6 +5,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::mem::discriminant;
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
 use crate::session::error::{CallError, CloseReason};
 use mcpwire_types::SubscriptionFilter;
 
@@ -12,8 +14,13 @@ use mcpwire_types::SubscriptionFilter;
 ///
 /// An event says only that a list or resource has changed: the embedder should read it again. If the same list or
 /// resource changes again before the embedder polls the event, there is no second event.
+///
+/// Serializes as an object whose member `event` names the variant, for example
+/// `{"event":"resourceUpdated","uri":"file:///a"}`. [`SubscriptionEvent::Acknowledged`] has the filter as
+/// `notifications`, and [`SubscriptionEvent::Ended`] the text of its reason as `reason`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[doc(alias = "notifications/subscriptions/acknowledged")]
 pub enum SubscriptionEvent {
     /// The server has accepted the subscription, which is now open. Contains the part of the requested filter that the
     /// server accepted.
@@ -36,6 +43,29 @@ pub enum SubscriptionEvent {
     ManyResourcesUpdated,
     /// The subscription has ended for this reason. No further event follows.
     Ended(SubscriptionEnd),
+}
+
+impl Serialize for SubscriptionEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let event = match self {
+            SubscriptionEvent::Acknowledged(_) => "acknowledged",
+            SubscriptionEvent::ToolsChanged => "toolsChanged",
+            SubscriptionEvent::PromptsChanged => "promptsChanged",
+            SubscriptionEvent::ResourcesChanged => "resourcesChanged",
+            SubscriptionEvent::ResourceUpdated { .. } => "resourceUpdated",
+            SubscriptionEvent::ManyResourcesUpdated => "manyResourcesUpdated",
+            SubscriptionEvent::Ended(_) => "ended",
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("event", event)?;
+        match self {
+            SubscriptionEvent::Acknowledged(filter) => map.serialize_entry("notifications", filter)?,
+            SubscriptionEvent::ResourceUpdated { uri } => map.serialize_entry("uri", uri)?,
+            SubscriptionEvent::Ended(end) => map.serialize_entry("reason", &format_args!("{end}"))?,
+            _ => {}
+        }
+        map.end()
+    }
 }
 
 /// Why a subscription has ended.

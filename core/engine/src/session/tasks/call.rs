@@ -14,6 +14,7 @@ use crate::rpc::RequestFault;
 use crate::rpc::decode;
 use crate::session::context::Context;
 use crate::session::error::{CallError, InputError};
+use crate::session::event::{self, ClientRequest};
 use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
 use crate::session::server_requests::ServerRequests;
@@ -27,6 +28,8 @@ use mcpwire_types::{InputRequest, Task, TaskProtocol};
 pub(super) struct TaskCall {
     pub(super) poller: TaskPoller,
     method: Cow<'static, str>,
+    /// Name of the called tool. `None` if the caller passed the handle of an existing task.
+    target: Option<String>,
     /// The progress token, with which the server also reports the progress of the task: the JSON-RPC id of the caller's
     /// request. `None` if the caller did not request progress notifications, or passed the handle of an existing task.
     progress_id: Option<u64>,
@@ -64,6 +67,7 @@ impl TaskCall {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
             method: Cow::Borrowed(CallTool::NAME),
+            target: None,
             progress_id: None,
             inputs: Inputs::default(),
             origin: Origin::Handle,
@@ -77,6 +81,7 @@ impl TaskCall {
     pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
+            target: caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params())),
             method: caller.method,
             progress_id: caller.wants_progress.then_some(id),
             inputs: Inputs::default(),
@@ -175,7 +180,8 @@ impl TaskCall {
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) -> Result<(), InputError> {
-        self.inputs.request(key, needed, server_requests, context)
+        let call = ClientRequest::new(key, self.method.clone(), self.target.clone());
+        self.inputs.request(&call, needed, server_requests, context)
     }
 
     pub(super) fn withdraw_inputs(

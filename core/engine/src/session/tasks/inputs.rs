@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::session::context::Context;
 use crate::session::error::InputError;
+use crate::session::event::ClientRequest;
 use crate::session::request_keys::RequestKey;
 use crate::session::server_requests::{InputOwner, ServerRequests};
 use mcpwire_types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskStatus};
@@ -41,14 +42,14 @@ impl Inputs {
     /// `needed` does not contain, because they need no answer any more.
     pub(super) fn request(
         &mut self,
-        key: RequestKey,
+        call: &ClientRequest,
         needed: Vec<InputRequest>,
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) -> Result<(), InputError> {
         for (number, name) in (0..).zip(&self.names) {
             if !needed.iter().any(|input| input.name == *name) {
-                server_requests.withdraw(InputOwner::Task(key, number), context);
+                server_requests.withdraw(InputOwner::Task(call.key, number), context);
             }
         }
         for input in needed {
@@ -61,8 +62,8 @@ impl Inputs {
             if number >= MAX_INPUTS {
                 return Err(InputError::TooManyInputs { limit: MAX_INPUTS as usize });
             }
-            let owner = InputOwner::Task(key, number);
-            server_requests.request_inputs(owner, Some(key), alloc::vec![input], context)?;
+            let owner = InputOwner::Task(call.key, number);
+            server_requests.request_inputs(owner, call, alloc::vec![input], context)?;
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ impl Model {
             Event::Subscription(key) => self.subscription_told(key),
             Event::ServerRequest(ask) => {
                 assert!(self.asks.iter().all(|(key, _)| *key != ask.key), "a key used twice");
-                let during = ask.during.map(|key| self.names.request(key));
+                let during = ask.during.map(|during| self.names.request(during.key));
                 self.asks.push((ask.key, during));
                 if let Some(number) = during {
                     let waiting = self.waiting.get_mut(&number).expect("a question for a request that has ended");

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_driver::Error;
 use mcpwire_driver::core::{
-    CallToolResult, CompleteParams, CompleteResult, CreateMessageResult, ElicitAction, ElicitResult, Event,
-    GetPromptResult, ItemList, LogMessage, LoggingLevel, Method, Notification, Params, Progress, Prompt,
-    ProtocolVersion, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root, SubscriptionEvent,
-    SubscriptionFilter, Task, TaskHandle, Tool,
+    CallToolResult, CompleteParams, CompleteResult, CreateMessageResult, ElicitAction, ElicitResult, GetPromptResult,
+    ItemList, LogMessage, LoggingLevel, Method, Notification, Params, Progress, Prompt, ProtocolVersion,
+    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root, SubscriptionEvent, SubscriptionFilter, Task,
+    TaskHandle, Tool,
 };
+use mcpwire_driver::{ConnectOptions, Error};
 use mcpwire_testkit::{PipeReader, PipeWriter, ScriptedServer, duplex};
 use mcpwire_tests::asynchronous::Host;
 use serde_json::{Value, json};
@@ -198,6 +198,15 @@ macro_rules! on_the_runtime {
     };
 }
 
+/// The options of all clients.
+fn options() -> ConnectOptions {
+    ConnectOptions::default()
+        .on_elicitation(async |_, _| Ok(accepts()))
+        .on_url_elicitation(async |_, _| Ok(ElicitAction::Accept))
+        .on_sampling(async |_, _| Ok(says()))
+        .roots([Root::new(ROOT)])
+}
+
 impl Client for Blocking {
     the_same_words!(at_once);
 
@@ -205,16 +214,11 @@ impl Client for Blocking {
         let (reader, writer) = serve(server);
         let logs = Logs::default();
         let heard = Arc::clone(&logs);
-        let mut options = mcpwire_blocking::ConnectOptions::default()
-            .on_elicitation(|_| Ok(accepts()))
-            .on_url_elicitation(|_| Ok(ElicitAction::Accept))
-            .on_sampling(|_| Ok(says()))
-            .roots([Root::new(ROOT)]);
-        options.on_event = Some(Box::new(move |event| {
-            if let Event::Notification(Notification::Log(message)) = event {
+        let options = options().on_notification(move |notification| {
+            if let Notification::Log(message) = notification {
                 heard.lock().expect("nobody fails").push(message.clone());
             }
-        }));
+        });
         let (reader, writer) = (smol::io::BlockOn::new(reader), smol::io::BlockOn::new(writer));
         let mut client = mcpwire_blocking::McpClient::over(reader, writer, options).expect("there are threads");
         client.initialize().expect("it opens");
@@ -244,11 +248,7 @@ impl<H: Host> Client for Driven<H> {
 
     fn open(server: &ScriptedServer) -> Self {
         let (reader, writer) = serve(server);
-        let options = mcpwire_driver::ConnectOptions::default()
-            .on_elicitation(async |_| Ok(accepts()))
-            .on_url_elicitation(async |_| Ok(ElicitAction::Accept))
-            .on_sampling(async |_| Ok(says()))
-            .roots([Root::new(ROOT)]);
+        let options = options();
         let host = H::start();
         let client = host.enter(|| mcpwire_driver::McpClient::over(reader, writer, options));
         host.block_on(async { client.initialize().await.map(drop) }).expect("it opens");

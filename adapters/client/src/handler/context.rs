@@ -1,0 +1,141 @@
+//! [`HandlerContext`]: what a handler knows about the request that it answers.
+
+use std::fmt;
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use mcpwire_core::{ClientRequest, Json, ServerRequest, ServerRequestId};
+
+/// The circumstances of a server's request: which server sent it, during which request of the client, and whether the
+/// server still waits for the answer. Cheap to clone.
+#[derive(Clone)]
+pub struct HandlerContext(Arc<Inner>);
+
+struct Inner {
+    server: Arc<str>,
+    method: String,
+    id: ServerRequestId,
+    request: Option<Box<ClientRequest>>,
+    meta: Option<Json>,
+    cancellation: Cancellation,
+}
+
+impl HandlerContext {
+    pub(super) fn new(server: &Arc<str>, request: &ServerRequest) -> Self {
+        HandlerContext(Arc::new(Inner {
+            server: Arc::clone(server),
+            method: request.method.clone(),
+            id: request.key,
+            request: request.during.clone(),
+            meta: request.params.as_ref().and_then(|params| params.member("_meta")),
+            cancellation: Cancellation::default(),
+        }))
+    }
+
+    /// Returns the name of the server, as in errors. Show it to a person whom the server asks for something.
+    pub fn server(&self) -> &str {
+        &self.0.server
+    }
+
+    /// Returns the method of the server's request, such as `elicitation/create`.
+    pub fn method(&self) -> &str {
+        &self.0.method
+    }
+
+    /// Returns the key of the server's request within the connection.
+    pub fn id(&self) -> ServerRequestId {
+        self.0.id
+    }
+
+    /// Returns the request of this client for which the server needs the answer. `None` for a legacy server (up to
+    /// revision 2025-11-25), which does not name the request.
+    pub fn request(&self) -> Option<&ClientRequest> {
+        self.0.request.as_deref()
+    }
+
+    /// Returns the tool whose call needs the answer, if the server names a request that is a call of a tool.
+    pub fn tool(&self) -> Option<&str> {
+        self.request()?.tool()
+    }
+
+    /// Returns the `_meta` of the server's request.
+    pub fn meta(&self) -> Option<&Json> {
+        self.0.meta.as_ref()
+    }
+
+    /// Returns whether the answer is no longer needed. See [`HandlerContext::cancelled`].
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancellation.lock().is_set
+    }
+
+    /// Waits until the answer is no longer needed: the server has cancelled its request, the request of the client has
+    /// ended, the connection has ended, or the handler has answered.
+    ///
+    /// The handler's own future is polled once more then, and dropped. Tasks and threads to which the handler has passed
+    /// the context can wait for as long as they like.
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled(Arc::clone(&self.0))
+    }
+
+    pub(super) fn cancel(&self) {
+        let mut state = self.0.cancellation.lock();
+        state.is_set = true;
+        let waiting = mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl fmt::Debug for HandlerContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandlerContext")
+            .field("server", &self.server())
+            .field("method", &self.method())
+            .field("request", &self.request())
+            .field("is_cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A future that ends when a server no longer needs an answer. Created by [`HandlerContext::cancelled`].
+pub struct Cancelled(Arc<Inner>);
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.cancellation.lock();
+        if state.is_set {
+            return Poll::Ready(());
+        }
+        if !state.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+            state.waiting.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cancelled").finish_non_exhaustive()
+    }
+}
+
+/// Whether an answer is no longer needed, and the tasks that wait for that.
+#[derive(Default)]
+struct Cancellation(Mutex<CancellationState>);
+
+#[derive(Default)]
+struct CancellationState {
+    is_set: bool,
+    waiting: Vec<Waker>,
+}
+
+impl Cancellation {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CancellationState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

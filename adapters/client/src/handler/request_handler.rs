@@ -1,0 +1,52 @@
+//! [`RequestHandler`]: answers requests of any method.
+
+use std::future::Future;
+
+use mcpwire_core::{Json, RpcError, ServerRequest};
+
+use super::HandlerContext;
+
+/// Answers requests of a server with any method: those of extensions, or those of the protocol in another form.
+///
+/// Closures that return a future are handlers too.
+///
+/// ```
+/// use mcpwire_client::{ConnectOptions, HandlerContext, RequestHandler};
+/// use mcpwire_core::{Json, RpcError, ServerRequest};
+///
+/// struct Clock;
+///
+/// impl RequestHandler for Clock {
+///     async fn handle(&self, _: ServerRequest, context: HandlerContext) -> Result<Json, RpcError> {
+///         Ok(Json::parse(format!(r#"{{"asked_by":"{}"}}"#, context.server())).unwrap())
+///     }
+/// }
+///
+/// let options = ConnectOptions::default()
+///     .answer(["vendor/clock"], Clock)
+///     .answer(["vendor/none"], async |_, _| Ok(Json::parse("{}").unwrap()));
+/// ```
+pub trait RequestHandler: Send + Sync + 'static {
+    /// Answers one request with a JSON object, or refuses it with an error.
+    ///
+    /// The same rules apply as for [`ClientHandler`](crate::ClientHandler#rules).
+    fn handle(
+        &self,
+        request: ServerRequest,
+        context: HandlerContext,
+    ) -> impl Future<Output = Result<Json, RpcError>> + Send;
+}
+
+impl<F, A> RequestHandler for F
+where
+    F: Fn(ServerRequest, HandlerContext) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<Json, RpcError>> + Send,
+{
+    fn handle(
+        &self,
+        request: ServerRequest,
+        context: HandlerContext,
+    ) -> impl Future<Output = Result<Json, RpcError>> + Send {
+        self(request, context)
+    }
+}

@@ -1,0 +1,373 @@
+//! The callbacks for what happens on a connection: the [`Observer`], and the callbacks for notifications and invalid
+//! messages.
+//!
+//! An adapter records the events of the engine under its lock, and delivers the records without the lock. A client without
+//! callbacks contains no code of this module.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcpwire_core::{
+    CloseReason, Config, Event, Notification, Reply, RequestKey, RequestOptions, SentRequest, ServerInfo, Session,
+    Timestamp,
+};
+
+use crate::handler::AnyClientHandler;
+use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
+use crate::{Direction, ErrorKind, Exit, PanicSource, Panics};
+
+type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
+type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
+type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// The callbacks in the options of a connection.
+#[derive(Clone, Default)]
+pub(crate) struct Hooks {
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) on_notification: Option<OnNotification>,
+    pub(crate) on_invalid_message: Option<OnInvalidMessage>,
+    /// The handler object, which receives notifications too.
+    pub(crate) handler: Option<Arc<dyn AnyClientHandler>>,
+}
+
+/// The callbacks in the options of a connection, or the absence of all code for them.
+pub(crate) trait HookSet: Send + Sync {
+    fn clone_box(&self) -> Box<dyn HookSet>;
+
+    /// Returns the callbacks, to add one.
+    fn hooks(&mut self) -> &mut Hooks;
+
+    /// Makes the engine report what the callbacks need.
+    fn configure(&self, config: &mut Config);
+
+    /// Returns the callbacks of a connection to the server of this name.
+    fn connect(&self, server: Arc<str>, panics: Panics) -> Box<dyn NewHooks>;
+}
+
+/// The callbacks of a connection that is being created.
+pub trait NewHooks: Send {
+    /// Sets the clock of the connection, and what carries its messages.
+    fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks>;
+}
+
+/// The callbacks of one connection.
+pub trait ConnectionHooks: Send + Sync {
+    /// Returns the options with which a request is sent. The task that sends the request calls this method, without a lock.
+    fn tag(&self, options: RequestOptions) -> RequestOptions;
+
+    /// Records that the connection is being opened.
+    fn connecting(&self);
+
+    /// Records an event of the engine.
+    fn record(&self, event: &Event, session: &Session);
+
+    /// Records the start of the server's process.
+    fn process_started(&self, pid: u32);
+
+    /// Records the end of the server's process.
+    fn process_exited(&self, exit: Option<Exit>);
+
+    /// Records bytes on the wire.
+    fn bytes(&self, direction: Direction, bytes: u64);
+
+    /// Records that notifications were dropped.
+    fn dropped(&self, count: u64);
+
+    /// Calls the program's callbacks for all records, in order. Only one thread at a time may call this method, without a
+    /// lock.
+    fn deliver(&self);
+}
+
+impl HookSet for Hooks {
+    fn clone_box(&self) -> Box<dyn HookSet> {
+        Box::new(self.clone())
+    }
+
+    fn hooks(&mut self) -> &mut Hooks {
+        self
+    }
+
+    fn configure(&self, config: &mut Config) {
+        if self.observer.is_some() {
+            config.report_requests();
+        }
+    }
+
+    fn connect(&self, server: Arc<str>, panics: Panics) -> Box<dyn NewHooks> {
+        Box::new(Unstarted { hooks: self.clone(), server, panics })
+    }
+}
+
+struct Unstarted {
+    hooks: Hooks,
+    server: Arc<str>,
+    panics: Panics,
+}
+
+impl NewHooks for Unstarted {
+    fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks> {
+        let Unstarted { hooks, server, panics } = *self;
+        let recorder = Recorder {
+            connection: ConnectionInfo::new(server, transport),
+            opening_since: None,
+            pending: HashMap::new(),
+            records: Vec::new(),
+        };
+        Arc::new(Connection { hooks, panics, clock, recorder: Mutex::new(recorder) })
+    }
+}
+
+struct Connection {
+    hooks: Hooks,
+    panics: Panics,
+    clock: Clock,
+    recorder: Mutex<Recorder>,
+}
+
+/// What has happened, until it is delivered.
+struct Recorder {
+    connection: ConnectionInfo,
+    /// When the connection began to open. `None` while it is not being opened.
+    opening_since: Option<Timestamp>,
+    /// The requests without a reply. Empty without an observer.
+    pending: HashMap<RequestKey, PendingRequest>,
+    records: Vec<Record>,
+}
+
+struct PendingRequest {
+    info: Arc<RequestInfo>,
+    begun: Timestamp,
+    attempt: u32,
+}
+
+/// Something that has happened.
+enum Record {
+    Connecting(ConnectionInfo),
+    Connected(ConnectionInfo, Arc<ServerInfo>, Timestamp, Timestamp),
+    Begin(Arc<RequestInfo>),
+    Attempt(Arc<RequestInfo>, u32),
+    End(Arc<RequestInfo>, RequestOutcome, Timestamp, Timestamp),
+    Bytes(ConnectionInfo, Direction, u64),
+    ProcessStarted(ConnectionInfo, u32),
+    ProcessExited(ConnectionInfo, Option<Exit>),
+    Restarting(ConnectionInfo),
+    SessionReestablished(ConnectionInfo),
+    ServerRequestRefused(ConnectionInfo, String),
+    DeliveryFailed(ConnectionInfo, Option<String>),
+    Dropped(ConnectionInfo, u64),
+    Closed(ConnectionInfo, CloseReason),
+    InvalidMessage(ConnectionInfo, String),
+    Notification(Arc<str>, Notification),
+}
+
+impl Recorder {
+    fn sent(&mut self, sent: &SentRequest, now: Timestamp) {
+        let key = sent.request.key;
+        if let Some(pending) = self.pending.get_mut(&key) {
+            // With input that the server required.
+            Arc::make_mut(&mut pending.info).id = sent.id;
+            pending.attempt += 1;
+            self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
+            return;
+        }
+        let info = Arc::new(RequestInfo {
+            connection: self.connection.clone(),
+            key,
+            id: sent.id,
+            method: sent.request.method.clone().into_owned(),
+            target: sent.request.target.clone(),
+            caller: sent.tag,
+            trace_parent: sent.trace_parent.clone(),
+        });
+        self.records.push(Record::Begin(Arc::clone(&info)));
+        self.pending.insert(key, PendingRequest { info, begun: now, attempt: 1 });
+    }
+
+    #[cfg(feature = "http")]
+    fn retried(&mut self, id: u64) {
+        if let Some(pending) = self.pending.values_mut().find(|pending| pending.info.id == id) {
+            pending.attempt += 1;
+            self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
+        }
+    }
+
+    fn replied(&mut self, reply: &Reply, now: Timestamp) {
+        if let Some(pending) = self.pending.remove(&reply.key()) {
+            self.records.push(Record::End(pending.info, outcome(reply), pending.begun, now));
+        }
+    }
+}
+
+fn outcome(reply: &Reply) -> RequestOutcome {
+    match reply.error() {
+        Some(error) => RequestOutcome::Failed(ErrorKind::from_call_error(error)),
+        None => match reply.rpc_error_code() {
+            Some(code) => RequestOutcome::Refused(code),
+            None if reply.is_tool_failure() => RequestOutcome::ToolFailed,
+            None => RequestOutcome::Ok,
+        },
+    }
+}
+
+impl Connection {
+    fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records something that only an observer learns.
+    fn note(&self, record: impl FnOnce(&mut Recorder) -> Record) {
+        if self.hooks.observer.is_some() {
+            let mut recorder = self.recorder();
+            let record = record(&mut recorder);
+            recorder.records.push(record);
+        }
+    }
+
+    fn note_event(&self, event: &Event, session: &Session) {
+        let mut recorder = self.recorder();
+        let connection = recorder.connection.clone();
+        let record = match event {
+            Event::RequestSent(sent) => return recorder.sent(sent, (self.clock)()),
+            #[cfg(feature = "http")]
+            Event::RequestRetried { id } => return recorder.retried(*id),
+            Event::Reply(reply) => return recorder.replied(reply, (self.clock)()),
+            Event::Connected => {
+                let Some(server) = session.shared_server() else { return };
+                recorder.connection.protocol_version = Some(server.protocol_version);
+                let now = (self.clock)();
+                let since = recorder.opening_since.take().unwrap_or(now);
+                Record::Connected(recorder.connection.clone(), server, since, now)
+            }
+            Event::Restart => Record::Restarting(connection),
+            #[cfg(feature = "http")]
+            Event::SessionReestablished => Record::SessionReestablished(connection),
+            Event::ServerRequestRefused { method } => Record::ServerRequestRefused(connection, method.clone()),
+            #[cfg(feature = "http")]
+            Event::DeliveryFailed { method, .. } => Record::DeliveryFailed(connection, method.clone()),
+            Event::Closed(reason) => Record::Closed(connection, reason.clone()),
+            _ => return,
+        };
+        recorder.records.push(record);
+    }
+
+    fn call(&self, record: Record) {
+        let observe = |f: &dyn Fn(&dyn Observer)| {
+            if let Some(observer) = &self.hooks.observer {
+                self.panics.catch(PanicSource::Observer, || f(&**observer));
+            }
+        };
+        let event = |connection: &ConnectionInfo, event: ConnectionEvent<'_>| {
+            observe(&|observer| observer.event(connection, &event));
+        };
+        match record {
+            Record::Connecting(connection) => observe(&|observer| observer.connecting(&connection)),
+            Record::Connected(connection, server, since, now) => {
+                observe(&|observer| observer.connected(&connection, &server, now.duration_since(since)));
+            }
+            Record::Begin(request) => observe(&|observer| observer.begin(&request)),
+            Record::Attempt(request, attempt) => observe(&|observer| observer.attempt(&request, attempt)),
+            Record::End(request, outcome, begun, now) => {
+                observe(&|observer| observer.end(&request, &outcome, now.duration_since(begun)));
+            }
+            Record::Bytes(connection, direction, bytes) => {
+                observe(&|observer| observer.bytes(&connection, direction, bytes));
+            }
+            Record::ProcessStarted(connection, pid) => event(&connection, ConnectionEvent::ProcessStarted { pid }),
+            Record::ProcessExited(connection, exit) => {
+                event(&connection, ConnectionEvent::ProcessExited { exit: exit.as_ref() });
+            }
+            Record::Restarting(connection) => event(&connection, ConnectionEvent::Restarting),
+            Record::SessionReestablished(connection) => event(&connection, ConnectionEvent::SessionReestablished),
+            Record::ServerRequestRefused(connection, method) => {
+                event(&connection, ConnectionEvent::ServerRequestRefused { method: &method });
+            }
+            Record::DeliveryFailed(connection, method) => {
+                event(&connection, ConnectionEvent::DeliveryFailed { method: method.as_deref() });
+            }
+            Record::Dropped(connection, count) => event(&connection, ConnectionEvent::NotificationsDropped { count }),
+            Record::Closed(connection, reason) => event(&connection, ConnectionEvent::Closed { reason: &reason }),
+            Record::InvalidMessage(connection, excerpt) => {
+                if let Some(f) = &self.hooks.on_invalid_message {
+                    self.panics.catch(PanicSource::OnInvalidMessage, || f(&excerpt));
+                }
+                event(&connection, ConnectionEvent::InvalidMessage { excerpt: &excerpt });
+            }
+            Record::Notification(server, notification) => {
+                if let Some(f) = &self.hooks.on_notification {
+                    self.panics.catch(PanicSource::OnNotification, || f(&notification));
+                }
+                if let Some(handler) = &self.hooks.handler {
+                    self.panics.catch(PanicSource::OnNotification, || handler.notification(&server, &notification));
+                }
+            }
+        }
+    }
+}
+
+impl ConnectionHooks for Connection {
+    fn tag(&self, mut options: RequestOptions) -> RequestOptions {
+        if let Some(observer) = &self.hooks.observer {
+            options.tag = self.panics.catch(PanicSource::Observer, || observer.caller()).unwrap_or_default();
+        }
+        options
+    }
+
+    fn connecting(&self) {
+        // A server that is started again is still the same opening.
+        if self.recorder().opening_since.is_none() {
+            self.note(|recorder| {
+                recorder.opening_since = Some((self.clock)());
+                Record::Connecting(recorder.connection.clone())
+            });
+        }
+    }
+
+    fn record(&self, event: &Event, session: &Session) {
+        match event {
+            Event::Notification(notification) => {
+                if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() {
+                    let mut recorder = self.recorder();
+                    let server = Arc::clone(&recorder.connection.server);
+                    recorder.records.push(Record::Notification(server, notification.clone()));
+                }
+            }
+            Event::InvalidMessage { excerpt } => {
+                let mut recorder = self.recorder();
+                let connection = recorder.connection.clone();
+                recorder.records.push(Record::InvalidMessage(connection, excerpt.clone()));
+            }
+            event if self.hooks.observer.is_some() => self.note_event(event, session),
+            _ => {}
+        }
+    }
+
+    fn process_started(&self, pid: u32) {
+        self.note(|recorder| Record::ProcessStarted(recorder.connection.clone(), pid));
+    }
+
+    fn process_exited(&self, exit: Option<Exit>) {
+        if self.recorder().connection.transport == Transport::Stdio {
+            self.note(|recorder| Record::ProcessExited(recorder.connection.clone(), exit));
+        }
+    }
+
+    fn bytes(&self, direction: Direction, bytes: u64) {
+        if bytes > 0 {
+            self.note(|recorder| Record::Bytes(recorder.connection.clone(), direction, bytes));
+        }
+    }
+
+    fn dropped(&self, count: u64) {
+        if count > 0 {
+            self.note(|recorder| Record::Dropped(recorder.connection.clone(), count));
+        }
+    }
+
+    fn deliver(&self) {
+        let records = mem::take(&mut self.recorder().records);
+        for record in records {
+            self.call(record);
+        }
+    }
+}

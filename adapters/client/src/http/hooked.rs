@@ -1,0 +1,135 @@
+//! [`HookedClient`]: an HTTP client that calls the program's callbacks for each request.
+
+use std::fmt;
+use std::future::ready;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mcpwire_core::http::{Exchange, Failure, FailureKind, SettingsError};
+use mcpwire_core::internal::MessageSummary;
+
+use super::{HttpClient, HttpResponse, ResponseFuture};
+use crate::hooks::ConnectionHooks;
+use crate::{Direction, Reader, catch_panic};
+
+/// The callback of [`ConnectOptions::on_request`](crate::ConnectOptions::on_request).
+pub(crate) type OnRequest = Arc<dyn Fn(&CallInfo, &mut RequestHead<'_>) + Send + Sync>;
+
+/// The reason for an HTTP request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallInfo {
+    /// Name of the server, as in errors.
+    pub server: Arc<str>,
+    /// Method of the JSON-RPC request or notification that the HTTP request sends. `None` if it sends an answer to a
+    /// request of the server, opens or resumes an event stream, or ends the session.
+    pub method: Option<String>,
+    /// Name of the tool or prompt, or URI of the resource, that the JSON-RPC request is about.
+    pub target: Option<String>,
+    /// Id of the JSON-RPC request.
+    pub id: Option<u64>,
+    /// Number of HTTP requests for the same JSON-RPC request so far, this one included. At least 1.
+    pub attempt: u32,
+}
+
+impl CallInfo {
+    /// Returns the name of the tool if the HTTP request calls one.
+    pub fn tool(&self) -> Option<&str> {
+        self.target.as_deref().filter(|_| self.method.as_deref() == Some("tools/call"))
+    }
+}
+
+/// The head of an HTTP request that is about to be sent.
+pub struct RequestHead<'e>(&'e mut Exchange);
+
+impl RequestHead<'_> {
+    /// Returns the HTTP method, such as `POST`.
+    pub fn verb(&self) -> &'static str {
+        self.0.verb.as_str()
+    }
+
+    /// Returns the absolute URL.
+    pub fn url(&self) -> &str {
+        &self.0.uri
+    }
+
+    /// Returns the value of a header.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// Adds a header to this request. Replaces a header of the same name.
+    ///
+    /// # Errors
+    /// Returns an error if the name or the value is invalid, or if the protocol or the HTTP client sets a header of this
+    /// name.
+    pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
+        self.0.set_header(name, value)
+    }
+}
+
+impl fmt::Debug for RequestHead<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the values of headers: they may be secrets.
+        self.0.fmt(f)
+    }
+}
+
+/// An HTTP client that calls the program's callbacks for each request.
+pub(crate) struct HookedClient {
+    pub(crate) server: Arc<str>,
+    pub(crate) on_request: Option<OnRequest>,
+    pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
+    pub(crate) client: Arc<dyn HttpClient>,
+}
+
+impl HttpClient for HookedClient {
+    fn send(&self, mut exchange: Exchange) -> ResponseFuture {
+        if let Some(on_request) = &self.on_request {
+            let MessageSummary { method, target } = MessageSummary::new(&exchange.body);
+            let (id, attempt) = (exchange.request_id, exchange.attempt);
+            let info = CallInfo { server: Arc::clone(&self.server), method, target, id, attempt };
+            // Without the headers of the program the request must not be sent.
+            if let Err(message) = catch_panic(|| on_request(&info, &mut RequestHead(&mut exchange))) {
+                let detail = format!("the callback `on_request` panicked: {message}");
+                return Box::pin(ready(Err(Failure::new(FailureKind::NotMade, detail))));
+            }
+        }
+        let Some(hooks) = &self.hooks else { return self.client.send(exchange) };
+        hooks.bytes(Direction::Sent, exchange.body.len() as u64);
+        let (hooks, response) = (Arc::clone(hooks), self.client.send(exchange));
+        Box::pin(async move {
+            let response = response.await?;
+            let body: Reader = Box::pin(CountedBody { hooks, body: response.body });
+            Ok(HttpResponse { body, ..response })
+        })
+    }
+
+    fn capacity(&self) -> usize {
+        self.client.capacity()
+    }
+}
+
+/// A response body whose bytes are counted.
+struct CountedBody {
+    hooks: Arc<dyn ConnectionHooks>,
+    body: Reader,
+}
+
+impl CountedBody {
+    fn count(&mut self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        let read = self.body.as_mut().poll_read(cx, buf);
+        if let Poll::Ready(Ok(n)) = &read {
+            self.hooks.bytes(Direction::Received, *n as u64);
+        }
+        read
+    }
+}
+
+impl futures_io::AsyncRead for CountedBody {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.count(cx, buf)
+    }
+}

@@ -1,0 +1,511 @@
+//! [`ConnectOptions`]: the options of a connection.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_core::{
+    Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl,
+    Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest, Timestamp,
+};
+
+use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
+use crate::hooks::{HookSet, Hooks, NewHooks};
+use crate::{CallbackPanic, ConnectionContext, Direction, McpServerDef, Observer, Panics, TraceSource, Transport};
+
+/// The default name of the server at the other end of a pair of streams.
+const STREAM: &str = "stream";
+
+pub(crate) type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
+pub(crate) type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
+
+/// Options of a connection, for all clients: who the client is, its limits, who answers the requests of servers, and who
+/// observes the connection.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcpwire_client::ConnectOptions;
+/// use mcpwire_core::ElicitResult;
+///
+/// let options = ConnectOptions::default()
+///     .client_info("my-app", "1.0")
+///     .timeout(Duration::from_secs(120))
+///     .stderr(|line| eprintln!("server: {line}"))
+///     .on_elicitation(async |form, context| {
+///         println!("{} asks: {}", context.server(), form.message);
+///         Ok(ElicitResult::decline())
+///     });
+/// ```
+///
+/// The options can be cloned and used for several connections. The connections then share the callbacks.
+///
+/// # Callbacks
+///
+/// The task that drives the connection calls the callbacks, in order and without a lock. In the blocking client, that is
+/// the thread that waits for the server. A callback should return quickly: nothing else of the connection moves meanwhile.
+/// A handler may wait, because its future is polled beside everything else; see [`ClientHandler`](ClientHandler#rules).
+///
+/// # Panics
+///
+/// A panic in a handler or callback of the program is caught, and the connection continues. The handler or callback is
+/// called again the next time.
+///
+/// | what panics | what follows |
+/// |---|---|
+/// | a handler of a request of a legacy server | the server receives the error -32603, "Internal error" |
+/// | a handler of an input that a server requires for a request or a task (from 2026-07-28) | that call fails with [`InputError::Panicked`](mcpwire_core::InputError::Panicked), which contains the message |
+/// | [`on_answer_error`](Self::on_answer_error), [`on_notification`](Self::on_notification), [`on_invalid_message`](Self::on_invalid_message), [`stderr`](Self::stderr), [`trace`](Self::trace), the [`observer`](Self::observer) | the one line, message or event is skipped |
+/// | [`trace_context`](Self::trace_context) | the request is sent without a trace context |
+/// | a stream, a timer or a clock of the program or its runtime | the connection ends; pending calls fail with [`CloseReason::Failed`](mcpwire_core::CloseReason::Failed), which contains the message |
+/// | a token provider, an HTTP client, or `on_request` | the calls whose requests it should have made fail with the message |
+/// | a callback of a call, such as `on_progress` | the panic reaches the caller; the call is cancelled |
+///
+/// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller learns of anyway. The
+/// server never receives the message of a panic. The panic hook of the standard library runs as usual. A program that is
+/// built with `panic = "abort"` ends at a panic: nothing can be caught there.
+#[derive(Default)]
+pub struct ConnectOptions {
+    config: Config,
+    name: Option<Arc<str>>,
+    grace_periods: GracePeriods,
+    stderr: Option<StderrCallback>,
+    trace: Option<TraceCallback>,
+    trace_context: Option<TraceSource>,
+    #[cfg(feature = "http")]
+    http: crate::http::HttpOptions,
+    #[cfg(feature = "http")]
+    on_request: Option<crate::http::OnRequest>,
+    handlers: Option<Box<dyn HandlerSet>>,
+    hooks: Option<Box<dyn HookSet>>,
+    panics: Panics,
+}
+
+/// The options as the adapters need them.
+#[doc(hidden)]
+pub struct OptionParts {
+    pub config: Config,
+    pub context: ConnectionContext,
+    pub stderr: Option<crate::Follower>,
+    pub trace: Option<crate::Watcher>,
+    #[cfg(feature = "http")]
+    pub http: crate::http::HttpOptions,
+    #[cfg(feature = "http")]
+    on_request: Option<crate::http::OnRequest>,
+    pub handlers: Option<Arc<dyn handler::ConnectionHandlers>>,
+    pub hooks: Option<Box<dyn NewHooks>>,
+}
+
+impl ConnectOptions {
+    /// Creates options with this configuration of the protocol engine.
+    pub fn new(config: Config) -> Self {
+        ConnectOptions { config, ..ConnectOptions::default() }
+    }
+
+    /// Returns the configuration of the protocol engine. A timeout in the definition of a server takes precedence over
+    /// the timeouts in it.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Returns the configuration of the protocol engine, to change what has no method here.
+    pub fn config_mut(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
+    /// Sets the name and version of the client, which the server receives.
+    pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.config.client_info = Implementation::new(name, version);
+        self
+    }
+
+    /// Sets which protocol versions the client accepts.
+    pub fn negotiate(mut self, negotiate: Negotiate) -> Self {
+        self.config.negotiate = negotiate;
+        self
+    }
+
+    /// Sets how long a request waits for a response or a progress notification ([`Config::request_timeout`]).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.config.request_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum total duration of a request, regardless of progress ([`Config::total_timeout`]).
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.config.total_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum time for opening the connection ([`Config::connect_timeout`]).
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.config.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum size of a received message, in bytes ([`Config::max_message`]).
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.config.max_message = bytes;
+        self
+    }
+
+    /// Sets the minimum level of the log messages that a modern server sends ([`Config::log_level`]).
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.config.log_level = Some(level);
+        self
+    }
+
+    /// Allows the call of a tool that requires a task: the call ends with the result of the task
+    /// ([`Config::follow_tasks`]).
+    ///
+    /// Without it, such a call fails at once, unless the call itself asks for a task. [`Config::declare_tasks`] lets any
+    /// call become a task, if the server wants that.
+    pub fn follow_tasks(mut self) -> Self {
+        self.config.follow_tasks();
+        self
+    }
+
+    /// Sets the name of the server at the other end of a pair of streams, in errors and for handlers. Default: `stream`. The
+    /// definition of a server has a name of its own ([`McpServerDef::name`]).
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into().into());
+        self
+    }
+
+    /// Sets the duration of each step of the shutdown.
+    pub fn grace_periods(mut self, grace_periods: GracePeriods) -> Self {
+        self.grace_periods = grace_periods;
+        self
+    }
+
+    /// Sets the options of a connection over HTTP. They have no effect on other connections.
+    #[cfg(feature = "http")]
+    pub fn http(mut self, http: crate::http::HttpOptions) -> Self {
+        self.http = http;
+        self
+    }
+
+    /// Sets the callback that adds headers to each HTTP request, right before it is sent. It has no effect on connections
+    /// that do not use HTTP.
+    ///
+    /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. If the
+    /// callback panics, the request is not sent, and fails with the message.
+    ///
+    /// ```
+    /// use mcpwire_client::ConnectOptions;
+    ///
+    /// let options = ConnectOptions::default().on_request(|call, head| {
+    ///     if let Some(tool) = call.tool() {
+    ///         let _ = head.header("X-Audit", format!("{tool}, attempt {}", call.attempt));
+    ///     }
+    /// });
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn on_request(
+        mut self,
+        f: impl Fn(&crate::http::CallInfo, &mut crate::http::RequestHead<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_request = Some(Arc::new(f));
+        self
+    }
+
+    /// Sets the callback for each line that the server writes to standard error, without its line break. The text is the
+    /// server's: see [`printable`](mcpwire_core::printable).
+    pub fn stderr(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
+        let f = Mutex::new(f);
+        self.stderr = Some(Arc::new(move |line| f.lock().unwrap_or_else(PoisonError::into_inner)(line)));
+        self
+    }
+
+    /// Sets the callback for each message on the wire, without its line break.
+    pub fn trace(mut self, f: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
+        let f = Mutex::new(f);
+        self.trace = Some(Arc::new(move |direction, message| {
+            f.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
+        }));
+        self
+    }
+
+    /// Sets the source of trace contexts. The task that sends a request calls it, and the request carries the trace
+    /// context. `mcpwire-opentelemetry` has a source.
+    ///
+    /// The source is not called for a request whose `_meta` already contains `traceparent`.
+    pub fn trace_context(mut self, source: TraceSource) -> Self {
+        self.trace_context = Some(source);
+        self
+    }
+
+    /// Sets the object that answers requests of the server and receives its notifications. Replaces an earlier object.
+    ///
+    /// Handlers that are set with the methods below take precedence for the requests that they answer.
+    pub fn handler(mut self, handler: impl ClientHandler) -> Self {
+        let handler: Arc<dyn AnyClientHandler> = Arc::new(handler);
+        self.handlers().object = Some(Arc::clone(&handler));
+        self.hooks().handler = Some(handler);
+        self
+    }
+
+    /// Sets the handler that asks the person that uses the program to fill in a form (2026-07-28, client/elicitation), and
+    /// declares that the client supports such forms.
+    ///
+    /// The client fills in the defaults of the form and checks the answer against the form before it sends the answer. An
+    /// answer that does not fit is reported to [`ConnectOptions::on_answer_error`], and the request is refused. The person
+    /// must see which server asks, and be able to decline.
+    ///
+    /// ```
+    /// use mcpwire_client::ConnectOptions;
+    /// use mcpwire_core::ElicitResult;
+    ///
+    /// let options = ConnectOptions::default().on_elicitation(|form, context| async move {
+    ///     println!("{} asks: {}", context.server(), form.message);
+    ///     Ok(ElicitResult::accept(&[("name", "Ada")])?)
+    /// });
+    /// ```
+    pub fn on_elicitation<F>(
+        mut self,
+        handler: impl Fn(ElicitForm, HandlerContext) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
+    {
+        self.handlers().form = Some(handler::form(handler));
+        self
+    }
+
+    /// Sets the handler that asks the person that uses the program to visit a URL (from 2025-11-25), and declares that the
+    /// client supports that.
+    ///
+    /// Show the whole URL, and open it only if the person agrees. [`ElicitAction::Accept`] says that the person agrees, not
+    /// that the visit is over.
+    pub fn on_url_elicitation<F>(
+        mut self,
+        handler: impl Fn(ElicitUrl, HandlerContext) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
+    {
+        self.handlers().url = Some(handler::url(handler));
+        self
+    }
+
+    /// Sets the handler that asks a language model for a message (2026-07-28, client/sampling; deprecated from there on),
+    /// and declares that the client supports that, without tools. If the handler supports tools too, declare that with
+    /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
+    pub fn on_sampling<F>(
+        mut self,
+        handler: impl Fn(CreateMessageParams, HandlerContext) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
+    {
+        self.handlers().sampling = Some(handler::sampling(handler));
+        self
+    }
+
+    /// Sets the root directories that the server may list (2026-07-28, client/roots; deprecated from there on). The
+    /// client's `set_roots` changes them later.
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.handlers().roots = Some(roots.into_iter().collect());
+        self
+    }
+
+    /// Adds a handler for requests with these methods. If several handlers have the same method, the last one answers.
+    /// Handlers of one kind, such as [`ConnectOptions::on_elicitation`], take precedence.
+    ///
+    /// For a method that the protocol defines, also declares the capability that the method requires, unless
+    /// [`Config::capabilities`] already declare it.
+    ///
+    /// ```
+    /// use mcpwire_client::ConnectOptions;
+    /// use mcpwire_core::Json;
+    ///
+    /// let roots = Json::parse(r#"{"roots": [{"uri": "file:///home/me/project"}]}"#).unwrap();
+    /// let options = ConnectOptions::default().answer(["roots/list"], move |_, _| {
+    ///     let roots = roots.clone();
+    ///     async move { Ok(roots) }
+    /// });
+    /// ```
+    pub fn answer<S: Into<String>>(
+        mut self,
+        methods: impl IntoIterator<Item = S>,
+        handler: impl RequestHandler,
+    ) -> Self {
+        let methods = methods.into_iter().map(Into::into).collect();
+        self.handlers().methods.push((methods, handler::named(handler)));
+        self
+    }
+
+    /// Sets the callback for requests of the server that were not answered: the handler refused or panicked, or its answer
+    /// did not fit. The server receives the same error, without the message of a panic.
+    pub fn on_answer_error(mut self, f: impl Fn(&ServerRequest, &RpcError) + Send + Sync + 'static) -> Self {
+        self.handlers().on_error = Some(Arc::new(f));
+        self
+    }
+
+    /// Sets the callback for the notifications of the server.
+    ///
+    /// ```
+    /// use mcpwire_client::ConnectOptions;
+    /// use mcpwire_core::Notification;
+    ///
+    /// let options = ConnectOptions::default().on_notification(|notification| {
+    ///     if let Notification::Log(message) = notification {
+    ///         eprintln!("{}: {}", message.level, message.text());
+    ///     }
+    /// });
+    /// ```
+    pub fn on_notification(mut self, f: impl FnMut(&Notification) + Send + 'static) -> Self {
+        let f = Mutex::new(f);
+        self.hooks().on_notification = Some(Arc::new(move |notification| {
+            f.lock().unwrap_or_else(PoisonError::into_inner)(notification);
+        }));
+        self
+    }
+
+    /// Sets the callback for received messages that are not valid. It receives the beginning of the message, without
+    /// control characters.
+    pub fn on_invalid_message(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
+        let f = Mutex::new(f);
+        self.hooks().on_invalid_message =
+            Some(Arc::new(move |excerpt| f.lock().unwrap_or_else(PoisonError::into_inner)(excerpt)));
+        self
+    }
+
+    /// Sets the object that observes the connection and its requests. Replaces an earlier observer.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.hooks().observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// Adds a callback for panics in the program's own handlers and callbacks: see [above](ConnectOptions#panics). Any
+    /// thread may call it. A panic in it is ignored.
+    ///
+    /// ```
+    /// use mcpwire_client::ConnectOptions;
+    ///
+    /// let options = ConnectOptions::default().on_panic(|panic| eprintln!("{panic}"));
+    /// ```
+    pub fn on_panic(mut self, f: impl Fn(&CallbackPanic) + Send + Sync + 'static) -> Self {
+        self.panics.add(f);
+        self
+    }
+
+    /// Returns the callback that [`ConnectOptions::stderr`] has set.
+    pub fn stderr_callback(&self) -> Option<Arc<dyn Fn(&str) + Send + Sync>> {
+        self.stderr.clone()
+    }
+
+    fn hooks(&mut self) -> &mut Hooks {
+        self.hooks.get_or_insert_with(|| Box::new(Hooks::default())).hooks()
+    }
+
+    fn handlers(&mut self) -> &mut Handlers {
+        self.handlers.get_or_insert_with(|| Box::new(Handlers::default())).handlers()
+    }
+
+    /// Takes the options apart for a connection to this server, or over streams if there is no definition.
+    #[doc(hidden)]
+    pub fn into_parts(self, definition: Option<Arc<McpServerDef>>) -> OptionParts {
+        let ConnectOptions {
+            mut config,
+            name,
+            grace_periods,
+            stderr,
+            trace,
+            trace_context,
+            handlers,
+            hooks,
+            panics,
+            ..
+        } = self;
+        let name = match &definition {
+            Some(definition) => {
+                config = definition.configure(config);
+                definition.display_name().into()
+            }
+            None => name.unwrap_or_else(|| STREAM.into()),
+        };
+        let handlers = handlers.map(|handlers| {
+            handlers.declare(&mut config);
+            handlers.connect(Arc::clone(&name), panics.clone())
+        });
+        let hooks = hooks.map(|hooks| {
+            hooks.configure(&mut config);
+            hooks.connect(Arc::clone(&name), panics.clone())
+        });
+        OptionParts {
+            config,
+            stderr: stderr.map(|f| panics.guard_follower(Box::new(move |line| f(line)))),
+            trace: trace.map(|f| panics.guard_watcher(Box::new(move |direction, message| f(direction, message)))),
+            #[cfg(feature = "http")]
+            http: self.http,
+            #[cfg(feature = "http")]
+            on_request: self.on_request,
+            handlers,
+            hooks,
+            context: ConnectionContext { name, definition, grace_periods, trace_context, panics, hooks: None },
+        }
+    }
+}
+
+impl OptionParts {
+    /// Starts the callbacks for what happens on the connection.
+    pub fn start_hooks(&mut self, transport: Transport, clock: impl Fn() -> Timestamp + Send + Sync + 'static) {
+        if let Some(hooks) = self.hooks.take() {
+            self.context.hooks = Some(hooks.start(transport, Box::new(clock)));
+        }
+    }
+
+    /// Returns the HTTP client of the connection, which calls the program's callbacks. Calls `default` if the options name
+    /// no HTTP client. Call [`OptionParts::start_hooks`] before.
+    ///
+    /// # Errors
+    /// If `default` fails.
+    #[cfg(feature = "http")]
+    pub fn http_client(
+        &mut self,
+        default: impl FnOnce() -> Result<Arc<dyn crate::http::HttpClient>, crate::HttpSetupError>,
+    ) -> Result<Arc<dyn crate::http::HttpClient>, crate::Error> {
+        let client = std::mem::take(&mut self.http)
+            .into_client(default)
+            .map_err(|error| crate::Error::new(self.context.name(), error))?;
+        let (on_request, hooks) = (self.on_request.take(), self.context.hooks.clone());
+        if on_request.is_none() && hooks.is_none() {
+            return Ok(client);
+        }
+        let server = Arc::clone(&self.context.name);
+        Ok(Arc::new(crate::http::HookedClient { server, on_request, hooks, client }))
+    }
+}
+
+impl Clone for ConnectOptions {
+    fn clone(&self) -> Self {
+        ConnectOptions {
+            config: self.config.clone(),
+            name: self.name.clone(),
+            grace_periods: self.grace_periods,
+            stderr: self.stderr.clone(),
+            trace: self.trace.clone(),
+            trace_context: self.trace_context.clone(),
+            #[cfg(feature = "http")]
+            http: self.http.clone(),
+            #[cfg(feature = "http")]
+            on_request: self.on_request.clone(),
+            handlers: self.handlers.as_ref().map(|handlers| handlers.clone_box()),
+            hooks: self.hooks.as_ref().map(|hooks| hooks.clone_box()),
+            panics: self.panics.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for ConnectOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectOptions")
+            .field("config", &self.config)
+            .field("name", &self.name)
+            .field("grace_periods", &self.grace_periods)
+            .field("has_handlers", &self.handlers.is_some())
+            .finish_non_exhaustive()
+    }
+}

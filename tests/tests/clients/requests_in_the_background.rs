@@ -1,0 +1,131 @@
+//! Requests that were begun: their results are taken in any order, or not at all. The same on all clients.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use mcpwire_blocking as blocking;
+use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions, TaskStatus};
+use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
+use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_tests::asynchronous::{Async, Host};
+use mcpwire_tests::{on_every_async_adapter, server, watched};
+use serde_json::json;
+
+fn a_call_can_be_spawned<H: Host>() {
+    let server = server!("well-behaved");
+    server.open::<Async<H>>().run(async |client| {
+        let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
+        for n in 0..10 {
+            let arguments = json!({"message": n.to_string()});
+            calls.push(Box::pin(client.call_tool("echo", arguments).timeout(Duration::from_secs(5)).begin().unwrap()));
+        }
+        for (n, call) in calls.into_iter().enumerate() {
+            assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
+        }
+        client.list_tools().await.expect("it has tools");
+        let error = client.call_tool("missing_tool", ()).begin().expect_err("the list does not have it");
+        assert_eq!(error.kind(), ErrorKind::ToolNotFound, "{error}");
+    });
+}
+
+#[test]
+fn calls_of_a_blocking_client_are_taken_in_any_order() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let calls: Vec<_> = (0..10)
+            .map(|n| client.call_tool("echo", json!({"message": n.to_string()})).begin().expect("it is sent"))
+            .collect();
+        for (n, call) in calls.into_iter().enumerate().rev() {
+            assert_eq!(call.wait(&mut client).expect("it answers").text().as_str(), n.to_string());
+        }
+        let error = client.call_tool("missing_tool", ()).begin().expect_err("the list does not have it");
+        assert_eq!(error.kind(), ErrorKind::ToolNotFound, "{error}");
+    });
+}
+
+#[test]
+fn a_dropped_request_of_a_blocking_client_is_cancelled() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        for _ in 0..3 {
+            drop(client.call_tool("ponder", ()).begin().expect("it is sent"));
+        }
+        assert!(client.in_flight() > 0);
+        client.ping().expect("it answers");
+        assert_eq!(client.in_flight(), 0);
+        // Also if the reply was there before.
+        let call = client.call_tool("echo", ()).begin().expect("it is sent");
+        client.listen(Duration::from_millis(50)).expect("it goes on");
+        drop(call);
+        client.ping().expect("it answers");
+        assert_eq!(client.in_flight(), 0);
+    });
+}
+
+#[test]
+fn the_server_gets_the_reason_of_a_cancelled_request() {
+    watched(|| {
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+        kit.run(async |client| {
+            let params = CallToolParams { name: "never", arguments: &json!({}) };
+            let pending = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
+            pending.cancel("the user has changed their mind");
+            client.list_tools().await.expect("it answers");
+        });
+        let cancelled = kit.server().cancellations();
+        assert_eq!(cancelled[0].reason.as_deref(), Some("the user has changed their mind"));
+    });
+}
+
+fn requests_of_resources_and_prompts_have_options<H: Host>() {
+    let server = server!("silent-on-probe");
+    let mut client = server.open::<Async<H>>();
+    client.run(async |client| {
+        let options = RequestOptions::new().timeout(Duration::ZERO);
+        for error in [
+            client.read_resource_with("a:b", &options).await.expect_err("it is too late"),
+            client.get_prompt_with("p", (), &options).await.expect_err("it is too late"),
+        ] {
+            assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Usage), "{error}");
+        }
+    });
+}
+
+fn options_do_not_stand_in_the_way_of_opening_at_once<H: Host>() {
+    let server = server!("well-behaved");
+    H::start().block_on(async {
+        let options = ConnectOptions::default();
+        let client = McpClient::<H::Runtime>::connect_and_initialize_with(&server.def, options).await.unwrap();
+        assert!(client.has_tool("echo") && client.rejected_tools().is_empty());
+        let names: Vec<_> = client.tools().into_iter().map(|tool| tool.name).collect();
+        assert!(names.contains(&"echo".to_owned()));
+    });
+    let options = ConnectOptions::default();
+    let client = blocking::McpClient::connect_and_initialize_with(&server.def, options).expect("it answers");
+    assert!(client.has_tool("echo") && client.rejected_tools().is_empty());
+}
+
+fn the_handle_of_a_task_is_current<H: Host>() {
+    let server = server!("tasks --modern");
+    server.open::<Async<H>>().run(async |client| {
+        let begun = client.call_tool("job", json!({"message": "well"})).as_task().await.expect("it begins");
+        let mut task = begun.into_task().expect("it is a task");
+        task.wait().await.expect("it ends well");
+        assert_eq!(task.handle().status, TaskStatus::Completed);
+        let mut old = task.handle().clone();
+        old.status = TaskStatus::Working;
+        let mut same = client.task(old);
+        same.status().await.expect("it is known");
+        assert_eq!(same.into_handle().status, TaskStatus::Completed);
+    });
+}
+
+on_every_async_adapter!(
+    a_call_can_be_spawned,
+    requests_of_resources_and_prompts_have_options,
+    options_do_not_stand_in_the_way_of_opening_at_once,
+    the_handle_of_a_task_is_current,
+);
