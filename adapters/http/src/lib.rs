@@ -40,3 +40,8 @@ pub use client::Client;
 /// The version of rustls that [`ClientOptions::tls_config`] takes.
 pub use futures_rustls::rustls;
 pub use options::ClientOptions;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
