@@ -275,9 +275,7 @@ fn a_handshake_that_does_not_end_fails_after_its_timeout() {
     // The system accepts the connection, but no program does.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
-    let mut options = ClientOptions::default();
-    options.handshake_timeout = Duration::from_millis(20);
-    let client = client(options);
+    let client = client(ClientOptions { handshake_timeout: Duration::from_millis(20), ..ClientOptions::default() });
     let failure = block_on(fetch(&client, &url)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.detail.contains("handshake"), "{failure}");

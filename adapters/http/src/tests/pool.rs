@@ -86,9 +86,7 @@ fn a_connection_that_the_server_ends_is_followed_by_another() {
 #[test]
 fn idle_connections_are_closed_after_their_timeout() {
     let server = plain(|stream| answer_all(&stream, ""));
-    let mut options = ClientOptions::default();
-    options.idle_timeout = Duration::from_millis(1);
-    let client = client(options);
+    let client = client(ClientOptions { idle_timeout: Duration::from_millis(1), ..ClientOptions::default() });
     for _ in 0..3 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
         server.ended.lock().unwrap().recv().unwrap();
