@@ -2,6 +2,7 @@
 
 mod hosts;
 mod lines;
+mod threads;
 
 use std::future::{Future, IntoFuture, poll_fn, ready};
 use std::pin::Pin;
@@ -23,6 +24,7 @@ use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
 pub use hosts::{AsyncStd, Host, Reqwest, Smol, Tokio, TokioCurrent, TokioMulti, TokioReqwest};
 pub use lines::Lines;
+pub use threads::Threads;
 
 /// Makes a test of each case for each async adapter. A case is a function over [`Host`].
 #[macro_export]

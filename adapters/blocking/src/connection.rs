@@ -259,7 +259,7 @@ impl Connection {
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::pid)
+        self.process.as_ref().and_then(Process::pid)
     }
 
     /// Ends the server step by step.

@@ -10,7 +10,7 @@ use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
 use crate::hooks::ConnectionHooks;
-use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
+use crate::{AnyLauncher, Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
 
 /// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
 #[derive(Default)]
@@ -27,6 +27,8 @@ pub struct ConnectionContext {
     pub panics: Panics,
     /// The program's callbacks for what happens on the connection.
     pub hooks: Option<Arc<dyn ConnectionHooks>>,
+    /// Starts the server in another way than as a process of this machine.
+    pub launcher: Option<Arc<dyn AnyLauncher>>,
 }
 
 /// What an error says about the connection itself: how its process ended, and why this side could not continue.

@@ -11,6 +11,7 @@
 //! | `options` | [`ConnectOptions`]: the options of a connection |
 //! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's answers to requests of servers |
 //! | `observer`, `hooks` | [`Observer`]: what happens on connections and to their requests |
+//! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
@@ -31,6 +32,7 @@ mod hooks;
 #[cfg(feature = "http")]
 pub mod http;
 mod invalid_messages;
+mod launcher;
 mod observer;
 mod options;
 mod panics;
@@ -54,6 +56,7 @@ pub use handler::{
 };
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
+pub use launcher::{AnyLauncher, Launch, Launched, LaunchedControl, LaunchedServer, Launcher};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};

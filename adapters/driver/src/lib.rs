@@ -31,6 +31,7 @@ mod driver;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
+mod opening;
 mod operation;
 mod pending;
 mod prompts;
@@ -51,9 +52,9 @@ pub use clock::Clock;
 pub use mcpwire_client::{
     CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
     Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
-    McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler, RequestInfo,
-    RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, WriteStream, Writer,
-    inherited_names,
+    Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler,
+    RequestInfo, RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport,
+    WriteStream, Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;

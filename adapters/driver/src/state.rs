@@ -11,12 +11,13 @@ use mcpwire_client::{
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{
-    CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
+    CloseReason, Event, Notification, Phase, Reply, RequestKey, ServerInfo, ServerRequest, ServerRequestId,
     SubscriptionKey, Timestamp,
 };
 use mcpwire_process::Process;
 
 use crate::notifications::Subscribers;
+use crate::opening::Opening;
 use crate::slots::{Slot, Slots};
 use mcpwire_client::Writer;
 
@@ -83,17 +84,6 @@ pub(crate) enum CloseIntent {
     Kill,
 }
 
-/// The progress of the opening, and the tasks that wait for it.
-#[derive(Debug, Default)]
-pub(crate) struct Opening {
-    pub(crate) outcome: Option<OpeningOutcome>,
-    /// Whether a caller has learned that the connection is open.
-    pub(crate) is_reported: bool,
-    /// Whether one of the waiting tasks restarts the server.
-    pub(crate) is_restarting: bool,
-    pub(crate) waiting: Vec<Waker>,
-}
-
 /// What has arrived for a request. The caller must drop `unused_waker` without the lock: it may be the last reference to a
 /// task, whose values may need the lock when they are dropped.
 pub(crate) enum SlotPoll {
@@ -133,7 +123,7 @@ impl State {
             driver: None,
             opening: Opening::default(),
             runs_by_itself: false,
-            pid: process.as_ref().map(Process::pid),
+            pid: process.as_ref().and_then(Process::pid),
             process,
             exit: None,
             stderr: StderrTail::default(),
@@ -167,27 +157,6 @@ impl State {
     pub(crate) fn record_bytes(&mut self, hooks: &dyn ConnectionHooks) {
         hooks.bytes(Direction::Sent, mem::take(&mut self.sent));
         hooks.bytes(Direction::Received, mem::take(&mut self.received));
-    }
-
-    /// Replaces a server that has ended because it was asked for its era.
-    pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
-        self.engine = engine;
-        self.writer = Some(writer);
-        self.unflushed = false;
-        self.pid = Some(process.pid());
-        if let Some(hooks) = &self.hooks {
-            hooks.process_started(process.pid());
-        }
-        self.process = Some(process);
-        self.exit = None;
-        self.stderr = StderrTail::default();
-        self.writer_panic = None;
-        self.record = ConnectionState::default();
-        self.report = None;
-        self.driver = None;
-        self.armed = None;
-        self.opening.outcome = None;
-        self.opening.is_restarting = false;
     }
 
     /// Adds a slot for the reply to a request that was sent, and for reports about it if the caller wants them.
@@ -397,11 +366,6 @@ impl State {
         }
     }
 
-    fn opened(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
-        self.opening.outcome = Some(outcome);
-        wakers.extend(mem::take(&mut self.opening.waiting));
-    }
-
     /// Ends the connection because this side cannot continue.
     #[cold]
     pub(crate) fn fail(&mut self, why: Arc<str>) {
@@ -423,36 +387,6 @@ impl State {
             self.subscribers.end(wakers);
         }
         wakers.extend(mem::take(&mut self.opening.waiting));
-    }
-
-    /// Returns whether the server has ended because it was asked for its era, and may be restarted.
-    pub(crate) fn is_to_be_restarted(&self) -> bool {
-        self.close_intent == CloseIntent::None && matches!(self.opening.outcome, Some(OpeningOutcome::Restart))
-    }
-
-    /// Begins to open the connection, unless it is being opened already.
-    pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
-        match (&self.opening.outcome, self.engine.session().phase()) {
-            (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
-            // The task that began the opening has not waited for its end.
-            (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
-            _ => {
-                self.engine.calls().initialize(now)?;
-                if let Some(hooks) = &self.hooks {
-                    hooks.connecting();
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Ends an opening whose server is not restarted.
-    pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
-        self.opening.is_restarting = false;
-        self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
-        self.record.close_reason.get_or_insert(CloseReason::ByServer);
-        self.subscribers.end(wakers);
-        wakers.append(&mut self.ended);
     }
 
     /// Returns why the connection has ended, or `None` if it is open or about to be restarted.

@@ -1,4 +1,4 @@
-//! The runtime as the hub uses it: tasks that can be ended, answers of what blocks, and waiting for so long.
+//! The runtime of a hub: tasks that can be aborted, results of blocking work, and timeouts.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -20,7 +20,7 @@ use crate::HubError;
 /// A client on the runtime of the hub.
 pub(crate) type Client = McpClient<()>;
 
-/// A runtime. Cheap to clone.
+/// The runtime of a hub. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Tasks(Arc<dyn Runtime>);
 
@@ -34,15 +34,18 @@ impl Tasks {
         self.0.spawn(Box::pin(task));
     }
 
-    /// The same, and it can be ended.
+    /// Runs a task that can be aborted.
     pub(crate) fn spawn_abortable(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let (task, handle) = abortable(task);
         self.spawn(task.map(drop));
         handle
     }
 
-    /// Runs something where it may block. It goes on if nobody waits for what comes of it. An error if it panics, as a
-    /// program's own store of secrets may, or if the runtime ends.
+    /// Runs a function where it may block, and returns a future of its result. The function goes on if the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the function panics, as the program's own store of secrets may, or if the runtime ends.
     pub(crate) fn block<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
         &self,
         work: W,
@@ -56,12 +59,12 @@ impl Tasks {
         })
     }
 
-    /// The same, and what comes of it is nothing to wait for.
+    /// Runs a function where it may block, without a result.
     pub(crate) fn block_detached(&self, work: impl FnOnce() + Send + 'static) {
         self.0.spawn_blocking(Box::new(work));
     }
 
-    /// What comes of this, if it comes in time.
+    /// Waits for a future, but no longer than `time`. Returns `None` after that.
     pub(crate) async fn within<T>(&self, time: Duration, future: impl Future<Output = T>) -> Option<T> {
         let mut timer = self.timer();
         timer.reset(time);
@@ -86,12 +89,12 @@ impl Tasks {
     }
 }
 
-/// The error of something whose code, which may be the program's, panicked.
+/// Creates the error of code that panicked. `what` names the code, which may be the program's.
 pub(crate) fn panicked(what: &str, message: &str) -> HubError {
     HubError::unavailable(format!("{what} panicked: {message}"))
 }
 
-/// Wakes one task that waits for it, or will.
+/// Wakes one task, which may begin to wait later.
 #[derive(Default)]
 pub(crate) struct Alarm {
     rung: AtomicBool,
@@ -104,7 +107,7 @@ impl Alarm {
         self.waiting.wake();
     }
 
-    /// Waits until it rings, or so much time has passed. One that has rung since the last time counts.
+    /// Waits until the alarm rings, or `time` has passed. An alarm that has rung since the last wait ends this one at once.
     pub(crate) async fn wait(&self, timer: &mut dyn Timer, time: Duration) {
         timer.reset(time);
         poll_fn(|cx| {

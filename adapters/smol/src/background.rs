@@ -13,22 +13,22 @@ use mcpwire_driver::http::{HttpClient, ResponseFuture};
 use crate::executor::executor;
 use crate::{Runtime as _, Smol, spawn};
 
-/// An HTTP client whose requests are made by the thread of the connections, whoever waits for them: what is begun goes on while
-/// nobody polls it, up to the head of its response. The body is read by who polls it.
+/// An HTTP client that sends requests on the thread of [`spawn`](crate::spawn()), so that they go on while nobody polls them, up to
+/// the head of the response. The caller reads the body.
 ///
-/// A request that is not waited for any more is given up there.
+/// A request is aborted when its future is dropped.
 #[derive(Clone)]
 pub struct Background(Arc<dyn HttpClient>);
 
 impl Background {
-    /// Lets the thread make the requests of this client.
+    /// Creates a client that sends its requests with `client`.
     pub fn new(client: Arc<dyn HttpClient>) -> Self {
         Background(client)
     }
 
-    /// Makes a request that nobody waits for, and gives it up after so long.
+    /// Sends a request that nobody waits for, and aborts it after `limit`.
     pub fn detach(&self, exchange: Exchange, limit: Duration) {
-        // It is called where the client is dropped, by a thread that may be panicking already.
+        // A client calls this when it is dropped, on a thread that may already be panicking.
         let Ok(mut begun) = catch_panic(|| self.0.send(exchange)) else { return };
         let mut timer = Smol.timer();
         timer.reset(limit);

@@ -6,13 +6,10 @@ use std::marker::PhantomData;
 use mcpwire_driver::core::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
-use crate::pipe::duplex;
+use crate::pipe::PIPE;
 use crate::recorded::Recorded;
 use crate::server::ScriptedServer;
 use crate::time::VirtualTime;
-
-/// What a pipe of Linux holds.
-const PIPE: usize = 64 * 1024;
 
 /// A scripted server, clients of it, and the virtual time that both live in.
 ///
@@ -32,9 +29,8 @@ const PIPE: usize = 64 * 1024;
 /// assert_eq!(kit.server().cancellations().len(), 1);
 /// ```
 ///
-/// `R` is the runtime that a client is made for, as the program that is tested names it. The client does not run there:
-/// what that program asks of its runtime itself, such as a sleep of tokio's, is not virtual. See
-/// [`Testkit::for_runtime`].
+/// `R` is the runtime of the client's type, as the tested program names it ([`Testkit::for_runtime`]). Nothing runs on that
+/// runtime, so code that calls it, such as a sleep of tokio, panics. Test such a program with [`ScriptedServer::connect`].
 pub struct Testkit<R = VirtualTime> {
     server: ScriptedServer,
     time: VirtualTime,
@@ -123,10 +119,7 @@ impl<R> Testkit<R> {
 
     /// As [`Testkit::connect`], with options of its own.
     pub fn connect_with(&self, options: ConnectOptions) -> McpClient<R> {
-        let (ours, theirs) = duplex(self.capacity);
-        let time = &self.time;
-        time.spawn(self.server.serve_on(&*time.runtime(), theirs.reader, theirs.writer));
-        McpClient::over_on(time.runtime(), ours.reader, ours.writer, options)
+        self.server.connect_on(self.time.runtime(), self.capacity, options)
     }
 
     /// The server.

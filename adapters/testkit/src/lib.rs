@@ -22,8 +22,8 @@
 //! | [`VirtualTime`] | a clock, timers, and tasks: time passes when nothing else can happen |
 //! | [`duplex`], [`pipe`] | streams in memory |
 //!
-//! Under a real runtime, with its real time, the same server serves a client over [`duplex`] or any other streams: see
-//! [`ScriptedServer`].
+//! On another runtime, in its time, connect a client with [`ScriptedServer::connect`]: tests of code that sleeps on tokio need
+//! that. [`ScriptedServer::serve`] serves a client over any other streams.
 
 mod answer;
 mod kit;

@@ -9,6 +9,9 @@ use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
+/// The number of bytes that a pipe of Linux holds.
+pub(crate) const PIPE: usize = 64 * 1024;
+
 /// One end of a connection in memory. Made by [`duplex`].
 #[derive(Debug)]
 pub struct Duplex {

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::core::{Era, Json, ProtocolVersion};
-use mcpwire_driver::{CurrentRuntime, Runtime};
+use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::outbox::{Outbox, Output};
+use crate::pipe::{PIPE, duplex};
 use crate::recorded::{Cancellation, Recorded};
 use crate::serving::Serving;
 use crate::wire;
@@ -285,6 +286,44 @@ impl ScriptedServer {
     /// The requests that clients gave up.
     pub fn cancellations(&self) -> Vec<Cancellation> {
         self.lock().recorded.iter().filter_map(Cancellation::of).collect()
+    }
+
+    /// Connects a new client to this server, in memory, on the current runtime of the program. The connection is not open yet.
+    ///
+    /// Time is that of the runtime. Code that sleeps on tokio needs this, because a [`Testkit`](crate::Testkit) runs outside of
+    /// tokio; with `#[tokio::test(start_paused = true)]`, time is virtual all the same.
+    ///
+    /// ```
+    /// # mod mcpwire_tokio {
+    /// #     pub use mcpwire_testkit::VirtualTime as Tokio;
+    /// # }
+    /// use mcpwire_driver::{ConnectOptions, Error};
+    /// use mcpwire_testkit::ScriptedServer;
+    /// use serde_json::json;
+    ///
+    /// async fn test() -> Result<(), Error> {
+    ///     let server = ScriptedServer::new().tool("greet", |_| "hello");
+    ///     let client = server.connect::<mcpwire_tokio::Tokio>(ConnectOptions::default());
+    ///     client.initialize().await?;
+    ///     assert_eq!(client.call_tool("greet", json!({})).await?.text().as_str(), "hello");
+    ///     Ok(())
+    /// }
+    /// # mcpwire_testkit::VirtualTime::new().run(test()).unwrap();
+    /// ```
+    pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
+        self.connect_on(R::current(), PIPE, options)
+    }
+
+    /// Connects a new client to this server on a runtime, over streams that hold `capacity` bytes each way.
+    pub(crate) fn connect_on<R>(
+        &self,
+        runtime: Arc<dyn Runtime>,
+        capacity: usize,
+        options: ConnectOptions,
+    ) -> McpClient<R> {
+        let (ours, theirs) = duplex(capacity);
+        runtime.spawn(Box::pin(self.serve_on(&*runtime, theirs.reader, theirs.writer)));
+        McpClient::over_on(runtime, ours.reader, ours.writer, options)
     }
 
     /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends when the

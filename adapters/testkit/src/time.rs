@@ -42,22 +42,22 @@ pub struct VirtualTime {
 }
 
 impl VirtualTime {
-    /// A time that begins at zero, without tasks.
+    /// Creates a time that begins at zero, without tasks.
     pub fn new() -> Self {
         VirtualTime::default()
     }
 
-    /// What has passed of it.
+    /// Returns how much of this time has passed.
     pub fn elapsed(&self) -> Duration {
         self.timeline.now().since_origin()
     }
 
-    /// The clock of a client or server that lives in this time.
+    /// Returns the clock of this time, for a client or a server.
     pub fn clock(&self) -> Clock {
         self.timeline.clock()
     }
 
-    /// A timer of a client or server that lives in this time.
+    /// Creates a timer of this time, for a client or a server.
     pub fn timer(&self) -> VirtualTimer {
         VirtualTimer::new(&self.timeline)
     }
@@ -68,14 +68,14 @@ impl VirtualTime {
         Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
 
-    /// A future that is pending until so much time has passed, counted from now.
+    /// Returns a future that ends after `duration`, counted from now.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         let mut timer = self.timer();
         timer.reset(duration);
         Sleep(timer)
     }
 
-    /// Runs a future beside those that [`VirtualTime::run`] will be given.
+    /// Adds a task, which runs during each [`VirtualTime::run`].
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(Box::pin(future));
     }
@@ -151,7 +151,7 @@ thread_local! {
     static CURRENT: RefCell<Option<VirtualTime>> = const { RefCell::new(None) };
 }
 
-/// Makes a time that of the thread, until it is dropped.
+/// Makes a time the current one of the thread, until it is dropped.
 struct Current(Option<VirtualTime>);
 
 impl Current {
@@ -234,14 +234,14 @@ impl Future for Sleep {
     }
 }
 
-/// The time, and who is to be woken when. Apart from the tasks, which hold it: so neither keeps the other alive.
+/// The current time, and the wakers of timers. The tasks hold it, so it does not hold the tasks.
 #[derive(Default)]
 pub(crate) struct Timeline(Mutex<Times>);
 
 #[derive(Default)]
 struct Times {
     now: Timestamp,
-    /// By when they go off; of those at the same time, the one that was made first goes first.
+    /// Sorted by time; timers of the same time go off in the order in which they were made.
     timers: BTreeMap<(Timestamp, u64), Waker>,
     ids: u64,
 }
@@ -275,7 +275,7 @@ impl Timeline {
     }
 }
 
-/// What is set to this does not go off.
+/// A timer that is set to this time does not go off.
 const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
 
 impl Times {

@@ -1,10 +1,14 @@
 //! What async clients have beside that which all have in common, over HTTP: clones of a client, and calls that are dropped.
 
-use mcpwire_driver::McpClient;
+use std::sync::Arc;
+
 use mcpwire_driver::core::SendError;
-use mcpwire_tests::asynchronous::{Host, begun, eventually};
-use mcpwire_tests::on_every_async_adapter;
+use mcpwire_driver::http::HttpOptions;
+use mcpwire_driver::{ConnectOptions, McpClient};
+use mcpwire_http::{Client, ClientOptions};
+use mcpwire_tests::asynchronous::{Host, Threads, begun, eventually};
 use mcpwire_tests::web::{Web, said};
+use mcpwire_tests::{on_every_async_adapter, watched};
 
 async fn open<H: Host>(web: &Web) -> McpClient<H::Runtime> {
     McpClient::connect_and_initialize(&web.def()).await.expect("it opens")
@@ -47,3 +51,18 @@ fn nothing_is_sent_after_the_end<H: Host>() {
 }
 
 on_every_async_adapter!(who_drops_a_call_closes_its_stream, nothing_is_sent_after_the_end);
+
+#[test]
+fn a_runtime_that_is_written_by_hand_is_enough() {
+    watched(|| {
+        let web = Web::modern(|request, reply| reply.json(200, &request.answer(said("fine"))));
+        let http = Client::new(Arc::new(Threads), ClientOptions::default()).expect("there is a client");
+        let options = ConnectOptions::default().http(HttpOptions::default().client(http));
+        let client = McpClient::<()>::connect_on(Arc::new(Threads), &web.def(), options).expect("it is made");
+        let result = ::smol::block_on(async {
+            client.initialize().await?;
+            client.call_tool("echo", ()).await
+        });
+        assert_eq!(result.expect("it is answered").text().into_string(), "fine");
+    });
+}

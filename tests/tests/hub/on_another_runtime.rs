@@ -1,14 +1,15 @@
-//! A hub needs no tokio: the same life of a server on smol, and under no executor at all.
+//! A hub needs no tokio: the same life of a server on smol, under no executor at all, and on a runtime that is written by hand.
 
 use std::future::Future;
 use std::time::Duration;
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
-use mcpwire_hub::runtime::Smol;
+use mcpwire_hub::runtime::{Runtime, Smol};
 use mcpwire_hub::service::{CallOptions, Events, HubEvent};
 use mcpwire_hub::{ErrorCode, Hub, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::State;
+use mcpwire_tests::asynchronous::Threads;
 use mcpwire_tests::web::Web;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
@@ -46,7 +47,11 @@ fn pid(hub: &Hub, id: Uuid) -> Pid {
 }
 
 async fn open(place: &tempfile::TempDir) -> Hub {
-    let options = HubOptions::on(Smol, Layout::below(place.path())).policy(|_, policy| {
+    open_on(Smol, place).await
+}
+
+async fn open_on(runtime: impl Runtime, place: &tempfile::TempDir) -> Hub {
+    let options = HubOptions::on(runtime, Layout::below(place.path())).policy(|_, policy| {
         policy.first_backoff = Duration::from_millis(20);
     });
     soon(Hub::open(options)).await.expect("the hub opens")
@@ -133,5 +138,23 @@ fn a_call_is_cancelled_and_what_is_configured_is_there_again() {
         .await;
         let again = open(&place).await;
         assert_eq!(again.list().iter().map(|config| config.id).collect::<Vec<_>>(), [id]);
+    });
+}
+
+#[test]
+fn a_runtime_that_is_written_by_hand_is_enough() {
+    let place = tempfile::tempdir().expect("a directory");
+    smol::block_on(async {
+        let hub = open_on(Threads, &place).await;
+        let good = bad_habit("good", "well-behaved --modern");
+        let id = good.id;
+        hub.create(good).await.expect("it is created");
+        let booted = soon(hub.boot()).await.expect("it boots");
+        assert_eq!((booted.ready, booted.failed), (1, 0), "{:?}", hub.details());
+        let echoed = soon(hub.call_tool(id, "good__echo", &json!({"message": "hi"}))).await;
+        assert_eq!(echoed.as_deref(), Ok("hi"));
+        let last = pid(&hub, id);
+        soon(hub.shutdown_all()).await.expect("it ends");
+        assert!(test_kill_process(last).is_err(), "it is gone");
     });
 }

@@ -1,5 +1,6 @@
 //! What carries the messages: pipes that the calling thread polls (Unix), threads (other streams), or HTTP.
 
+pub(crate) mod launched;
 #[cfg(unix)]
 mod pipes;
 mod threads;
