@@ -398,7 +398,11 @@ impl Connection {
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
             if queue.takes(event) {
+                let before = queue.dropped();
                 queue.push(event.clone());
+                if let Some(hooks) = &self.context.hooks {
+                    hooks.dropped(queue.dropped() - before);
+                }
             }
         }
     }

@@ -120,6 +120,42 @@
 //! # }
 //! ```
 //!
+//! # Calls in the background
+//!
+//! `begin` sends a call at once, and its future owns all that it needs.
+//!
+//! ```
+//! # use mcpwire_testkit::{Answer, ScriptedServer, duplex};
+//! # use mcpwire_tokio::{ConnectOptions, Error, McpClient, Tokio};
+//! # use serde_json::json;
+//! # async fn connect(server: ScriptedServer, options: ConnectOptions) -> Result<McpClient, Error> {
+//! #     let (ours, theirs) = duplex(64 * 1024);
+//! #     tokio::spawn(server.serve::<Tokio>(theirs.reader, theirs.writer));
+//! #     let client = McpClient::over(ours.reader, ours.writer, options);
+//! #     client.initialize().await?;
+//! #     Ok(client)
+//! # }
+//! use tokio::task::JoinSet;
+//!
+//! async fn all(client: &McpClient) -> Result<usize, Error> {
+//!     let mut calls = JoinSet::new();
+//!     for number in 0..10 {
+//!         calls.spawn(client.call_tool("echo", json!({"message": number.to_string()})).begin()?);
+//!     }
+//!     let mut length = 0;
+//!     for result in calls.join_all().await {
+//!         length += result?.text().as_str().len();
+//!     }
+//!     Ok(length)
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! # let server = ScriptedServer::new().tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default());
+//! # assert_eq!(all(&connect(server, ConnectOptions::default()).await?).await?, 10);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Cancel
 //!
 //! A call that is dropped is cancelled, and the server told: whatever ends the future ends the call.
