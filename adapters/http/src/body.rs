@@ -1,7 +1,6 @@
-//! Bodies: that of a request, which is there whole, and that of a response, which is read as it comes.
+//! [`FullBody`], the body of a request, and [`BodyReader`], which reads the body of a response.
 
 use std::convert::Infallible;
-use std::error::Error;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,14 +9,15 @@ use bytes::{Buf, Bytes};
 use futures_io::AsyncRead;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use mcpwire_driver::http::error_chain;
 
 use crate::meter::Meter;
-use crate::pool::Lent;
+use crate::pool::PooledConnection;
 
-/// The body of a request.
-pub(crate) struct Whole(pub(crate) Bytes);
+/// The complete body of a request.
+pub(crate) struct FullBody(pub(crate) Bytes);
 
-impl Body for Whole {
+impl Body for FullBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -35,75 +35,62 @@ impl Body for Whole {
     }
 }
 
-/// The body of a response. What was read and not taken is at most what hyper reads at once.
-pub(crate) struct Rest {
+/// Reads the body of a response. It buffers at most one frame, which is what hyper reads at once.
+pub(crate) struct BodyReader {
     body: Incoming,
-    piece: Bytes,
+    /// The rest of the last frame.
+    frame: Bytes,
     meter: Meter,
-    /// The connection that it comes by, until its end.
-    lent: Option<Lent>,
+    /// The HTTP/1.1 connection of the response, until its end. `None` for HTTP/2.
+    connection: Option<PooledConnection>,
 }
 
-impl Rest {
-    /// The head of the response has come, so what counts the connection's bytes starts anew.
-    pub(crate) fn new(body: Incoming, meter: Meter, lent: Option<Lent>) -> Self {
-        meter.taken();
-        let mut rest = Rest { body, piece: Bytes::new(), meter, lent };
-        if rest.body.is_end_stream() {
-            rest.ended();
+impl BodyReader {
+    /// Creates the reader when the head of the response has arrived, which resets the meter.
+    pub(crate) fn new(body: Incoming, meter: Meter, connection: Option<PooledConnection>) -> Self {
+        meter.reset();
+        let mut reader = BodyReader { body, frame: Bytes::new(), meter, connection };
+        if reader.body.is_end_stream() {
+            reader.return_connection();
         }
-        rest
+        reader
     }
 
-    fn ended(&mut self) {
-        if let Some(lent) = self.lent.take() {
-            lent.give_back();
+    fn return_connection(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.return_to_pool();
         }
     }
 }
 
-impl AsyncRead for Rest {
+impl AsyncRead for BodyReader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        if this.piece.is_empty() {
+        if this.frame.is_empty() {
             match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
                 None => {
-                    this.ended();
+                    this.return_connection();
                     return Poll::Ready(Ok(0));
                 }
-                // Trailers say nothing to this protocol.
-                Some(Ok(frame)) => this.piece = frame.into_data().unwrap_or_default(),
+                // The protocol does not use trailers.
+                Some(Ok(frame)) => this.frame = frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return Poll::Ready(Err(read_error(&error))),
             }
-            if this.piece.is_empty() {
-                // Others have their turn first: there may be many frames without bytes.
+            if this.frame.is_empty() {
+                // Yields, because a server may send any number of empty frames.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
         }
-        this.meter.taken();
-        let n = this.piece.len().min(buf.len());
-        buf[..n].copy_from_slice(&this.piece[..n]);
-        this.piece.advance(n);
+        this.meter.reset();
+        let n = this.frame.len().min(buf.len());
+        buf[..n].copy_from_slice(&this.frame[..n]);
+        this.frame.advance(n);
         Poll::Ready(Ok(n))
     }
 }
 
 fn read_error(error: &hyper::Error) -> io::Error {
     let kind = if error.is_parse() { io::ErrorKind::InvalidData } else { io::ErrorKind::UnexpectedEof };
-    io::Error::new(kind, all_of(error))
-}
-
-/// An error with all that is behind it, as one sentence.
-pub(crate) fn all_of(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        next = error.source();
-    }
-    text
+    io::Error::new(kind, error_chain(error))
 }
