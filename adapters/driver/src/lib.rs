@@ -12,7 +12,7 @@
 //!      decodes it               └──────────────────┘              └────────┘
 //! ```
 //!
-//! No message has a channel or a task of its own; a reply is decoded by the task that waits for it, without the lock.
+//! There is no channel and no task per message. The task that waits for a reply decodes it, without the lock.
 //!
 //! | where | what |
 //! |---|---|
@@ -37,11 +37,13 @@ mod pending;
 mod prompts;
 mod requests;
 mod resources;
+mod restart;
 mod runtime;
 mod shared;
 mod slots;
 mod state;
 mod stop;
+mod subscribers;
 mod subscription;
 mod tasks;
 mod tools;

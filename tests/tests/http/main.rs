@@ -14,6 +14,7 @@ mod own_stream;
 mod panics_of_the_program;
 mod properties;
 mod request_hook;
+mod reqwest;
 mod server_floods;
 mod sessions;
 mod sockets;

@@ -258,6 +258,7 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
 /// `state` as `requestState`.
 ///
 /// If the request cannot be sent, returns it together with the error.
+#[expect(clippy::result_large_err, reason = "the error returns the request that the caller passed by value")]
 fn send_again(
     caller: CallerRequest,
     answers: Option<&[u8]>,
