@@ -437,7 +437,7 @@ impl Connection {
     /// Lets the program's callbacks learn of the end of the connection.
     #[cold]
     fn end_hooks(&mut self, exit: Option<Exit>) {
-        self.handle_events();
+        while self.next_event().is_some() {}
         if let Some(hooks) = self.context.hooks.take() {
             hooks.process_exited(exit);
             hooks.deliver();

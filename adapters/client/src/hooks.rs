@@ -325,12 +325,12 @@ impl ConnectionHooks for Connection {
 
     fn record(&self, event: &Event, session: &Session) {
         match event {
-            Event::Notification(notification) => {
-                if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() {
-                    let mut recorder = self.recorder();
-                    let server = Arc::clone(&recorder.connection.server);
-                    recorder.records.push(Record::Notification(server, notification.clone()));
-                }
+            Event::Notification(notification)
+                if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() =>
+            {
+                let mut recorder = self.recorder();
+                let server = Arc::clone(&recorder.connection.server);
+                recorder.records.push(Record::Notification(server, notification.clone()));
             }
             Event::InvalidMessage { excerpt } => {
                 let mut recorder = self.recorder();

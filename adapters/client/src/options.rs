@@ -409,8 +409,9 @@ impl ConnectOptions {
     }
 
     /// Returns the callback that [`ConnectOptions::stderr`] has set.
-    pub fn stderr_callback(&self) -> Option<Arc<dyn Fn(&str) + Send + Sync>> {
-        self.stderr.clone()
+    pub fn stderr_callback(&self) -> Option<impl Fn(&str) + Send + Sync + 'static> {
+        let f = self.stderr.clone()?;
+        Some(move |line: &str| f(line))
     }
 
     fn hooks(&mut self) -> &mut Hooks {

@@ -128,7 +128,6 @@ fn a_handler_notices_that_the_server_has_cancelled<A: Adapter>() {
         watch(&context, &told);
         let polled = polled.lock().unwrap().clone();
         async move {
-            assert!(!context.is_cancelled(), "the server waits");
             context.cancelled().await;
             polled.send(()).expect("the test listens");
             pending().await
@@ -170,8 +169,9 @@ fn a_handler_that_waits_does_not_keep_the_caller_from_giving_up<A: Adapter>() {
     });
     let mut client = open::<A>(&server, options);
     client.call_and_cancel(Call::new("interview"), &asked, "asked").assert(ErrorKind::Cancelled, &[]);
-    assert_eq!(told.1.recv_timeout(Duration::from_secs(10)), Ok(true));
+    // Some runtimes drive the connection only while the program waits for them.
     client.assert_alive();
+    assert_eq!(told.1.recv_timeout(Duration::from_secs(10)), Ok(true));
 }
 
 /// Counts what it was asked.

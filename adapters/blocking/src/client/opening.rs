@@ -168,8 +168,8 @@ fn spawn(
             command = other;
             &command
         }
-        Some(Ok(Launch::Server(launched))) => {
-            let (threads, control) = launched::start(*launched).map_err(|error| Error::new(server, error))?;
+        Some(Ok(Launch::Server(remote))) => {
+            let (threads, control) = launched::start(*remote).map_err(|error| Error::new(server, error))?;
             let engine = AnyEngine::Stream(stdio::Engine::new(config));
             return Ok(Connection::new(engine, Box::new(threads), Some(Process::launched(control)), clock));
         }
