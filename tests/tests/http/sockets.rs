@@ -272,7 +272,10 @@ fn a_log_level_is_set_again_in_a_new_session<A: Adapter>() {
         .map(|request| (request.header("mcp-session-id").map(str::to_owned), request.body["params"]["level"].clone()))
         .collect();
     assert_eq!(levels, [(Some("s1".into()), json!("error")), (Some("s2".into()), json!("error"))]);
-    assert_eq!(client.in_flight(), 0);
+    // The server records the request before the client has read the answer.
+    while client.in_flight() > 0 {
+        client.list_tools().expect("the connection goes on");
+    }
 }
 
 fn a_server_that_does_not_end_its_session_is_not_waited_for<A: Adapter>() {
