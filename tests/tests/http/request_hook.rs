@@ -23,8 +23,9 @@ fn headers(web: &Web) -> Vec<(String, Option<String>)> {
 
 fn only_the_call_of_one_tool_has_the_header<A: Adapter>() {
     let web = Web::modern(|request, reply| reply.json(200, &request.answer(said("hi"))));
-    let options = ConnectOptions::default().on_request(|call, head| {
-        assert!(call.server.starts_with("127.0.0.1:"));
+    let name = web.def().display_name().to_owned();
+    let options = ConnectOptions::default().on_request(move |call, head| {
+        assert_eq!(&*call.server, name);
         assert!(head.url().ends_with("/mcp") && head.verb() == "POST");
         assert_eq!(head.get("content-type"), Some("application/json"));
         if call.tool() == Some("echo") && call.id.is_some() {

@@ -272,7 +272,7 @@ fn a_log_level_is_set_again_in_a_new_session<A: Adapter>() {
         .map(|request| (request.header("mcp-session-id").map(str::to_owned), request.body["params"]["level"].clone()))
         .collect();
     assert_eq!(levels, [(Some("s1".into()), json!("error")), (Some("s2".into()), json!("error"))]);
-    // Nobody waits for the second answer, and it leaves nothing behind.
+    // The server records the request before the client has read the answer.
     while client.in_flight() > 0 {
         client.list_tools().expect("the connection goes on");
     }
