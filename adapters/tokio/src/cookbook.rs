@@ -87,6 +87,34 @@
 //! # }
 //! ```
 //!
+//! # Repeat a call that failed
+//!
+//! [`Error::is_retryable`](crate::Error::is_retryable) is true only if the call cannot take effect twice.
+//! [`Error::kind`](crate::Error::kind) says what else a program can do.
+//!
+//! ```
+//! # use std::time::Duration;
+//! # use mcpwire_tokio::core::CallToolResult;
+//! # use mcpwire_tokio::{Error, ErrorKind, McpClient};
+//! async fn call(client: &McpClient) -> Result<CallToolResult, Error> {
+//!     let mut attempts = 0;
+//!     loop {
+//!         let error = match client.call_tool("forecast", ()).await {
+//!             Ok(result) => return Ok(result),
+//!             Err(error) => error,
+//!         };
+//!         attempts += 1;
+//!         if error.kind() == ErrorKind::Unauthorized {
+//!             eprintln!("log in to {} first", error.server());
+//!         }
+//!         if !error.is_retryable() || attempts == 3 {
+//!             return Err(error);
+//!         }
+//!         tokio::time::sleep(error.retry_after().unwrap_or(Duration::from_secs(1))).await;
+//!     }
+//! }
+//! ```
+//!
 //! # Progress
 //!
 //! Asked for with the call, told to the task that awaits it. Reports put off the timeout, not the total one.
