@@ -113,8 +113,8 @@ fn start_process(
             command = other;
             &command
         }
-        Some(Ok(Launch::Server(launched))) => {
-            let LaunchedServer { reader, writer, stderr, exit, control } = *launched;
+        Some(Ok(Launch::Server(started))) => {
+            let LaunchedServer { reader, writer, stderr, exit, control } = *started;
             return Ok((Process::launched(control), Streams { reader, writer, stderr, exit: Some(exit) }));
         }
         Some(Err(error)) => return Err(Error::new(server, error)),
