@@ -34,6 +34,7 @@ mod call;
 mod cancel;
 mod client;
 mod connection;
+mod dropped_handles;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;

@@ -16,9 +16,9 @@ use mcpwire_core::{
 };
 use mcpwire_process::Process;
 
-use crate::notifications::Subscribers;
 use crate::opening::Opening;
 use crate::slots::{Slot, Slots};
+use crate::subscribers::Subscribers;
 use mcpwire_client::Writer;
 
 /// Maximum number of reports about a request that wait for its caller. 64: later reports say more than earlier ones.

@@ -12,11 +12,12 @@ use mcpwire_driver::http::{
     HttpClient, HttpResponse, MAX_REDIRECTS, Net, ResponseFuture, is_secret_header, redirect_target,
 };
 
-use crate::body::{BodyReader, FullBody};
+use crate::body_reader::BodyReader;
 use crate::connect::Connector;
 use crate::connection::Handshaker;
+use crate::full_body::FullBody;
 use crate::options::ClientOptions;
-use crate::pool::Pool;
+use crate::pool::{Pool, UnreadBody};
 use crate::proxy::Proxies;
 use crate::tls::Tls;
 
@@ -124,11 +125,11 @@ impl Inner {
     }
 }
 
-fn into_http_response(response: Response<BodyReader>) -> HttpResponse {
+fn into_http_response(response: Response<UnreadBody>) -> HttpResponse {
     let (head, body) = response.into_parts();
     let headers =
         head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(body) }
+    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(BodyReader::new(body)) }
 }
 
 fn not_made(detail: String) -> Failure {

@@ -1,14 +1,13 @@
 //! [`Connector`]: opens a connection for a URL: TCP or a Unix socket, then a proxy, then TLS.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use mcpwire_driver::core::http::{Failure, FailureKind};
 use mcpwire_driver::http::{Connecting, Net, Socket};
 
+use crate::connect_failure::ConnectFailure;
 use crate::io::Io;
 use crate::meter::{Meter, MeteredSocket};
 use crate::proxy::{self, Proxies};
@@ -105,31 +104,4 @@ pub(crate) fn port(uri: &Uri) -> u16 {
 /// Returns the default port of the scheme of a URL.
 pub(crate) fn default_port(uri: &Uri) -> u16 {
     if uri.scheme_str() == Some("https") { 443 } else { 80 }
-}
-
-/// Why no connection could be opened.
-#[derive(Debug)]
-pub(crate) struct ConnectFailure {
-    kind: FailureKind,
-    detail: String,
-}
-
-impl ConnectFailure {
-    pub(crate) fn unreachable(detail: String) -> Self {
-        ConnectFailure { kind: FailureKind::Unreachable, detail }
-    }
-
-    pub(crate) fn tls(error: impl fmt::Display) -> Self {
-        ConnectFailure { kind: FailureKind::Tls, detail: error.to_string() }
-    }
-
-    pub(crate) fn proxy(error: impl fmt::Display) -> Self {
-        ConnectFailure::unreachable(format!("the proxy: {error}"))
-    }
-}
-
-impl From<ConnectFailure> for Failure {
-    fn from(failure: ConnectFailure) -> Self {
-        Failure::new(failure.kind, failure.detail)
-    }
 }

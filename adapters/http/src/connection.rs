@@ -12,8 +12,8 @@ use hyper::client::conn::{http1, http2};
 use mcpwire_driver::core::http::{Failure, FailureKind};
 use mcpwire_driver::http::{Net, error_chain};
 
-use crate::body::FullBody;
 use crate::connect::default_port;
+use crate::full_body::FullBody;
 use crate::io::Io;
 use crate::meter::Meter;
 use crate::time::Timer;

@@ -20,12 +20,14 @@
 //! | `connect`, `proxy`, `tls` | open a connection for a URL |
 //! | `pool`, `connection` | choose the connection of a request, and send the request |
 //! | `meter` | limits how much a server sends, and how long it keeps a thread busy |
-//! | `body`, `io`, `time` | implement hyper's traits for bytes and time |
+//! | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
-mod body;
+mod body_reader;
 mod client;
 mod connect;
+mod connect_failure;
 mod connection;
+mod full_body;
 mod io;
 mod meter;
 mod options;

@@ -10,7 +10,7 @@
 //!   timeout, no limit and no origins, its types cannot be named in a struct, and there is no way to discard a
 //!   connection. The code around it would be longer than this file.
 //!
-//! Both allow the HTTP/2 settings, the [`Meter`](crate::meter::Meter) and any runtime, so these are no reasons.
+//! Both allow the HTTP/2 settings, the [`Meter`] and any runtime, so these are no reasons.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,14 +21,16 @@ use std::time::{Duration, Instant};
 
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
+use hyper::body::Incoming;
 use mcpwire_driver::Timer;
 use mcpwire_driver::core::http::Failure;
 use mcpwire_driver::http::Net;
 use tokio::sync::oneshot;
 
-use crate::body::{BodyReader, FullBody};
 use crate::connect::Connector;
 use crate::connection::{Handshaker, HttpConnection, SendFailure};
+use crate::full_body::FullBody;
+use crate::meter::Meter;
 use crate::time::within;
 
 /// How long an HTTP/1.1 connection may take to be ready for the next request after the end of a response: 100 ms.
@@ -81,6 +83,14 @@ pub(crate) struct PooledConnection {
     pool: Weak<IdlePool>,
 }
 
+/// The body of a response whose head has arrived.
+pub(crate) struct UnreadBody {
+    pub(crate) body: Incoming,
+    pub(crate) meter: Meter,
+    /// The HTTP/1.1 connection of the response. `None` for HTTP/2.
+    pub(crate) connection: Option<PooledConnection>,
+}
+
 impl PooledConnection {
     /// Returns the connection to the pool. Call it when the response has been read to its end.
     pub(crate) fn return_to_pool(self) {
@@ -117,7 +127,7 @@ impl Pool {
 
     /// Sends a request, and waits for the head of the response. An HTTP/1.1 connection returns to the pool when the body of the
     /// response has been read.
-    pub(crate) async fn send(&self, mut request: Request<FullBody>) -> Result<Response<BodyReader>, Failure> {
+    pub(crate) async fn send(&self, mut request: Request<FullBody>) -> Result<Response<UnreadBody>, Failure> {
         let origin = Origin::of(request.uri());
         loop {
             let (mut connection, is_new) = match self.take_idle(&origin).await {
@@ -129,7 +139,7 @@ impl Pool {
                     let meter = connection.meter();
                     let pool = Arc::downgrade(&self.idle);
                     let pooled = (!connection.is_http2()).then_some(PooledConnection { origin, connection, pool });
-                    return Ok(response.map(|body| BodyReader::new(body, meter, pooled)));
+                    return Ok(response.map(|body| UnreadBody { body, meter, connection: pooled }));
                 }
                 // The server had closed the idle connection, and nothing was sent.
                 Err(SendFailure::Unsent(unsent)) if !is_new => {

@@ -6,7 +6,7 @@ use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use mcpwire_driver::http::Socket;
 
-use crate::connect::ConnectFailure;
+use crate::connect_failure::ConnectFailure;
 
 /// Maximum size of the head of a proxy's response to `CONNECT`: 8 KiB, as in other clients.
 const MAX_HEAD: usize = 8 * 1024;

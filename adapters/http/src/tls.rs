@@ -11,7 +11,7 @@ use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
 use mcpwire_driver::http::Socket;
 
-use crate::connect::ConnectFailure;
+use crate::connect_failure::ConnectFailure;
 
 /// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
 #[derive(Clone, Default)]

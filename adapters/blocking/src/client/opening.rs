@@ -14,7 +14,7 @@ use mcpwire_process::Process;
 use super::McpClient;
 use crate::answers::Answers;
 use crate::connection::Connection;
-use crate::pending::DroppedHandles;
+use crate::dropped_handles::DroppedHandles;
 use crate::transport::{Clock, Threads, Transport, launched};
 
 impl McpClient {

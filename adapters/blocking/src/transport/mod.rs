@@ -9,7 +9,7 @@ mod web;
 
 #[cfg(unix)]
 pub(crate) use pipes::Pipes;
-pub(crate) use threads::{ThreadEvent, Threads};
+pub(crate) use threads::Threads;
 #[cfg(feature = "http")]
 pub(crate) use web::Web;
 

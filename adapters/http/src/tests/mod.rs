@@ -30,7 +30,7 @@ use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Clock, Runtime, Streams, Task, Timer};
 
-use crate::body::FullBody;
+use crate::full_body::FullBody;
 use crate::io::Io;
 use crate::meter::Meter;
 use crate::{Client, ClientOptions};
