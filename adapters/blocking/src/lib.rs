@@ -40,6 +40,8 @@ mod notifications;
 mod pending;
 mod prompts;
 mod resources;
+#[cfg(feature = "tool-client")]
+mod shared_client;
 mod subscription;
 mod tasks;
 mod transport;
@@ -54,8 +56,12 @@ pub use mcpwire_client::{
     RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
 };
 pub use mcpwire_core as core;
+#[cfg(feature = "tool-client")]
+pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
+#[cfg(feature = "tool-client")]
+pub use shared_client::SharedClient;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};
 

@@ -44,6 +44,8 @@ mod state;
 mod stop;
 mod subscription;
 mod tasks;
+#[cfg(feature = "tool-client")]
+mod tool_client_trait;
 mod tools;
 
 pub use call::{Call, CallFuture};
@@ -58,6 +60,8 @@ pub use mcpwire_client::{
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
+#[cfg(feature = "tool-client")]
+pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "http")]
