@@ -27,6 +27,7 @@
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`Canceller`] | ending a wait from another thread |
+//! | `SharedClient` (feature `tool-client`) | a client for any number of tasks, as a `ToolClient` for agent frameworks |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
 
 mod answers;

@@ -20,6 +20,7 @@
 //! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
+//! | `tool_client` (feature `tool-client`) | the trait `ToolClient`, for agent frameworks |
 //! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 
 mod answers;

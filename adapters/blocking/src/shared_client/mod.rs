@@ -66,7 +66,7 @@ impl SharedClient {
         Ok(SharedClient { queue, thread: Some(thread) })
     }
 
-    /// Ends the server step by step, as [`McpClient::shutdown`] does. Pending calls fail.
+    /// Ends the server step by step, as [`McpClient::shutdown`] does.
     ///
     /// # Errors
     /// If the process is still there after it was killed.
@@ -74,7 +74,7 @@ impl SharedClient {
         self.into_client().shutdown()
     }
 
-    /// Returns the client. Pending calls fail.
+    /// Returns the client.
     pub fn into_client(mut self) -> McpClient {
         self.queue.close();
         match self.thread.take().map(JoinHandle::join) {

@@ -35,8 +35,8 @@ impl<T> Sender<T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if matches!(*lock(&self.0), Slot::Waiting(_)) {
-            let error =
-                ToolError::new(ToolErrorKind::Unavailable, "the client was shut down before the call had a result");
+            let message = "the thread of the client ended before the call had a result";
+            let error = ToolError::new(ToolErrorKind::Unavailable, message);
             deliver(&self.0, Err(error));
         }
     }
