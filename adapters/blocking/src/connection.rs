@@ -206,6 +206,30 @@ impl Connection {
         }
     }
 
+    /// Returns whether the reply to this request has arrived, or never will.
+    #[cfg(feature = "tool-client")]
+    pub(crate) fn has_reply(&self, key: RequestKey) -> bool {
+        match self.replies.get(&key) {
+            Some(reply) => reply.is_some() || !self.engine.session().is_waiting(key),
+            None => true,
+        }
+    }
+
+    /// Drives the engine until `is_done` returns `true`, or the connection has ended. [`Canceller::wake`] makes the wait look
+    /// again.
+    #[cfg(feature = "tool-client")]
+    pub(crate) fn wait_until(&mut self, is_done: impl Fn(&Self) -> bool) -> io::Result<()> {
+        loop {
+            self.handle_events();
+            if is_done(self) || self.engine.session().phase() == Phase::Closed {
+                // After a timeout, the engine has a notification for the server to send.
+                self.flush();
+                return Ok(());
+            }
+            self.turn(None)?;
+        }
+    }
+
     fn handle_events(&mut self) {
         while let Some(event) = self.next_event() {
             self.handle_event(event, None, &mut |_| {});

@@ -20,6 +20,7 @@
 //! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
+//! | `tool_client` (feature `tool-client`) | the trait `ToolClient`, for agent frameworks |
 //! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 
 mod answers;
@@ -46,6 +47,8 @@ mod stop;
 mod subscribers;
 mod subscription;
 mod tasks;
+#[cfg(feature = "tool-client")]
+mod tool_client_trait;
 mod tools;
 
 pub use call::{Call, CallFuture};
@@ -60,6 +63,8 @@ pub use mcpwire_client::{
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
+#[cfg(feature = "tool-client")]
+pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "http")]

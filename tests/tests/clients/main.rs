@@ -60,6 +60,8 @@ mod stderr_is_kept;
 mod stops_reading_server;
 mod subscriptions;
 mod tasks_of_servers;
+mod ten_programs;
+mod tool_clients;
 mod tools_change;
 mod unknown_blocks;
 mod unusual_answers;
