@@ -16,6 +16,7 @@
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
 //! | `event_queue`, `invalid_messages`, `connection_end`, `connection_state` | [`ConnectionState`], [`EventQueue`], [`InvalidMessages`], [`ConnectionEnd`]: what a server has reported |
+//! | `tracing` | spans and events for the `tracing` crate |
 //! | `tools` | [`Tools`]: the tools of a server |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
@@ -42,6 +43,8 @@ mod streams;
 mod tools;
 mod trace;
 mod trace_source;
+#[cfg(feature = "tracing")]
+mod tracing;
 
 pub use connection_end::ConnectionEnd;
 pub use connection_state::{ConnectionState, subscription_options};

@@ -449,6 +449,9 @@ impl ConnectOptions {
             handlers.declare(&mut config);
             handlers.connect(Arc::clone(&name), panics.clone())
         });
+        // The events of `tracing` need no callback of the program.
+        #[cfg(feature = "tracing")]
+        let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(|| Box::new(Hooks::default()) as _));
         let hooks = hooks.map(|hooks| {
             hooks.configure(&mut config);
             hooks.connect(Arc::clone(&name), panics.clone())

@@ -166,6 +166,6 @@ pub use session::{
     CallError, Calls, ClientRequest, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate,
     Notification, Phase, Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, SentRequest, ServerInfo,
     ServerRequest, ServerRequestId, ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd,
-    SubscriptionEvent, SubscriptionKey, TaskError, TaskMode, Ticket,
+    SubscriptionEvent, SubscriptionKey, Tag, TaskError, TaskMode, Ticket,
 };
 pub use time::Timestamp;

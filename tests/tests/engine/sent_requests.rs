@@ -1,22 +1,27 @@
 //! The engine reports the requests that it sends, if the embedder wants that.
 
-use mcpwire_core::{Config, Event, GetPrompt, GetPromptParams, Json, ReadResource, ReadResourceParams, RequestOptions};
+use mcpwire_core::{
+    Config, Event, GetPrompt, GetPromptParams, Json, ReadResource, ReadResourceParams, RequestOptions, Tag,
+};
 use mcpwire_tests::sim::{Pair, modern};
 
-fn sent(pair: &Pair) -> Vec<(String, Option<String>, u64, Option<String>)> {
+fn sent(pair: &Pair) -> Vec<(String, Option<String>, Option<u64>, Option<String>)> {
     let events = pair.events.iter().filter_map(|(_, event)| match event {
         Event::RequestSent(sent) => Some(sent),
         _ => None,
     });
     events
-        .map(|sent| (sent.request.method.to_string(), sent.request.target.clone(), sent.tag, sent.trace_parent.clone()))
+        .map(|sent| {
+            let tag = sent.tag.as_ref().and_then(Tag::get).copied();
+            (sent.request.method.to_string(), sent.request.target.clone(), tag, sent.trace_parent.clone())
+        })
         .collect()
 }
 
 fn ask(config: Config) -> Pair {
     let mut pair = Pair::open(config, modern(|_, _| {}));
     let mut options = RequestOptions::new().meta(Json::parse(r#"{"traceparent":"00-a\u0062-cd-01"}"#).unwrap());
-    options.tag = 7;
+    options.tag = Some(Tag::new(7_u64));
     let _ = pair.call("a \"tool\"", &options).expect("it is sent");
     let options = RequestOptions::new();
     let mut calls = pair.engine.calls();
@@ -35,16 +40,16 @@ fn each_is_reported_with_its_target() {
     let mut config = Config::default();
     config.report_requests();
     let pair = ask(config);
-    let of = |method: &str, target: Option<&str>, tag: u64, parent: Option<&str>| {
+    let of = |method: &str, target: Option<&str>, tag: Option<u64>, parent: Option<&str>| {
         (method.to_owned(), target.map(ToOwned::to_owned), tag, parent.map(ToOwned::to_owned))
     };
     assert_eq!(
         sent(&pair),
         [
-            of("tools/call", Some("a \"tool\""), 7, Some("00-ab-cd-01")),
-            of("resources/read", Some("file:///a"), 0, None),
-            of("prompts/get", Some("hi"), 0, None),
-            of("vendor/x", None, 0, None),
+            of("tools/call", Some("a \"tool\""), Some(7), Some("00-ab-cd-01")),
+            of("resources/read", Some("file:///a"), None, None),
+            of("prompts/get", Some("hi"), None, None),
+            of("vendor/x", None, None, None),
         ]
     );
     let ids: Vec<_> = pair.sent.iter().map(|sent| sent.id()).collect();
