@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::adapter::Number;
 use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
-pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
+pub use hosts::{AsyncStd, Host, Reqwest, Smol, Tokio, TokioCurrent, TokioMulti, TokioReqwest};
 pub use lines::Lines;
 pub use threads::Threads;
 

@@ -4,13 +4,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::transport::ThreadEvent;
-
 /// Wakes the thread that waits.
 pub(crate) enum Waker {
     #[cfg(unix)]
     Pipe(std::io::PipeWriter),
-    Channel(std::sync::mpsc::Sender<ThreadEvent>),
+    Call(Box<dyn Fn() + Send>),
     #[cfg(feature = "http")]
     Task(std::task::Waker),
 }
@@ -58,7 +56,7 @@ impl Canceller {
             // A full pipe wakes the thread too, so a failed write does not matter.
             #[cfg(unix)]
             Waker::Pipe(pipe) => drop(std::io::Write::write(&mut &*pipe, &[1])),
-            Waker::Channel(channel) => drop(channel.send(ThreadEvent::Wake)),
+            Waker::Call(wake) => wake(),
             #[cfg(feature = "http")]
             Waker::Task(waker) => waker.wake_by_ref(),
         }

@@ -206,6 +206,30 @@ impl Connection {
         }
     }
 
+    /// Returns whether the reply to this request has arrived, or never will.
+    #[cfg(feature = "tool-client")]
+    pub(crate) fn has_reply(&self, key: RequestKey) -> bool {
+        match self.replies.get(&key) {
+            Some(reply) => reply.is_some() || !self.engine.session().is_waiting(key),
+            None => true,
+        }
+    }
+
+    /// Drives the engine until `is_done` returns `true`, or the connection has ended. [`Canceller::wake`] makes the wait look
+    /// again.
+    #[cfg(feature = "tool-client")]
+    pub(crate) fn wait_until(&mut self, is_done: impl Fn(&Self) -> bool) -> io::Result<()> {
+        loop {
+            self.handle_events();
+            if is_done(self) || self.engine.session().phase() == Phase::Closed {
+                // After a timeout, the engine has a notification for the server to send.
+                self.flush();
+                return Ok(());
+            }
+            self.turn(None)?;
+        }
+    }
+
     fn handle_events(&mut self) {
         while let Some(event) = self.next_event() {
             self.handle_event(event, None, &mut |_| {});
@@ -259,7 +283,7 @@ impl Connection {
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::pid)
+        self.process.as_ref().and_then(Process::pid)
     }
 
     /// Ends the server step by step.
@@ -274,7 +298,7 @@ impl Connection {
     fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
-        while let Some(event) = self.engine.poll_event() {
+        while let Some(event) = self.next_event() {
             // Nobody waits for an answer any more, so no handler is called.
             if !matches!(event, Event::ServerRequest(_)) {
                 self.handle_event(event, None, &mut |_| {});
@@ -398,7 +422,11 @@ impl Connection {
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
             if queue.takes(event) {
+                let before = queue.dropped();
                 queue.push(event.clone());
+                if let Some(hooks) = &self.context.hooks {
+                    hooks.dropped(queue.dropped() - before);
+                }
             }
         }
     }
@@ -433,7 +461,7 @@ impl Connection {
     /// Lets the program's callbacks learn of the end of the connection.
     #[cold]
     fn end_hooks(&mut self, exit: Option<Exit>) {
-        self.handle_events();
+        while self.next_event().is_some() {}
         if let Some(hooks) = self.context.hooks.take() {
             hooks.process_exited(exit);
             hooks.deliver();

@@ -27,6 +27,7 @@
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`Canceller`] | ending a wait from another thread |
+//! | `SharedClient` (feature `tool-client`) | a client for any number of tasks, as a `ToolClient` for agent frameworks |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
 
 mod answers;
@@ -34,12 +35,15 @@ mod call;
 mod cancel;
 mod client;
 mod connection;
+mod dropped_handles;
 #[cfg(feature = "http")]
 pub mod http;
 mod notifications;
 mod pending;
 mod prompts;
 mod resources;
+#[cfg(feature = "tool-client")]
+mod shared_client;
 mod subscription;
 mod tasks;
 mod transport;
@@ -50,12 +54,16 @@ pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
     CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
     Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
-    McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo, RequestOutcome, ShutdownReport,
-    SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
+    Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
+    RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
 };
 pub use mcpwire_core as core;
+#[cfg(feature = "tool-client")]
+pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
+#[cfg(feature = "tool-client")]
+pub use shared_client::SharedClient;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};
 

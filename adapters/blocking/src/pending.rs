@@ -1,32 +1,12 @@
 //! [`Pending`]: a request that was sent, and whose result nobody has waited for yet.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_client::Error;
-use mcpwire_core::{Method, RequestKey, SubscriptionKey, Ticket};
+use mcpwire_core::{Method, RequestKey, Ticket};
 
 use crate::client::McpClient;
-
-/// The requests and subscriptions whose handles were dropped, for the client to cancel.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DroppedHandles(Arc<Mutex<Vec<DroppedHandle>>>);
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum DroppedHandle {
-    Request(RequestKey),
-    Subscription(SubscriptionKey),
-}
-
-impl DroppedHandles {
-    pub(crate) fn push(&self, handle: DroppedHandle) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
-    }
-
-    pub(crate) fn take(&self) -> Vec<DroppedHandle> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 
 /// A request that was sent, and whose result was not taken yet. Made by [`McpClient::begin`].
 ///

@@ -9,7 +9,7 @@ use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, Subscri
 
 use crate::client::McpClient;
 use crate::connection::Waited;
-use crate::pending::{DroppedHandle, DroppedHandles};
+use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 
 /// The changes that a server reports to a client that has subscribed to them. Made by [`McpClient::subscribe`].
 ///

@@ -10,7 +10,7 @@ use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
 use crate::hooks::ConnectionHooks;
-use crate::{Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
+use crate::{AnyLauncher, Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
 
 /// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
 #[derive(Default)]
@@ -27,6 +27,8 @@ pub struct ConnectionContext {
     pub panics: Panics,
     /// The program's callbacks for what happens on the connection.
     pub hooks: Option<Arc<dyn ConnectionHooks>>,
+    /// Starts the server in another way than as a process of this machine.
+    pub launcher: Option<Arc<dyn AnyLauncher>>,
 }
 
 /// What an error says about the connection itself: how its process ended, and why this side could not continue.
@@ -44,19 +46,22 @@ impl ConnectionContext {
         &self.name
     }
 
-    /// Returns the options of a request with the trace context of the calling code, and with the number that the observer
-    /// gives the calling code. If the program's source of trace
-    /// contexts panics, the request is sent without a trace context.
+    /// Returns the options of a request with the trace context of the calling code, and with the data that the observer
+    /// has for the calling code. If the program's source of trace contexts panics, the request is sent without a trace
+    /// context.
     pub fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let traced = match &self.trace_context {
-            Some(source) => self.panics.catch(PanicSource::TraceContext, || source.options(options)),
-            None => None,
+        self.traced_call(options, None)
+    }
+
+    /// Does the same as [`ConnectionContext::traced`], for a call of this tool.
+    pub fn traced_call<'o>(&self, options: &'o RequestOptions, tool: Option<&str>) -> Cow<'o, RequestOptions> {
+        let options = match &self.hooks {
+            Some(hooks) => Cow::Owned(hooks.tag(options.clone(), tool)),
+            None => Cow::Borrowed(options),
         };
-        let traced = traced.unwrap_or(Cow::Borrowed(options));
-        match &self.hooks {
-            Some(hooks) => Cow::Owned(hooks.tag(traced.into_owned())),
-            None => traced,
-        }
+        let Some(source) = &self.trace_context else { return options };
+        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(&options).into_owned());
+        traced.map_or(options, Cow::Owned)
     }
 
     /// Returns the report of a shutdown, or an error if the process is still there after it was killed.

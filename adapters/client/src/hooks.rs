@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcpwire_core::{
-    CloseReason, Config, Event, Notification, Reply, RequestKey, RequestOptions, SentRequest, ServerInfo, Session,
+    CloseReason, Config, Event, Notification, Reply, RequestKey, RequestOptions, SentRequest, ServerInfo, Session, Tag,
     Timestamp,
 };
 
@@ -29,6 +29,18 @@ pub(crate) struct Hooks {
     pub(crate) on_invalid_message: Option<OnInvalidMessage>,
     /// The handler object, which receives notifications too.
     pub(crate) handler: Option<Arc<dyn AnyClientHandler>>,
+}
+
+impl Hooks {
+    /// Returns whether the program observes a connection that is opened now: with an observer, or with a subscriber of
+    /// `tracing`.
+    fn has_observer(&self) -> bool {
+        #[cfg(feature = "tracing")]
+        if crate::tracing::has_subscriber() {
+            return true;
+        }
+        self.observer.is_some()
+    }
 }
 
 /// The callbacks in the options of a connection, or the absence of all code for them.
@@ -54,7 +66,8 @@ pub trait NewHooks: Send {
 /// The callbacks of one connection.
 pub trait ConnectionHooks: Send + Sync {
     /// Returns the options with which a request is sent. The task that sends the request calls this method, without a lock.
-    fn tag(&self, options: RequestOptions) -> RequestOptions;
+    /// `tool` is the tool that the request calls.
+    fn tag(&self, options: RequestOptions, tool: Option<&str>) -> RequestOptions;
 
     /// Records that the connection is being opened.
     fn connecting(&self);
@@ -89,7 +102,7 @@ impl HookSet for Hooks {
     }
 
     fn configure(&self, config: &mut Config) {
-        if self.observer.is_some() {
+        if self.has_observer() {
             config.report_requests();
         }
     }
@@ -114,7 +127,14 @@ impl NewHooks for Unstarted {
             pending: HashMap::new(),
             records: Vec::new(),
         };
-        Arc::new(Connection { hooks, panics, clock, recorder: Mutex::new(recorder) })
+        Arc::new(Connection {
+            hooks,
+            panics,
+            clock,
+            #[cfg(feature = "tracing")]
+            tracing: crate::tracing::TracingObserver::new(),
+            recorder: Mutex::new(recorder),
+        })
     }
 }
 
@@ -122,6 +142,8 @@ struct Connection {
     hooks: Hooks,
     panics: Panics,
     clock: Clock,
+    #[cfg(feature = "tracing")]
+    tracing: Option<crate::tracing::TracingObserver>,
     recorder: Mutex<Recorder>,
 }
 
@@ -139,6 +161,14 @@ struct PendingRequest {
     info: Arc<RequestInfo>,
     begun: Timestamp,
     attempt: u32,
+}
+
+/// The place from which a request is sent.
+struct Origin {
+    /// The data that [`Observer::caller`] returned.
+    caller: Option<Tag>,
+    #[cfg(feature = "tracing")]
+    call_site: crate::tracing::CallSite,
 }
 
 /// Something that has happened.
@@ -171,14 +201,17 @@ impl Recorder {
             self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
             return;
         }
+        let origin = sent.tag.as_ref().and_then(Tag::get::<Origin>);
         let info = Arc::new(RequestInfo {
             connection: self.connection.clone(),
             key,
             id: sent.id,
             method: sent.request.method.clone().into_owned(),
             target: sent.request.target.clone(),
-            caller: sent.tag,
+            caller: origin.and_then(|origin| origin.caller.clone()),
             trace_parent: sent.trace_parent.clone(),
+            #[cfg(feature = "tracing")]
+            call_site: origin.map(|origin| origin.call_site.clone()),
         });
         self.records.push(Record::Begin(Arc::clone(&info)));
         self.pending.insert(key, PendingRequest { info, begun: now, attempt: 1 });
@@ -215,9 +248,17 @@ impl Connection {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn has_observer(&self) -> bool {
+        #[cfg(feature = "tracing")]
+        if self.tracing.is_some() {
+            return true;
+        }
+        self.hooks.observer.is_some()
+    }
+
     /// Records something that only an observer learns.
     fn note(&self, record: impl FnOnce(&mut Recorder) -> Record) {
-        if self.hooks.observer.is_some() {
+        if self.has_observer() {
             let mut recorder = self.recorder();
             let record = record(&mut recorder);
             recorder.records.push(record);
@@ -253,6 +294,10 @@ impl Connection {
 
     fn call(&self, record: Record) {
         let observe = |f: &dyn Fn(&dyn Observer)| {
+            #[cfg(feature = "tracing")]
+            if let Some(tracing) = &self.tracing {
+                self.panics.catch(PanicSource::Observer, || f(tracing));
+            }
             if let Some(observer) = &self.hooks.observer {
                 self.panics.catch(PanicSource::Observer, || f(&**observer));
             }
@@ -306,9 +351,21 @@ impl Connection {
 }
 
 impl ConnectionHooks for Connection {
-    fn tag(&self, mut options: RequestOptions) -> RequestOptions {
-        if let Some(observer) = &self.hooks.observer {
-            options.tag = self.panics.catch(PanicSource::Observer, || observer.caller()).unwrap_or_default();
+    fn tag(&self, mut options: RequestOptions, tool: Option<&str>) -> RequestOptions {
+        if self.has_observer() {
+            let mut caller = None;
+            if let Some(observer) = &self.hooks.observer {
+                caller = self.panics.catch(PanicSource::Observer, || observer.caller(tool)).flatten();
+                let trace = |caller| self.panics.catch(PanicSource::Observer, || observer.trace_context(caller))?;
+                if let Some(context) = caller.as_ref().and_then(trace) {
+                    options = options.in_trace(&context);
+                }
+            }
+            options.tag = Some(Tag::new(Origin {
+                caller,
+                #[cfg(feature = "tracing")]
+                call_site: crate::tracing::CallSite::current(),
+            }));
         }
         options
     }
@@ -325,19 +382,19 @@ impl ConnectionHooks for Connection {
 
     fn record(&self, event: &Event, session: &Session) {
         match event {
-            Event::Notification(notification) => {
-                if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() {
-                    let mut recorder = self.recorder();
-                    let server = Arc::clone(&recorder.connection.server);
-                    recorder.records.push(Record::Notification(server, notification.clone()));
-                }
+            Event::Notification(notification)
+                if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() =>
+            {
+                let mut recorder = self.recorder();
+                let server = Arc::clone(&recorder.connection.server);
+                recorder.records.push(Record::Notification(server, notification.clone()));
             }
             Event::InvalidMessage { excerpt } => {
                 let mut recorder = self.recorder();
                 let connection = recorder.connection.clone();
                 recorder.records.push(Record::InvalidMessage(connection, excerpt.clone()));
             }
-            event if self.hooks.observer.is_some() => self.note_event(event, session),
+            event if self.has_observer() => self.note_event(event, session),
             _ => {}
         }
     }

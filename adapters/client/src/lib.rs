@@ -11,10 +11,12 @@
 //! | `options` | [`ConnectOptions`]: the options of a connection |
 //! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's answers to requests of servers |
 //! | `observer`, `hooks` | [`Observer`]: what happens on connections and to their requests |
+//! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
 //! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
 //! | `event_queue`, `invalid_messages`, `connection_end`, `connection_state` | [`ConnectionState`], [`EventQueue`], [`InvalidMessages`], [`ConnectionEnd`]: what a server has reported |
+//! | `tracing` | spans and events for the `tracing` crate |
 //! | `tools` | [`Tools`]: the tools of a server |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
@@ -31,6 +33,7 @@ mod hooks;
 #[cfg(feature = "http")]
 pub mod http;
 mod invalid_messages;
+mod launcher;
 mod observer;
 mod options;
 mod panics;
@@ -40,6 +43,8 @@ mod streams;
 mod tools;
 mod trace;
 mod trace_source;
+#[cfg(feature = "tracing")]
+mod tracing;
 
 pub use connection_end::ConnectionEnd;
 pub use connection_state::{ConnectionState, subscription_options};
@@ -54,6 +59,7 @@ pub use handler::{
 };
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
+pub use launcher::{AnyLauncher, Launch, Launched, LaunchedControl, LaunchedServer, Launcher};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};

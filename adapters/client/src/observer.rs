@@ -1,16 +1,17 @@
 //! [`Observer`]: what a program can learn about connections and their requests.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpwire_core::{CloseReason, ProtocolVersion, RequestKey, ServerInfo};
+use mcpwire_core::{CloseReason, ProtocolVersion, RequestKey, ServerInfo, Tag, TraceContext};
 
 use crate::{Direction, ErrorKind, Exit};
 
 /// Observes connections and their requests, for logs, metrics and spans. Set by
 /// [`ConnectOptions::observer`](crate::ConnectOptions::observer).
 ///
-/// All methods do nothing by default. Except for [`Observer::caller`], the task that drives the connection calls them, in
+/// All methods do nothing by default. Except for [`Observer::caller`] and [`Observer::trace_context`], the task that drives the connection calls them, in
 /// the order of what happens and without a lock; in the blocking client, that is the thread that waits for the server. They
 /// should return quickly. A panic in them is caught and reported to
 /// [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic).
@@ -32,10 +33,24 @@ use crate::{Direction, ErrorKind, Exit};
 /// let options = ConnectOptions::default().observer(Log);
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// Returns a number for the place from which a request is sent, such as the id of the current span. The task that sends
-    /// the request calls this method. [`RequestInfo::caller`] contains the number.
-    fn caller(&self) -> u64 {
-        0
+    /// Returns data of the place from which a request is sent, such as the current span. The task that sends the request
+    /// calls this method. [`RequestInfo::caller`] contains the data.
+    ///
+    /// `tool` is the tool that the request calls. The client may send other requests with the same data, such as
+    /// `tools/list` before a `tools/call`.
+    ///
+    /// The data is dropped if the client sends no request, because the cache has a response or the parameters are invalid.
+    fn caller(&self, tool: Option<&str>) -> Option<Tag> {
+        let _ = tool;
+        None
+    }
+
+    /// Returns the trace context of a request for which [`Observer::caller`] has returned `caller`. Takes precedence over
+    /// [`ConnectOptions::trace_context`](crate::ConnectOptions::trace_context). The task that sends the request calls this
+    /// method.
+    fn trace_context(&self, caller: &Tag) -> Option<TraceContext> {
+        let _ = caller;
+        None
     }
 
     /// A connection is being opened.
@@ -80,6 +95,8 @@ pub trait Observer: Send + Sync + 'static {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionInfo {
+    /// Number of the connection, unique within this process.
+    pub id: u64,
     /// Name of the server, as in errors.
     pub server: Arc<str>,
     /// What carries the messages.
@@ -90,7 +107,9 @@ pub struct ConnectionInfo {
 
 impl ConnectionInfo {
     pub(crate) fn new(server: Arc<str>, transport: Transport) -> Self {
-        ConnectionInfo { server, transport, protocol_version: None }
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed) as u64;
+        ConnectionInfo { id, server, transport, protocol_version: None }
     }
 }
 
@@ -120,10 +139,13 @@ pub struct RequestInfo {
     pub method: String,
     /// Name of the tool or prompt, or URI of the resource, that the request is about.
     pub target: Option<String>,
-    /// The number that [`Observer::caller`] returned.
-    pub caller: u64,
+    /// The data that [`Observer::caller`] returned.
+    pub caller: Option<Tag>,
     /// The `traceparent` that the request carries in its `_meta`.
     pub trace_parent: Option<String>,
+    /// The span that was current where the request was sent, and its subscriber.
+    #[cfg(feature = "tracing")]
+    pub(crate) call_site: Option<crate::tracing::CallSite>,
 }
 
 impl RequestInfo {
@@ -135,6 +157,11 @@ impl RequestInfo {
     /// Returns the name of the tool if the request calls one.
     pub fn tool(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method == "tools/call")
+    }
+
+    /// Returns the name of the prompt if the request gets one.
+    pub fn prompt(&self) -> Option<&str> {
+        self.target.as_deref().filter(|_| self.method == "prompts/get")
     }
 }
 

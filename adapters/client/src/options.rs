@@ -13,7 +13,10 @@ use mcpwire_core::{
 
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
 use crate::hooks::{HookSet, Hooks, NewHooks};
-use crate::{CallbackPanic, ConnectionContext, Direction, McpServerDef, Observer, Panics, TraceSource, Transport};
+use crate::{
+    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Launcher, McpServerDef, Observer, Panics, TraceSource,
+    Transport,
+};
 
 /// The default name of the server at the other end of a pair of streams.
 const STREAM: &str = "stream";
@@ -79,6 +82,7 @@ pub struct ConnectOptions {
     on_request: Option<crate::http::OnRequest>,
     handlers: Option<Box<dyn HandlerSet>>,
     hooks: Option<Box<dyn HookSet>>,
+    launcher: Option<Arc<dyn AnyLauncher>>,
     panics: Panics,
 }
 
@@ -207,6 +211,13 @@ impl ConnectOptions {
         f: impl Fn(&crate::http::CallInfo, &mut crate::http::RequestHead<'_>) + Send + Sync + 'static,
     ) -> Self {
         self.on_request = Some(Arc::new(f));
+        self
+    }
+
+    /// Sets the object or closure that starts servers in another way than as a process of this machine. It has no effect on
+    /// connections over HTTP, and over streams of the program.
+    pub fn launcher(mut self, launcher: impl Launcher) -> Self {
+        self.launcher = Some(Arc::new(launcher));
         self
     }
 
@@ -391,9 +402,16 @@ impl ConnectOptions {
         self
     }
 
+    /// Returns the launcher that [`ConnectOptions::launcher`] has set.
+    #[doc(hidden)]
+    pub fn launcher_object(&self) -> Option<&dyn AnyLauncher> {
+        self.launcher.as_deref()
+    }
+
     /// Returns the callback that [`ConnectOptions::stderr`] has set.
-    pub fn stderr_callback(&self) -> Option<Arc<dyn Fn(&str) + Send + Sync>> {
-        self.stderr.clone()
+    pub fn stderr_callback(&self) -> Option<impl Fn(&str) + Send + Sync + 'static> {
+        let f = self.stderr.clone()?;
+        Some(move |line: &str| f(line))
     }
 
     fn hooks(&mut self) -> &mut Hooks {
@@ -416,6 +434,7 @@ impl ConnectOptions {
             trace_context,
             handlers,
             hooks,
+            launcher,
             panics,
             ..
         } = self;
@@ -430,6 +449,9 @@ impl ConnectOptions {
             handlers.declare(&mut config);
             handlers.connect(Arc::clone(&name), panics.clone())
         });
+        // The events of `tracing` need no callback of the program.
+        #[cfg(feature = "tracing")]
+        let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(|| Box::new(Hooks::default()) as _));
         let hooks = hooks.map(|hooks| {
             hooks.configure(&mut config);
             hooks.connect(Arc::clone(&name), panics.clone())
@@ -444,7 +466,15 @@ impl ConnectOptions {
             on_request: self.on_request,
             handlers,
             hooks,
-            context: ConnectionContext { name, definition, grace_periods, trace_context, panics, hooks: None },
+            context: ConnectionContext {
+                name,
+                definition,
+                grace_periods,
+                trace_context,
+                panics,
+                hooks: None,
+                launcher,
+            },
         }
     }
 }
@@ -494,6 +524,7 @@ impl Clone for ConnectOptions {
             on_request: self.on_request.clone(),
             handlers: self.handlers.as_ref().map(|handlers| handlers.clone_box()),
             hooks: self.hooks.as_ref().map(|hooks| hooks.clone_box()),
+            launcher: self.launcher.clone(),
             panics: self.panics.clone(),
         }
     }

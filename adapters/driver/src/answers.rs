@@ -6,7 +6,7 @@ use std::task::Context;
 use mcpwire_client::{Answered, PendingAnswers, method_not_found};
 
 use crate::shared::Shared;
-use crate::state::Asked;
+use crate::state::ServerRequestEvent;
 
 /// The requests of the server whose handlers have not answered yet. `None` if the program has no handlers.
 pub(crate) struct Answers(Option<Box<dyn PendingAnswers>>);
@@ -18,17 +18,19 @@ impl Answers {
 
     /// Starts the answers to new requests, polls all handlers, and sends the complete answers. Calls code of the program, so
     /// no lock may be held.
-    pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
+    pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<ServerRequestEvent>, cx: &mut Context<'_>) {
         if asks.is_empty() && self.0.as_ref().is_none_or(|answers| answers.is_empty()) {
             return;
         }
         let mut complete = Vec::new();
         for asked in asks {
             match (asked, &mut self.0) {
-                (Asked::Asks(request), Some(answers)) => answers.start(request),
-                (Asked::Asks(request), None) => complete.push(Answered::refused(request.key, method_not_found())),
-                (Asked::GivesUp(id), Some(answers)) => answers.cancel(id, cx),
-                (Asked::GivesUp(_), None) => {}
+                (ServerRequestEvent::Received(request), Some(answers)) => answers.start(request),
+                (ServerRequestEvent::Received(request), None) => {
+                    complete.push(Answered::refused(request.key, method_not_found()))
+                }
+                (ServerRequestEvent::Cancelled(id), Some(answers)) => answers.cancel(id, cx),
+                (ServerRequestEvent::Cancelled(_), None) => {}
             }
         }
         if let Some(answers) = &mut self.0 {

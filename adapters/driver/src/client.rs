@@ -11,9 +11,9 @@ use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, S
 
 use crate::connect;
 use crate::notifications::{Events, Notifications};
+use crate::operation::Boxed;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
 use crate::shared::{ConnectionRef, RestartAttempt};
-use crate::tools::Boxed;
 use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. A clone costs little, and any number of tasks may use it at once.

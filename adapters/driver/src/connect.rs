@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{ConnectOptions, Error, McpServerDef, Transport};
+use mcpwire_client::{AnyLauncher, ConnectOptions, Error, Launch, LaunchedServer, McpServerDef, Transport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::Process;
@@ -22,7 +22,7 @@ pub(crate) fn connect(
     if def.url.is_some() {
         return connect_http(runtime, def, options);
     }
-    let (process, streams) = start_process(&*runtime, def)?;
+    let (process, streams) = start_process(&*runtime, options.launcher_object(), def)?;
     Ok(connect_streams(runtime, Some((def, process)), streams, options))
 }
 
@@ -79,7 +79,8 @@ pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Erro
     else {
         return closed();
     };
-    let (process, Streams { reader, writer, stderr, exit }) = start_process(&*shared.runtime, def)?;
+    let (process, Streams { reader, writer, stderr, exit }) =
+        start_process(&*shared.runtime, shared.context.launcher.as_deref(), def)?;
     let now = shared.clock.now();
     let mut state = shared.lock();
     if state.close_intent != CloseIntent::None {
@@ -99,8 +100,25 @@ pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Erro
     Ok(())
 }
 
-fn start_process(runtime: &dyn Runtime, def: &McpServerDef) -> Result<(Process, Streams), Error> {
+fn start_process(
+    runtime: &dyn Runtime,
+    launcher: Option<&dyn AnyLauncher>,
+    def: &McpServerDef,
+) -> Result<(Process, Streams), Error> {
     let server = def.display_name();
+    let command;
+    let def = match launcher.map(|launcher| launcher.start(def)) {
+        None => def,
+        Some(Ok(Launch::Command(other))) => {
+            command = other;
+            &command
+        }
+        Some(Ok(Launch::Server(remote))) => {
+            let LaunchedServer { reader, writer, stderr, exit, control } = *remote;
+            return Ok((Process::launched(control), Streams { reader, writer, stderr, exit: Some(exit) }));
+        }
+        Some(Err(error)) => return Err(Error::new(server, error)),
+    };
     let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
     let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
     Ok((process, streams))

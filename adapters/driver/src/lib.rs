@@ -12,7 +12,7 @@
 //!      decodes it               └──────────────────┘              └────────┘
 //! ```
 //!
-//! No message has a channel or a task of its own; a reply is decoded by the task that waits for it, without the lock.
+//! There is no channel and no task per message. The task that waits for a reply decodes it, without the lock.
 //!
 //! | where | what |
 //! |---|---|
@@ -20,6 +20,7 @@
 //! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
+//! | `tool_client` (feature `tool-client`) | the trait `ToolClient`, for agent frameworks |
 //! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 
 mod answers;
@@ -37,13 +38,17 @@ mod pending;
 mod prompts;
 mod requests;
 mod resources;
+mod restart;
 mod runtime;
 mod shared;
 mod slots;
 mod state;
 mod stop;
+mod subscribers;
 mod subscription;
 mod tasks;
+#[cfg(feature = "tool-client")]
+mod tool_client_trait;
 mod tools;
 
 pub use call::{Call, CallFuture};
@@ -52,12 +57,14 @@ pub use clock::Clock;
 pub use mcpwire_client::{
     CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
     Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
-    McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler, RequestInfo,
-    RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, WriteStream, Writer,
-    inherited_names,
+    Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler,
+    RequestInfo, RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport,
+    WriteStream, Writer, inherited_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
+#[cfg(feature = "tool-client")]
+pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "http")]

@@ -1,14 +1,8 @@
-//! [`Opening`]: the progress of the opening, and the restart of a server that has ended because it was asked for its era.
+//! [`Opening`]: the progress of the opening of a connection.
 
-use std::mem;
 use std::task::Waker;
 
-use mcpwire_client::{ConnectionState, StderrTail, Writer};
-use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::{CloseReason, Phase, SendError, Timestamp};
-use mcpwire_process::Process;
-
-use crate::state::{CloseIntent, State};
+use mcpwire_core::internal::OpeningOutcome;
 
 /// The progress of the opening, and the tasks that wait for it.
 #[derive(Debug, Default)]
@@ -19,63 +13,4 @@ pub(crate) struct Opening {
     /// Whether one of the waiting tasks restarts the server.
     pub(crate) is_restarting: bool,
     pub(crate) waiting: Vec<Waker>,
-}
-
-impl State {
-    /// Replaces a server that has ended because it was asked for its era.
-    pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
-        self.engine = engine;
-        self.writer = Some(writer);
-        self.unflushed = false;
-        self.pid = Some(process.pid());
-        if let Some(hooks) = &self.hooks {
-            hooks.process_started(process.pid());
-        }
-        self.process = Some(process);
-        self.exit = None;
-        self.stderr = StderrTail::default();
-        self.writer_panic = None;
-        self.record = ConnectionState::default();
-        self.report = None;
-        self.driver = None;
-        self.armed = None;
-        self.opening.outcome = None;
-        self.opening.is_restarting = false;
-    }
-
-    /// Stores how the opening ended, and adds the tasks that wait for it to `wakers`.
-    pub(crate) fn opened(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
-        self.opening.outcome = Some(outcome);
-        wakers.extend(mem::take(&mut self.opening.waiting));
-    }
-
-    /// Returns whether the server has ended because it was asked for its era, and may be restarted.
-    pub(crate) fn is_to_be_restarted(&self) -> bool {
-        self.close_intent == CloseIntent::None && matches!(self.opening.outcome, Some(OpeningOutcome::Restart))
-    }
-
-    /// Begins to open the connection, unless it is being opened already.
-    pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
-        match (&self.opening.outcome, self.engine.session().phase()) {
-            (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
-            // The task that began the opening has not waited for its end.
-            (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
-            _ => {
-                self.engine.calls().initialize(now)?;
-                if let Some(hooks) = &self.hooks {
-                    hooks.connecting();
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Ends an opening whose server is not restarted.
-    pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
-        self.opening.is_restarting = false;
-        self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
-        self.record.close_reason.get_or_insert(CloseReason::ByServer);
-        self.subscribers.end(wakers);
-        wakers.append(&mut self.ended);
-    }
 }

@@ -1,6 +1,7 @@
 //! [`OperationRunner`]: runs the operations of the core.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
@@ -9,6 +10,9 @@ use mcpwire_core::internal::{Operation, Step};
 
 use crate::pending::PendingReply;
 use crate::shared::ConnectionRef;
+
+/// A boxed future: it is awaited in several places, and compiled once.
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Runs an operation: polls it under the lock, and waits for the replies to its requests.
 #[derive(Default)]

@@ -59,6 +59,11 @@ impl Shared {
         self.context.traced(options)
     }
 
+    /// Does the same for a call of this tool.
+    pub(crate) fn traced_call<'o>(&self, options: &'o RequestOptions, tool: &str) -> Cow<'o, RequestOptions> {
+        self.context.traced_call(options, Some(tool))
+    }
+
     /// Locks the state. Not inlined, because there are twenty callers.
     #[inline(never)]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

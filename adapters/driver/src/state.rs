@@ -16,9 +16,9 @@ use mcpwire_core::{
 };
 use mcpwire_process::Process;
 
-use crate::notifications::Subscribers;
 use crate::opening::Opening;
 use crate::slots::{Slot, Slots};
+use crate::subscribers::Subscribers;
 use mcpwire_client::Writer;
 
 /// Maximum number of reports about a request that wait for its caller. 64: later reports say more than earlier ones.
@@ -51,7 +51,7 @@ pub(crate) struct State {
     /// The tasks that wait for the next event of a subscription.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
     /// The requests of the server, and their cancellations, for the driver to take.
-    pub(crate) asks: Vec<Asked>,
+    pub(crate) server_requests: Vec<ServerRequestEvent>,
     /// The program's callbacks for what happens on the connection.
     pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
     /// Number of bytes that were sent since the callbacks learned of them.
@@ -101,9 +101,9 @@ pub(crate) enum SlotPoll {
 }
 
 /// A request of the server, or its cancellation.
-pub(crate) enum Asked {
-    Asks(ServerRequest),
-    GivesUp(ServerRequestId),
+pub(crate) enum ServerRequestEvent {
+    Received(ServerRequest),
+    Cancelled(ServerRequestId),
 }
 
 /// Adds a task to the tasks to wake, unless it is there already.
@@ -123,14 +123,14 @@ impl State {
             driver: None,
             opening: Opening::default(),
             runs_by_itself: false,
-            pid: process.as_ref().map(Process::pid),
+            pid: process.as_ref().and_then(Process::pid),
             process,
             exit: None,
             stderr: StderrTail::default(),
             record: ConnectionState::default(),
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
-            asks: Vec::new(),
+            server_requests: Vec::new(),
             hooks: None,
             sent: 0,
             received: 0,
@@ -318,8 +318,8 @@ impl State {
                     }
                 }
                 Event::Subscription(key) => wakers.extend(self.forget_subscriber(key)),
-                Event::ServerRequest(ask) => self.asks.push(Asked::Asks(ask)),
-                Event::ServerRequestCancelled(key) => self.asks.push(Asked::GivesUp(key)),
+                Event::ServerRequest(ask) => self.server_requests.push(ServerRequestEvent::Received(ask)),
+                Event::ServerRequestCancelled(key) => self.server_requests.push(ServerRequestEvent::Cancelled(key)),
                 Event::Connected => {
                     if let Some(info) = self.engine.session().shared_server() {
                         let _ = server.set(info);

@@ -12,19 +12,19 @@ use mcpwire_process::{Next, Stopping};
 use crate::state::{CloseIntent, State};
 use mcpwire_client::Writer;
 
-/// How often a process that is ending is asked whether it has exited, where the system does not tell. 20 ms: it ends within
-/// seconds, and those who wait for that hardly notice so short a delay.
+/// How often to check whether an ending process has exited, on systems that do not report it. 20 ms: a shutdown takes up to
+/// seconds, so nobody notices the delay.
 pub(crate) const UNWATCHED_END: Duration = Duration::from_millis(20);
 
 pub(crate) enum Stop {
-    /// A process is ended step by step.
+    /// Ends a process step by step.
     Process { stopping: Stopping, until: Timestamp },
-    /// Nothing is left of it but what it wrote last on standard error.
-    LastWords { report: ShutdownReport, until: Timestamp },
-    /// The session is ended on the server, which is not waited for long.
+    /// The process has exited. Reads what it wrote last on standard error.
+    LastOutput { report: ShutdownReport, until: Timestamp },
+    /// Ends the HTTP session on the server.
     #[cfg(feature = "http")]
     Session { until: Timestamp },
-    /// A stream is closed, which may take a moment too.
+    /// Closes a stream, which may take a moment.
     Stream { writer: Option<Writer>, until: Timestamp },
 }
 
@@ -45,18 +45,18 @@ impl Stop {
         }
     }
 
-    /// Does what is due. Ready when nothing is left. With `is_watched`, the exit of the process wakes the driver.
+    /// Does what is due. Returns the report when nothing is left. With `is_watched`, the exit of the process wakes the driver.
     pub(crate) fn poll(
         &mut self,
         state: &mut State,
         is_watched: bool,
-        may_speak: bool,
+        has_stderr: bool,
         now: Timestamp,
         cx: &mut Context<'_>,
     ) -> Poll<ShutdownReport> {
         match self {
-            Stop::LastWords { report, until } if !may_speak || *until <= now => Poll::Ready(*report),
-            Stop::LastWords { .. } => Poll::Pending,
+            Stop::LastOutput { report, until } if !has_stderr || *until <= now => Poll::Ready(*report),
+            Stop::LastOutput { .. } => Poll::Pending,
             Stop::Process { stopping, until } => loop {
                 let Some(process) = &mut state.process else { return Poll::Ready(ShutdownReport::of_streams()) };
                 match stopping.next(process, now) {
@@ -65,8 +65,8 @@ impl Stop {
                         *until = if is_watched { at } else { at.min(now + UNWATCHED_END) };
                         return Poll::Pending;
                     }
-                    Next::Done(report) if may_speak => {
-                        *self = Stop::LastWords { report, until: now + EndOfStream::LAST_WORDS };
+                    Next::Done(report) if has_stderr => {
+                        *self = Stop::LastOutput { report, until: now + EndOfStream::LAST_WORDS };
                         return Poll::Pending;
                     }
                     Next::Done(report) => return Poll::Ready(report),
@@ -90,12 +90,12 @@ impl Stop {
         }
     }
 
-    /// When there is something to do, whatever else happens.
+    /// Returns the next time at which there is something to do.
     pub(crate) fn deadline(&self) -> Timestamp {
         match self {
             #[cfg(feature = "http")]
             Stop::Session { until } => *until,
-            Stop::Process { until, .. } | Stop::LastWords { until, .. } | Stop::Stream { until, .. } => *until,
+            Stop::Process { until, .. } | Stop::LastOutput { until, .. } | Stop::Stream { until, .. } => *until,
         }
     }
 }

@@ -11,8 +11,8 @@ use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
 use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
 
 use crate::client::McpClient;
+use crate::operation::Boxed;
 use crate::shared::ConnectionRef;
-use crate::tools::Boxed;
 
 /// The changes that a server reports to a client that has subscribed to them: a stream that ends with the subscription.
 /// Made by [`McpClient::subscribe`].

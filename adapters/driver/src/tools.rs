@@ -1,7 +1,5 @@
 //! The tools of a server.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use mcpwire_client::{Error, Tools};
@@ -11,11 +9,8 @@ use serde::Serialize;
 
 use crate::call::Call;
 use crate::client::McpClient;
-use crate::operation::run;
+use crate::operation::{Boxed, run};
 use crate::shared::ConnectionRef;
-
-/// A boxed future: it is awaited in several places, and compiled once.
-pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 impl<R> McpClient<R> {
     /// Lists the server's tools, all pages, and stores the list.

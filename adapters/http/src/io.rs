@@ -1,26 +1,26 @@
-//! Hyper's words for bytes.
+//! [`Io`]: a connection with the read and write traits of hyper.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::ReadBufCursor;
-
-use crate::meter::Meter;
 use mcpwire_driver::http::Socket;
 
-/// A connection to a server, TLS and all.
-pub(crate) struct Wire {
+use crate::meter::Meter;
+
+/// A connection to a server or proxy, with TLS if the URL is `https`.
+pub(crate) struct Io {
     pub(crate) socket: Socket,
     pub(crate) meter: Meter,
     pub(crate) is_http2: bool,
-    /// What stands at its other end is a proxy, which wants to be told whole addresses.
+    /// Whether the peer is a proxy, which needs absolute URLs.
     pub(crate) is_proxied: bool,
 }
 
-impl hyper::rt::Read for Wire {
+impl hyper::rt::Read for Io {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        // On the stack and copied once: hyper gives no space that could be filled in place without unsafe code.
+        // A copy, because hyper's buffer may be uninitialised and can be written in place by unsafe code only.
         let mut space = [0; 16 * 1024];
         let room = buf.remaining().min(space.len());
         let n = ready!(self.socket.as_mut().poll_read(cx, &mut space[..room]))?;
@@ -29,7 +29,7 @@ impl hyper::rt::Read for Wire {
     }
 }
 
-impl hyper::rt::Write for Wire {
+impl hyper::rt::Write for Io {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.socket.as_mut().poll_write(cx, buf)
     }

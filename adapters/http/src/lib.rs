@@ -1,38 +1,49 @@
-//! The HTTP client that the async adapters of mcpwire bring: hyper and rustls, on any runtime.
+//! The HTTP client of mcpwire's async clients: hyper and rustls, on any runtime.
 //!
-//! An application turns on the feature `http` of `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std` and has no need of this crate
-//! by name. It is for programs that want other limits ([`ClientOptions`]), or that run on another runtime ([`Net`]).
+//! An application enables the feature `http` of `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std` and does not need this
+//! crate. Use this crate for other limits, certificates or proxies ([`ClientOptions`]), and for other runtimes ([`Net`]).
 //!
-//! * HTTP/1.1 over a bounded number of connections that are kept, and HTTP/2 where the server takes it (by ALPN, so over TLS);
-//! * TLS 1.2 and 1.3 by rustls with ring; the certificate authorities of webpki-roots, those of the system with the feature
-//!   `native-roots`, or [those of the program](ClientOptions::trust);
-//! * proxies as the variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say, but never for this machine;
-//! * redirects to the same origin only, five at most, and for `POST` only those that keep it one (307, 308): headers, tokens
-//!   among them, go nowhere else.
+//! * HTTP/1.1 on a bounded number of connections, which are reused, and HTTP/2 if the server selects it by ALPN (with TLS only).
+//! * TLS 1.2 and 1.3 by rustls with ring. Trusts the CA certificates of `webpki-roots` (feature `webpki-roots`, on by default),
+//!   of the system (feature `native-roots`) and [of the program](ClientOptions::trust_pem_file). Presents
+//!   [client certificates](ClientOptions::client_certificate), and takes a whole
+//!   [TLS configuration](ClientOptions::tls_config) of the program.
+//! * Proxies of the variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, but not for servers on this machine.
+//! * At most five consecutive redirects, to the same origin only, and those of `POST` only if they keep the method (307, 308).
+//!   Headers and tokens never reach another origin.
 //!
 //! [`Net`]: mcpwire_driver::http::Net
 //!
-//! | file | what it does |
+//! | file | content |
 //! |---|---|
-//! | `client` | [`Client`]: makes the requests |
-//! | `connect`, `proxy`, `tls` | from an address to a connection |
-//! | `pool`, `line` | which connection carries a request, and how |
-//! | `redirect` | where requests may be sent on to |
-//! | `meter` | how much a server may send, and how much of it at once |
-//! | `body`, `io`, `time` | hyper's words for bytes and time |
+//! | `client`, `options` | [`Client`], which makes the requests, and [`ClientOptions`] |
+//! | `connect`, `proxy`, `tls` | open a connection for a URL |
+//! | `pool`, `connection` | choose the connection of a request, and send the request |
+//! | `meter` | limits how much a server sends, and how long it keeps a thread busy |
+//! | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
-mod body;
+mod body_reader;
 mod client;
 mod connect;
+mod connect_failure;
+mod connection;
+mod full_body;
 mod io;
-mod line;
 mod meter;
+mod options;
 mod pool;
 mod proxy;
-mod redirect;
 #[cfg(test)]
 mod tests;
 mod time;
 mod tls;
 
-pub use client::{Client, ClientOptions};
+pub use client::Client;
+/// The version of rustls that [`ClientOptions::tls_config`] takes.
+pub use futures_rustls::rustls;
+pub use options::ClientOptions;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

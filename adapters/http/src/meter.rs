@@ -1,6 +1,7 @@
-//! [`Metered`]: the socket of a connection, with a limit on what the server may take of the runtime.
+//! [`MeteredSocket`]: a socket that limits what a server can send and how long it can keep a thread busy.
 //!
-//! It lies below TLS, so everything that a server can send is counted: records of TLS, frames of HTTP/2, interim responses.
+//! The socket is below TLS, so the [`Meter`] counts all bytes that a server can send: TLS records, HTTP/2 frames and interim
+//! responses.
 
 use std::io;
 use std::pin::Pin;
@@ -10,51 +11,51 @@ use std::time::Instant;
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-use mcpwire_driver::http::Socket;
+use mcpwire_driver::http::{Socket, Stream};
 
-/// How many bytes are read or written before other tasks have their turn. 32 KiB: 3,600 of the smallest frames of HTTP/2, about a
-/// millisecond; a turn costs less than a thousandth of what the bytes do.
-const BUDGET: usize = 32 * 1024;
+/// Number of bytes that are read or written before the socket yields to other tasks. 32 KiB: 3,600 of the smallest HTTP/2 frames,
+/// which take about a millisecond. A yield costs less than a thousandth of that.
+const YIELD_AFTER: usize = 32 * 1024;
 
-/// The least that a read or a write counts: a system call costs as much as moving 1 KiB.
-const SMALLEST: usize = 1024;
+/// What a read or write counts at least, in bytes: a system call costs as much as moving 1 KiB.
+const MIN_COST: usize = 1024;
 
-/// How many bytes a server may send while nobody takes the head of a response, or a part of its body. 4 MiB: twice the window of a
-/// connection by HTTP/2, which is the most of a body that may wait to be read.
+/// Maximum number of bytes that a server may send without the head of a response or a part of a body being read. 4 MiB: twice the
+/// window of an HTTP/2 connection, which limits the bodies that may wait to be read.
 const MAX_UNUSED: u64 = 4 * 1024 * 1024;
 
-/// How many of them are forgotten each second. 16 KiB: pings of a connection that is idle for months are no flood.
-const FORGOTTEN_PER_SECOND: u64 = 16 * 1024;
+/// Number of unused bytes that are forgiven each second. 16 KiB: the pings of a connection that is idle for months are no flood.
+const FORGIVEN_PER_SECOND: u64 = 16 * 1024;
 
-/// Counts what a server sends while nobody takes a part of a response. A clone counts the same.
+/// Counts the bytes that a server sends without a part of a response being read. Clones share the count.
 #[derive(Clone, Default)]
 pub(crate) struct Meter(Arc<Mutex<Unused>>);
 
 #[derive(Default)]
 struct Unused {
     bytes: u64,
-    /// Until when bytes were forgotten. `None` before the first come.
-    forgotten_at: Option<Instant>,
+    /// The time up to which bytes have been forgiven. `None` before the first bytes arrive.
+    forgiven_at: Option<Instant>,
 }
 
 impl Meter {
-    /// Starts to count anew: the head of a response or a part of a body was taken.
-    pub(crate) fn taken(&self) {
+    /// Sets the count to zero. Called when the head of a response or a part of a body has been read.
+    pub(crate) fn reset(&self) {
         self.lock().bytes = 0;
     }
 
-    /// Counts bytes that came now.
+    /// Adds bytes that have arrived at the time `now`.
     ///
     /// # Errors
-    /// If the server has sent too much that is of no use.
-    pub(crate) fn received(&self, bytes: usize, now: Instant) -> io::Result<()> {
+    /// If the count exceeds [`MAX_UNUSED`].
+    pub(crate) fn add(&self, bytes: usize, now: Instant) -> io::Result<()> {
         let mut unused = self.lock();
-        let since = now.saturating_duration_since(*unused.forgotten_at.get_or_insert(now));
+        let since = now.saturating_duration_since(*unused.forgiven_at.get_or_insert(now));
         let milliseconds = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         if milliseconds > 0 {
-            let forgotten = milliseconds.saturating_mul(FORGOTTEN_PER_SECOND) / 1000;
-            unused.bytes = unused.bytes.saturating_sub(forgotten);
-            unused.forgotten_at = Some(now);
+            let forgiven = milliseconds.saturating_mul(FORGIVEN_PER_SECOND) / 1000;
+            unused.bytes = unused.bytes.saturating_sub(forgiven);
+            unused.forgiven_at = Some(now);
         }
         unused.bytes = unused.bytes.saturating_add(bytes as u64);
         if unused.bytes <= MAX_UNUSED {
@@ -73,52 +74,52 @@ impl Meter {
 }
 
 /// A socket that yields to other tasks, and that fails when its server floods it.
-pub(crate) struct Metered {
+pub(crate) struct MeteredSocket {
     socket: Socket,
     meter: Meter,
-    /// What is left of [`BUDGET`] in this turn.
+    /// Number of bytes until the next yield.
     left: usize,
 }
 
-impl Metered {
+impl MeteredSocket {
     pub(crate) fn new(socket: Socket, meter: Meter) -> Self {
-        Metered { socket, meter, left: BUDGET }
+        MeteredSocket { socket, meter, left: YIELD_AFTER }
     }
 
-    /// Reads or writes, if this turn of the task has not moved enough. A turn ends when there is nothing to read or to write.
-    fn within_budget(
+    /// Reads or writes, or yields if enough bytes have moved. The count begins anew when the socket is not ready.
+    fn poll_or_yield(
         &mut self,
         cx: &mut Context<'_>,
-        f: impl FnOnce(Pin<&mut dyn mcpwire_driver::http::Stream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+        poll: impl FnOnce(Pin<&mut dyn Stream>, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if self.left == 0 {
-            self.left = BUDGET;
+            self.left = YIELD_AFTER;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let polled = f(self.socket.as_mut(), cx);
+        let polled = poll(self.socket.as_mut(), cx);
         self.left = match &polled {
-            Poll::Ready(Ok(n)) => self.left.saturating_sub((*n).max(SMALLEST)),
-            _ => BUDGET,
+            Poll::Ready(Ok(n)) => self.left.saturating_sub((*n).max(MIN_COST)),
+            _ => YIELD_AFTER,
         };
         polled
     }
 }
 
-impl AsyncRead for Metered {
+impl AsyncRead for MeteredSocket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let polled = this.within_budget(cx, |socket, cx| socket.poll_read(cx, buf));
+        let polled = this.poll_or_yield(cx, |socket, cx| socket.poll_read(cx, buf));
         if let Poll::Ready(Ok(n)) = polled {
-            this.meter.received(n, Instant::now())?;
+            this.meter.add(n, Instant::now())?;
         }
         polled
     }
 }
 
-impl AsyncWrite for Metered {
+impl AsyncWrite for MeteredSocket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.get_mut().within_budget(cx, |socket, cx| socket.poll_write(cx, buf))
+        self.get_mut().poll_or_yield(cx, |socket, cx| socket.poll_write(cx, buf))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,44 +1,47 @@
-//! Proxies: which one, and the way through it.
+//! [`Proxies`]: which proxy a request uses, and [`tunnel`]: a connection to a server through a proxy.
 
 use std::net::IpAddr;
 
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
-
-use crate::connect::ConnectFailure;
 use mcpwire_driver::http::Socket;
 
-/// The longest head of an answer that a proxy may give. 8 KiB: what other clients take.
+use crate::connect_failure::ConnectFailure;
+
+/// Maximum size of the head of a proxy's response to `CONNECT`: 8 KiB, as in other clients.
 const MAX_HEAD: usize = 8 * 1024;
 
-/// The proxies that the environment names, or the one that the program does.
+/// The proxies of the environment, or the proxy that the program has set.
 pub(crate) struct Proxies {
     matcher: Matcher,
-    /// Also on the way to this machine.
-    is_everywhere: bool,
+    /// Whether requests to this machine use the proxy, too.
+    includes_loopback: bool,
 }
 
 impl Proxies {
+    /// Uses this proxy for all requests. Without one, uses the proxies that the environment variables name.
     pub(crate) fn new(proxy: Option<String>) -> Self {
         match proxy {
-            Some(proxy) => Proxies { matcher: Matcher::builder().all(proxy).build(), is_everywhere: true },
-            None => Proxies { matcher: Matcher::from_env(), is_everywhere: false },
+            Some(proxy) => Proxies { matcher: Matcher::builder().all(proxy).build(), includes_loopback: true },
+            None => Proxies { matcher: Matcher::from_env(), includes_loopback: false },
         }
     }
 
-    /// No proxies at all.
+    /// Uses no proxy.
     pub(crate) fn none() -> Self {
-        Proxies { matcher: Matcher::builder().build(), is_everywhere: false }
+        Proxies { matcher: Matcher::builder().build(), includes_loopback: false }
     }
 
-    /// The proxy for an address. The environment's is for none on this machine.
+    /// Returns the proxy for requests to this URL.
     pub(crate) fn of(&self, uri: &Uri) -> Option<Intercept> {
         let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
-        let is_here = host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-        if is_here && !self.is_everywhere { None } else { self.matcher.intercept(uri) }
+        let is_loopback =
+            host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        if is_loopback && !self.includes_loopback { None } else { self.matcher.intercept(uri) }
     }
 
-    /// What a proxy wants to be told with a request that it passes on itself.
+    /// Returns the `Proxy-Authorization` header of a request that the proxy forwards. `None` for `https`, where the header is
+    /// part of the `CONNECT` request.
     pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
         if uri.scheme_str() != Some("http") {
             return None;
@@ -47,7 +50,7 @@ impl Proxies {
     }
 }
 
-/// Asks a proxy for a way to a server (RFC 9110, 9.3.6).
+/// Requests a tunnel to a server from a proxy (`CONNECT`; RFC 9110, section 9.3.6).
 pub(crate) async fn tunnel(
     mut socket: Socket,
     host: &str,
@@ -62,13 +65,13 @@ pub(crate) async fn tunnel(
     }
     head.extend_from_slice(b"\r\n");
     write_all(&mut socket, &head).await.map_err(ConnectFailure::proxy)?;
-    let answer = read_head(&mut socket).await?;
-    let status = answer.split(' ').nth(1).unwrap_or_default();
-    if answer.starts_with("HTTP/1.") && status.starts_with('2') {
+    let response = read_head(&mut socket).await?;
+    let status = response.split(' ').nth(1).unwrap_or_default();
+    if response.starts_with("HTTP/1.") && status.starts_with('2') {
         return Ok(socket);
     }
-    let line = answer.lines().next().unwrap_or_default();
-    Err(ConnectFailure::unreachable(format!("the proxy does not let it through: {line}")))
+    let line = response.lines().next().unwrap_or_default();
+    Err(ConnectFailure::unreachable(format!("the proxy refused the connection: {line}")))
 }
 
 async fn write_all(socket: &mut Socket, mut bytes: &[u8]) -> std::io::Result<()> {
@@ -82,14 +85,14 @@ async fn write_all(socket: &mut Socket, mut bytes: &[u8]) -> std::io::Result<()>
     std::future::poll_fn(|cx| socket.as_mut().poll_flush(cx)).await
 }
 
-/// Byte by byte: what follows the head is the server's.
+/// Reads the head of the response byte by byte, because the bytes after the head belong to the server.
 async fn read_head(socket: &mut Socket) -> Result<String, ConnectFailure> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
         let n = std::future::poll_fn(|cx| socket.as_mut().poll_read(cx, &mut byte)).await;
         if n.map_err(ConnectFailure::proxy)? == 0 || head.len() == MAX_HEAD {
-            return Err(ConnectFailure::unreachable("the proxy's answer is none".into()));
+            return Err(ConnectFailure::unreachable("the proxy sent no valid response".into()));
         }
         head.push(byte[0]);
     }

@@ -6,21 +6,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use mcpwire_driver::Clock;
 use mcpwire_driver::http::Net;
 
-/// Makes timers for hyper.
+/// The timers and the clock of the runtime, for hyper.
 #[derive(Clone)]
-pub(crate) struct Timer(pub(crate) Arc<dyn Net>);
+pub(crate) struct Timer {
+    net: Arc<dyn Net>,
+    clock: Clock,
+    /// The time of hyper at the origin of the clock.
+    origin: Instant,
+}
+
+impl Timer {
+    pub(crate) fn new(net: Arc<dyn Net>) -> Self {
+        let clock = net.clock();
+        let now = Instant::now();
+        let origin = now.checked_sub(clock.now().since_origin()).unwrap_or(now);
+        Timer { net, clock, origin }
+    }
+}
 
 impl hyper::rt::Timer for Timer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn hyper::rt::Sleep>> {
-        let mut timer = self.0.timer();
+        let mut timer = self.net.timer();
         timer.reset(duration);
         Box::pin(Sleep(Mutex::new(Some(timer))))
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn hyper::rt::Sleep>> {
-        self.sleep(deadline.saturating_duration_since(Instant::now()))
+        self.sleep(deadline.saturating_duration_since(self.now()))
+    }
+
+    fn now(&self) -> Instant {
+        self.origin + self.clock.now().since_origin()
     }
 }
 
@@ -44,7 +63,7 @@ impl Future for Sleep {
 
 impl hyper::rt::Sleep for Sleep {}
 
-/// Waits for a future, but no longer than `limit`.
+/// Runs a future with a time limit. Returns `None` if the limit is exceeded.
 pub(crate) async fn within<T>(net: &dyn Net, limit: Duration, f: impl Future<Output = T>) -> Option<T> {
     let mut f = pin!(f);
     let mut timer = net.timer();

@@ -1,65 +1,170 @@
-//! Whom to trust, and the handshake.
+//! [`TlsOptions`]: which certificates to trust and to present, and [`Tls`]: the TLS handshakes.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_rustls::TlsConnector;
-use futures_rustls::pki_types::{CertificateDer, ServerName};
+use futures_rustls::pki_types::pem::PemObject;
+use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
-
-use crate::connect::ConnectFailure;
 use mcpwire_driver::http::Socket;
 
-/// What TLS goes by: with HTTP/2 to servers, without it to proxies.
-#[derive(Clone)]
-pub(crate) struct Tls {
-    server: TlsConnector,
-    proxy: TlsConnector,
+use crate::connect_failure::ConnectFailure;
+
+/// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
+#[derive(Clone, Default)]
+pub(crate) struct TlsOptions {
+    /// The program's own configuration. The other options must not be set with it.
+    pub(crate) config: Option<Arc<ClientConfig>>,
+    /// CA certificates to trust, in addition to those of the crate features.
+    pub(crate) authorities: Vec<Authority>,
+    /// The certificate chain and the key that the client presents.
+    pub(crate) identity: Option<(Pem, Pem)>,
 }
 
-impl Tls {
-    pub(crate) fn new(trusted: Vec<Vec<u8>>) -> Result<Self, String> {
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+#[derive(Clone)]
+pub(crate) enum Authority {
+    Der(Vec<u8>),
+    Pem(Pem),
+}
+
+/// PEM text, or a file that contains it.
+#[derive(Clone)]
+pub(crate) enum Pem {
+    Text(Vec<u8>),
+    File(PathBuf),
+}
+
+impl Pem {
+    /// Returns the PEM text. `what` says in errors what it contains.
+    fn read(&self, what: &str) -> Result<Vec<u8>, String> {
+        match self {
+            Pem::Text(text) => Ok(text.clone()),
+            Pem::File(path) => {
+                fs::read(path).map_err(|error| format!("cannot read the {what} `{}`: {error}", path.display()))
+            }
+        }
+    }
+
+    fn certificates(&self, what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+        let text = self.read(what)?;
+        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+        match certificates {
+            Ok(certificates) if certificates.is_empty() => Err(self.invalid(what, "found no PEM section CERTIFICATE")),
+            Ok(certificates) => Ok(certificates),
+            Err(error) => Err(self.invalid(what, &error.to_string())),
+        }
+    }
+
+    fn private_key(&self, what: &str) -> Result<PrivateKeyDer<'static>, String> {
+        let text = self.read(what)?;
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| self.invalid(what, &error.to_string()))
+    }
+
+    fn invalid(&self, what: &str, why: &str) -> String {
+        match self {
+            Pem::Text(_) => format!("invalid {what}: {why}"),
+            Pem::File(path) => format!("invalid {what} in `{}`: {why}", path.display()),
+        }
+    }
+}
+
+const CA_CERTIFICATE: &str = "CA certificate";
+const CLIENT_CERTIFICATE: &str = "client certificate";
+const CLIENT_KEY: &str = "client key";
+
+impl TlsOptions {
+    /// Returns the configuration for servers.
+    ///
+    /// # Errors
+    /// If a certificate or key is invalid or cannot be read. The text names the file.
+    fn config(self) -> Result<ClientConfig, String> {
+        if let Some(config) = self.config {
+            if !self.authorities.is_empty() || self.identity.is_some() {
+                return Err("certificates cannot be combined with a TLS configuration of the program. \
+                            Add them to that configuration"
+                    .into());
+            }
+            return Ok(Arc::unwrap_or_clone(config));
+        }
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?
-            .with_root_certificates(roots(trusted)?)
-            .with_no_client_auth();
-        let proxy = TlsConnector::from(Arc::new(config.clone()));
-        let mut config = config;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Tls { server: TlsConnector::from(Arc::new(config)), proxy })
-    }
-
-    /// Makes a connection a secure one. Whether it speaks HTTP/2.
-    pub(crate) async fn server(&self, host: &str, socket: Socket) -> Result<(Socket, bool), ConnectFailure> {
-        let stream = self.server.connect(name(host)?, socket).await.map_err(ConnectFailure::tls)?;
-        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok((Box::pin(stream), is_http2))
-    }
-
-    pub(crate) async fn proxy(&self, host: &str, socket: Socket) -> Result<Socket, ConnectFailure> {
-        let stream = self.proxy.connect(name(host)?, socket).await.map_err(ConnectFailure::tls)?;
-        Ok(Box::pin(stream))
+            .with_root_certificates(roots(&self.authorities)?);
+        let Some((chain, key)) = &self.identity else { return Ok(builder.with_no_client_auth()) };
+        let certificates = chain.certificates(CLIENT_CERTIFICATE)?;
+        let key = key.private_key(CLIENT_KEY)?;
+        builder
+            .with_client_auth_cert(certificates, key)
+            .map_err(|error| chain.invalid("client certificate or key", &error.to_string()))
     }
 }
 
-fn name(host: &str) -> Result<ServerName<'static>, ConnectFailure> {
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    ServerName::try_from(host).map_err(ConnectFailure::tls)
-}
-
-fn roots(trusted: Vec<Vec<u8>>) -> Result<RootCertStore, String> {
+fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     #[cfg(feature = "webpki-roots")]
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     #[cfg(feature = "native-roots")]
     {
-        // Some of a system's certificates are no good; the others count.
+        // Skips invalid certificates: most systems have some.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
-    for certificate in trusted {
-        let certificate = CertificateDer::from(certificate);
-        roots.add(certificate).map_err(|error| format!("a certificate that is to be trusted is none: {error}"))?;
+    for authority in authorities {
+        match authority {
+            Authority::Der(der) => roots
+                .add(CertificateDer::from(der.as_slice()))
+                .map_err(|error| format!("invalid {CA_CERTIFICATE}: {error}"))?,
+            Authority::Pem(pem) => {
+                for certificate in pem.certificates(CA_CERTIFICATE)? {
+                    roots.add(certificate).map_err(|error| pem.invalid(CA_CERTIFICATE, &error.to_string()))?;
+                }
+            }
+        }
     }
     Ok(roots)
+}
+
+/// Makes TLS handshakes.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    server: TlsConnector,
+    /// Without ALPN: proxies are spoken to by HTTP/1.1.
+    proxy: TlsConnector,
+}
+
+impl Tls {
+    /// # Errors
+    /// If a certificate or key is invalid or cannot be read. The text names the file.
+    pub(crate) fn new(options: TlsOptions) -> Result<Self, String> {
+        let mut server = options.config()?;
+        let mut proxy = server.clone();
+        proxy.alpn_protocols.clear();
+        if server.alpn_protocols.is_empty() {
+            server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        }
+        Ok(Tls { server: TlsConnector::from(Arc::new(server)), proxy: TlsConnector::from(Arc::new(proxy)) })
+    }
+
+    /// Makes the handshake with a server. Returns the connection, and whether it uses HTTP/2.
+    pub(crate) async fn handshake_with_server(
+        &self,
+        host: &str,
+        socket: Socket,
+    ) -> Result<(Socket, bool), ConnectFailure> {
+        let stream = self.server.connect(server_name(host)?, socket).await.map_err(ConnectFailure::tls)?;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        Ok((Box::pin(stream), is_http2))
+    }
+
+    pub(crate) async fn handshake_with_proxy(&self, host: &str, socket: Socket) -> Result<Socket, ConnectFailure> {
+        let stream = self.proxy.connect(server_name(host)?, socket).await.map_err(ConnectFailure::tls)?;
+        Ok(Box::pin(stream))
+    }
+}
+
+fn server_name(host: &str) -> Result<ServerName<'static>, ConnectFailure> {
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    ServerName::try_from(host).map_err(ConnectFailure::tls)
 }

@@ -44,5 +44,6 @@ pub use mcpwire_core as core;
 pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_supervisor as supervisor;
 pub use mcpwire_supervisor::{ErrorCode, HubError, ToolChange, ToolPart};
+pub use mcpwire_tool_client as tool_client;
 pub use service::{Hub, HubOptions, McpService, McpStatus};
 pub use uuid::Uuid;

@@ -27,12 +27,12 @@ fn remote(state: &str) -> Context {
 #[test]
 fn outside_of_all_spans_nothing_is_sent() {
     assert_eq!(mcpwire_opentelemetry::current(), None);
-    assert_eq!(mcpwire_opentelemetry::of(&Context::new()), None);
+    assert_eq!(mcpwire_opentelemetry::trace_context(&Context::new()), None);
 }
 
 #[test]
 fn a_span_is_named_with_its_state() {
-    let context = mcpwire_opentelemetry::of(&remote("congo=t61rcWkgMzE")).expect("it has a span");
+    let context = mcpwire_opentelemetry::trace_context(&remote("congo=t61rcWkgMzE")).expect("it has a span");
     let members = members(&context);
     assert_eq!(members["traceparent"], "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
     assert_eq!(members["tracestate"], "congo=t61rcWkgMzE");
@@ -68,12 +68,12 @@ fn spans_of_tracing_count() {
 #[test]
 fn what_the_program_propagates_is_sent_and_nothing_else() {
     let context = remote("a=b").with_baggage([KeyValue::new("user", "Ada L")]);
-    assert!(!members(&mcpwire_opentelemetry::of(&context).expect("it has a span")).contains_key("baggage"));
+    assert!(!members(&mcpwire_opentelemetry::trace_context(&context).expect("it has a span")).contains_key("baggage"));
     global::set_text_map_propagator(TextMapCompositePropagator::new(vec![
         Box::new(TraceContextPropagator::new()),
         Box::new(BaggagePropagator::new()),
     ]));
-    let told = mcpwire_opentelemetry::of(&context).expect("it has a span");
+    let told = mcpwire_opentelemetry::trace_context(&context).expect("it has a span");
     let told = members(&told);
     assert_eq!(told["baggage"], "user=Ada%20L");
     assert_eq!(told["tracestate"], "a=b");

@@ -10,14 +10,27 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use crate::{group, spawn};
-use mcpwire_client::{Exit, McpServerDef, SpawnError};
+use mcpwire_client::{Exit, LaunchedControl, McpServerDef, SpawnError};
 
 /// A process that ends, with its group, when this is dropped.
 #[derive(Debug)]
 pub struct Process {
+    kind: Kind,
+    exit: Option<Exit>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// A process of this machine.
+    Local(Local),
+    /// A server that a launcher has started elsewhere.
+    Launched(Box<LaunchedControl>),
+}
+
+#[derive(Debug)]
+struct Local {
     child: Child,
     group: group::Group,
-    exit: Option<Exit>,
     /// The process has been reaped: its id may belong to another one.
     reaped: bool,
 }
@@ -85,12 +98,20 @@ impl Process {
             _ => unreachable!("`spawn` asks for all three"),
         };
         let group = group::Group::of(&child);
-        Ok((Process { child, group, exit: None, reaped: false }, pipes))
+        Ok((Process { kind: Kind::Local(Local { child, group, reaped: false }), exit: None }, pipes))
     }
 
-    /// Its id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
+    /// Creates the process of a server that a launcher has started elsewhere.
+    pub fn launched(control: LaunchedControl) -> Process {
+        Process { kind: Kind::Launched(Box::new(control)), exit: None }
+    }
+
+    /// Returns the id of the process, or `None` if it runs elsewhere.
+    pub fn pid(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Local(local) => Some(local.child.id()),
+            Kind::Launched(_) => None,
+        }
     }
 
     /// What tells a runtime of the exit, where the system has such a thing.
@@ -104,13 +125,20 @@ impl Process {
     /// Something to poll that becomes readable when the process exits, where the system has such a thing.
     #[cfg(unix)]
     pub fn exit_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        self.group.exit_fd()
+        match &self.kind {
+            Kind::Local(local) => local.group.exit_fd(),
+            Kind::Launched(_) => None,
+        }
     }
 
     /// How the process ended, if it has. Leaves it unreaped, so that its id stays its own.
     pub fn observe(&mut self) -> Option<&Exit> {
-        if self.exit.is_none() && !self.reaped {
-            self.exit = self.group.observe(&mut self.child);
+        if self.exit.is_none() {
+            self.exit = match &mut self.kind {
+                Kind::Local(local) if local.reaped => None,
+                Kind::Local(local) => local.group.observe(&mut local.child),
+                Kind::Launched(control) => control.observe(),
+            };
         }
         self.exit.as_ref()
     }
@@ -122,22 +150,35 @@ impl Process {
 
     /// After the process has exited: whether others of its group live on.
     pub fn left_others_behind(&mut self) -> bool {
-        self.reap();
-        !self.group.is_empty()
+        let has_exited = self.exit.is_some();
+        match &mut self.kind {
+            Kind::Local(local) => {
+                local.reap(has_exited);
+                !local.group.is_empty()
+            }
+            Kind::Launched(_) => false,
+        }
     }
 
     /// Asks the whole group to end.
     pub fn terminate(&mut self) {
-        self.group.terminate(&mut self.child);
+        if let Kind::Local(local) = &mut self.kind {
+            local.group.terminate(&mut local.child);
+        }
     }
 
     /// Ends the whole group.
     pub fn kill(&mut self) {
-        self.group.kill(&mut self.child);
+        match &mut self.kind {
+            Kind::Local(local) => local.group.kill(&mut local.child),
+            Kind::Launched(control) => control.kill(),
+        }
     }
+}
 
-    fn reap(&mut self) {
-        if !self.reaped && self.exit.is_some() {
+impl Local {
+    fn reap(&mut self, has_exited: bool) {
+        if !self.reaped && has_exited {
             self.reaped = matches!(self.child.try_wait(), Ok(Some(_)));
         }
     }
@@ -149,10 +190,12 @@ impl Drop for Process {
             return;
         }
         self.kill();
-        if !self.reaped {
-            self.group.wait_for_exit(&mut self.child, REAP);
-            let _ = self.observe();
-            self.reap();
+        if let Kind::Local(local) = &mut self.kind
+            && !local.reaped
+        {
+            local.group.wait_for_exit(&mut local.child, REAP);
+            let has_exited = local.group.observe(&mut local.child).is_some();
+            local.reap(has_exited);
         }
     }
 }

@@ -22,7 +22,6 @@
 //! stays as it is.
 
 mod compat;
-pub mod cookbook;
 #[cfg(feature = "http")]
 mod net;
 #[cfg(unix)]

@@ -127,6 +127,8 @@ pub mod internal {
     pub use mcpwire_types::json::error::{ReadError, Result as ReadResult};
     pub use mcpwire_types::json::read::{Reader, Text};
     pub use mcpwire_types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};
+    #[cfg(feature = "http")]
+    pub use mcpwire_types::url::{resolve as resolve_url, same_origin};
     pub use mcpwire_types::{
         DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult, SubscribeParams,
         SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams, revisions,
@@ -164,6 +166,6 @@ pub use session::{
     CallError, Calls, ClientRequest, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate,
     Notification, Phase, Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, SentRequest, ServerInfo,
     ServerRequest, ServerRequestId, ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd,
-    SubscriptionEvent, SubscriptionKey, TaskError, TaskMode, Ticket,
+    SubscriptionEvent, SubscriptionKey, Tag, TaskError, TaskMode, Ticket,
 };
 pub use time::Timestamp;

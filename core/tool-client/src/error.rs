@@ -5,6 +5,8 @@ use alloc::string::{String, ToString};
 use core::error::Error;
 use core::time::Duration;
 
+use mcpwire_types::{CallToolResult, ContentBlock};
+
 /// Why tools could not be listed, or why the call of a tool has no result.
 ///
 /// The message is complete: it names the server and the tool, and can be shown to a person or to the model. The error of
@@ -70,8 +72,28 @@ impl ToolError {
         self.retry_after
     }
 
+    /// Returns a failed tool's result with the message as its text, to tell the model what went wrong.
+    pub fn to_result(&self) -> CallToolResult {
+        let mut result = CallToolResult::default();
+        result.content.push(ContentBlock::from(&*self.message));
+        result.is_error = true;
+        result
+    }
+
     /// Returns the error of the client, whose text is the message of this error.
     pub fn client_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.client_error.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_reads_the_message() {
+        let result = ToolError::new(ToolErrorKind::Timeout, "timed out after 30 s").to_result();
+        assert!(result.is_error);
+        assert_eq!(result.text().as_str(), "timed out after 30 s");
     }
 }

@@ -5,8 +5,13 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_driver::http::Net;
-use mcpwire_driver::{ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef};
+use mcpwire_driver::http::{HttpClient, Net};
+use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::{
+    Clock, ConnectOptions, CurrentRuntime, Error, HttpSetupError, McpClient, McpServerDef, Runtime, Streams, Task,
+    Timer,
+};
+use mcpwire_reqwest::ReqwestClient;
 
 /// A runtime of the suite's, which runs what it is given.
 pub trait Host: Sized + Send + 'static {
@@ -43,6 +48,9 @@ pub type TokioCurrent = Tokio<0>;
 
 /// tokio on threads of its own.
 pub type TokioMulti = Tokio<2>;
+
+/// tokio on threads of its own, with the HTTP client of reqwest.
+pub struct TokioReqwest(TokioMulti);
 
 /// smol.
 pub struct Smol;
@@ -86,6 +94,78 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
 
     fn spawn(future: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(future);
+    }
+}
+
+/// tokio, with the HTTP client of reqwest in place of its own.
+pub struct Reqwest(Arc<dyn Runtime>);
+
+impl CurrentRuntime for Reqwest {
+    fn current() -> Arc<dyn Runtime> {
+        Arc::new(Reqwest(mcpwire_tokio::Tokio::current()))
+    }
+}
+
+impl Runtime for Reqwest {
+    fn spawn(&self, task: Task) {
+        self.0.spawn(task);
+    }
+
+    fn timer(&self) -> Box<dyn Timer> {
+        self.0.timer()
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    fn runs_by_itself(&self) -> bool {
+        self.0.runs_by_itself()
+    }
+
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> std::io::Result<Streams> {
+        self.0.pipes(pipes, exit)
+    }
+
+    fn http_client(&self, _: &McpServerDef) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
+        let client = ReqwestClient::from_builder(reqwest::Client::builder());
+        Ok(Arc::new(client.map_err(|error| HttpSetupError::Client(error.to_string()))?))
+    }
+}
+
+impl Host for TokioReqwest {
+    type Runtime = Reqwest;
+
+    fn start() -> Self {
+        TokioReqwest(TokioMulti::start())
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn net() -> Arc<dyn Net> {
+        TokioMulti::net()
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        let (reader, writer) = tokio_stream(socket).into_split();
+        McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        McpClient::with(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        TokioMulti::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        TokioMulti::spawn(future);
     }
 }
 
@@ -163,8 +243,11 @@ impl Host for AsyncStd {
 }
 
 fn over_tokio(socket: TcpStream, options: ConnectOptions) -> mcpwire_tokio::McpClient {
-    socket.set_nonblocking(true).expect("it is a socket");
-    let socket = tokio::net::TcpStream::from_std(socket).expect("it is a socket");
-    let (reader, writer) = socket.into_split();
+    let (reader, writer) = tokio_stream(socket).into_split();
     McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
+}
+
+fn tokio_stream(socket: TcpStream) -> tokio::net::TcpStream {
+    socket.set_nonblocking(true).expect("it is a socket");
+    tokio::net::TcpStream::from_std(socket).expect("it is a socket")
 }

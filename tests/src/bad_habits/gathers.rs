@@ -37,7 +37,18 @@ impl Gathers {
     }
 }
 
+const TOOLS: &str = r#"
+    {"name":"wait","inputSchema":{"type":"object"}},
+    {"name":"answer","inputSchema":{"type":"object"}},
+    {"name":"tally","inputSchema":{"type":"object"}},
+    {"name":"die","inputSchema":{"type":"object"}}
+"#;
+
 impl Manners for Gathers {
+    fn list_tools(&mut self, wire: &mut Wire, request: &Message) {
+        server::list_tools(wire, request, &format!("{TOOLS},{}", server::TOOLS));
+    }
+
     fn call_tool(&mut self, wire: &mut Wire, request: &Message) {
         match request.tool() {
             "wait" => {

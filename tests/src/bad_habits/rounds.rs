@@ -15,7 +15,13 @@ const NAME: &str = r#""who":{"method":"elicitation/create","params":{"mode":"for
 /// In a dress that no other writer of JSON would choose.
 const STATE: &str = r#""\u0074wo \/ \"half\" \ud83d\ude00 ä""#;
 
+const TOOLS: &str = r#"{"name":"interview","inputSchema":{"type":"object"}}"#;
+
 impl Manners for Rounds {
+    fn list_tools(&mut self, wire: &mut Wire, request: &Message) {
+        server::list_tools(wire, request, &format!("{TOOLS},{}", server::TOOLS));
+    }
+
     fn call_tool(&mut self, wire: &mut Wire, request: &Message) {
         let state = request.at(&["params", "requestState"]).map(|state| state.0);
         match (request.tool(), state) {

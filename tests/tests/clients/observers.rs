@@ -7,8 +7,8 @@ use mcpwire_client::{
     ConnectOptions, ConnectionEvent, ConnectionInfo, Direction, Observer, RequestInfo, RequestOutcome, Transport,
 };
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::ServerInfo;
-use mcpwire_tests::web::{Web, said};
+use mcpwire_driver::core::{ServerInfo, Tag};
+use mcpwire_tests::web::Web;
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 use serde_json::json;
 
@@ -39,14 +39,14 @@ impl Log {
 }
 
 fn name(request: &RequestInfo) -> String {
-    assert_eq!(request.caller, 7);
+    assert_eq!(request.caller.as_ref().and_then(Tag::get), Some(&7_u64));
     let target = request.target.as_deref().map(|target| format!(" {target}")).unwrap_or_default();
     format!("{}{target}", request.method)
 }
 
 impl Observer for Log {
-    fn caller(&self) -> u64 {
-        7
+    fn caller(&self, _: Option<&str>) -> Option<Tag> {
+        Some(Tag::new(7_u64))
     }
 
     fn connecting(&self, connection: &ConnectionInfo) {
@@ -189,7 +189,6 @@ fn a_session_that_the_server_has_lost_is_another_attempt<A: Adapter>() {
     let ended = [&sent, "session reestablished", "attempt 2 tools/call echo", "end tools/call echo: ToolFailed"];
     assert_eq!(told[begun..], ended);
     assert_eq!(web.count("tools/call"), 2);
-    let _ = said("");
     let told = log.0.lock().unwrap();
     assert!(told.sent > 200 && told.received > 100, "{} bytes sent, {} received", told.sent, told.received);
 }

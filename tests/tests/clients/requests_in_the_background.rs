@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use mcpwire_blocking as blocking;
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions, TaskStatus};
+use mcpwire_driver::core::{CallTool, CallToolParams, CompleteParams, CompletionReference, RequestOptions, TaskStatus};
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
@@ -80,17 +80,27 @@ fn the_server_gets_the_reason_of_a_cancelled_request() {
     });
 }
 
-fn requests_of_resources_and_prompts_have_options<H: Host>() {
-    let server = server!("silent-on-probe");
-    let mut client = server.open::<Async<H>>();
-    client.run(async |client| {
-        let options = RequestOptions::new().timeout(Duration::ZERO);
-        for error in [
-            client.read_resource_with("a:b", &options).await.expect_err("it is too late"),
-            client.get_prompt_with("p", (), &options).await.expect_err("it is too late"),
-        ] {
-            assert!(matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Usage), "{error}");
+#[test]
+fn requests_of_resources_prompts_and_completions_have_options() {
+    watched(|| {
+        let capabilities = json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}});
+        let silent = ["resources/read", "prompts/get", "completion/complete"];
+        let server = ScriptedServer::new().capabilities(capabilities);
+        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| Answer::new()));
+        let kit = Testkit::new(server);
+        let options = RequestOptions::new().timeout(Duration::from_secs(1));
+        let errors = kit.run(async |client| {
+            let params = CompleteParams::new(CompletionReference::Prompt { name: "p" }, "name", "a");
+            [
+                client.read_resource_with("a:b", &options).await.expect_err("nobody answers"),
+                client.get_prompt_with("p", (), &options).await.expect_err("nobody answers"),
+                client.complete_with(&params, &options).await.expect_err("nobody answers"),
+            ]
+        });
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
         }
+        assert_eq!(kit.time().elapsed().as_secs(), 3);
     });
 }
 
@@ -125,7 +135,6 @@ fn the_handle_of_a_task_is_current<H: Host>() {
 
 on_every_async_adapter!(
     a_call_can_be_spawned,
-    requests_of_resources_and_prompts_have_options,
     options_do_not_stand_in_the_way_of_opening_at_once,
     the_handle_of_a_task_is_current,
 );

@@ -69,7 +69,8 @@ fn a_blocking_client_keeps_excerpts_of_messages_that_cannot_be_read() {
         while let Some(event) = events.try_next(&mut client) {
             seen += u64::from(matches!(event, Event::InvalidMessage { .. }));
         }
-        assert_eq!(seen, invalid.count());
+        // More may have arrived by then.
+        assert_eq!(seen, client.invalid_messages().count());
     });
 }
 
@@ -88,7 +89,7 @@ fn an_async_client_keeps_excerpts_of_messages_that_cannot_be_read<H: Host>() {
         while let Some(event) = events.try_next() {
             seen += u64::from(matches!(event, Event::InvalidMessage { .. }));
         }
-        assert_eq!(seen, invalid.count() - before);
+        assert!(seen >= invalid.count() - before, "more may have arrived since");
     });
 }
 

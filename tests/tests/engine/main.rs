@@ -36,6 +36,7 @@ mod round_trips;
 mod rounds;
 mod same_message_same_event;
 mod sampling;
+mod sent_requests;
 mod serialized;
 mod server_asks;
 mod server_features;

@@ -13,6 +13,8 @@ mod opening;
 mod own_stream;
 mod panics_of_the_program;
 mod properties;
+mod request_hook;
+mod reqwest;
 mod server_floods;
 mod sessions;
 mod sockets;

@@ -272,7 +272,10 @@ fn a_log_level_is_set_again_in_a_new_session<A: Adapter>() {
         .map(|request| (request.header("mcp-session-id").map(str::to_owned), request.body["params"]["level"].clone()))
         .collect();
     assert_eq!(levels, [(Some("s1".into()), json!("error")), (Some("s2".into()), json!("error"))]);
-    assert_eq!(client.in_flight(), 0);
+    // The server records the request before the client has read the answer.
+    while client.in_flight() > 0 {
+        client.list_tools().expect("the connection goes on");
+    }
 }
 
 fn a_server_that_does_not_end_its_session_is_not_waited_for<A: Adapter>() {
@@ -394,4 +397,22 @@ on_every_adapter!(
     headers_and_tokens_go_with_every_request,
     messages_are_watched,
     any_http_client_does,
+);
+
+// reqwest decides which connection a request uses, so the cases that count connections are not among them.
+mcpwire_tests::on_every_adapter!(
+    @async tokio_reqwest, TokioReqwest,
+    what_ends_in_its_middle_fails_its_request_and_no_other,
+    what_is_no_answer_is_told_as_it_is,
+    redirects_stay_where_they_are,
+    messages_have_a_limit,
+    a_large_event_comes_through,
+    what_refuses_the_opening_is_told,
+    who_gives_up_closes_the_stream,
+    many_calls_go_over_a_bounded_number_of_connections,
+    a_legacy_session_is_ended,
+    a_server_that_does_not_end_its_session_is_not_waited_for,
+    headers_and_tokens_go_with_every_request,
+    messages_are_watched,
+    any_http_client_does
 );

@@ -19,7 +19,7 @@ use mcpwire_core::{
 
 use crate::cancel::Canceller;
 use crate::connection::{Connection, Waited};
-use crate::pending::{DroppedHandle, DroppedHandles};
+use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 pub use opening::with_client;
 
 /// A connection to one server.

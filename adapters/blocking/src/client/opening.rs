@@ -4,7 +4,8 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use mcpwire_client::{
-    ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer, Transport as TransportKind,
+    AnyLauncher, ConnectOptions, ConnectionFacts, Error, Launch, McpServerDef, OptionParts, Stderr, Tracer,
+    Transport as TransportKind,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
@@ -13,8 +14,8 @@ use mcpwire_process::Process;
 use super::McpClient;
 use crate::answers::Answers;
 use crate::connection::Connection;
-use crate::pending::DroppedHandles;
-use crate::transport::{Clock, Threads, Transport};
+use crate::dropped_handles::DroppedHandles;
+use crate::transport::{Clock, Threads, Transport, launched};
 
 impl McpClient {
     /// Starts a server without opening the connection.
@@ -34,7 +35,7 @@ impl McpClient {
         }
         let clock = Clock::start();
         options.start_hooks(TransportKind::Stdio, move || clock.now());
-        let connection = spawn(def, options.config.clone(), clock)?;
+        let connection = spawn(def, options.context.launcher.as_deref(), options.config.clone(), clock)?;
         Ok(Self::new(connection, options))
     }
 
@@ -85,7 +86,8 @@ impl McpClient {
         if let (OpeningOutcome::Restart, Some(def)) = (&outcome, self.connection.context.definition.clone()) {
             let spent = self.connection.now().duration_since(began);
             let config = self.connection.engine.session().config().for_restart(spent);
-            let mut successor = spawn(&def, config, self.connection.clock)?;
+            let launcher = self.connection.context.launcher.as_deref();
+            let mut successor = spawn(&def, launcher, config, self.connection.clock)?;
             self.connection.pass_on(&mut successor).map_err(|error| self.io_error(error))?;
             self.connection = successor;
             let now = self.connection.now();
@@ -152,8 +154,27 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
     Ok(value)
 }
 
-fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
+fn spawn(
+    def: &McpServerDef,
+    launcher: Option<&dyn AnyLauncher>,
+    config: Config,
+    clock: Clock,
+) -> Result<Connection, Error> {
     let server = def.display_name();
+    let command;
+    let def = match launcher.map(|launcher| launcher.start(def)) {
+        None => def,
+        Some(Ok(Launch::Command(other))) => {
+            command = other;
+            &command
+        }
+        Some(Ok(Launch::Server(remote))) => {
+            let (threads, control) = launched::start(*remote).map_err(|error| Error::new(server, error))?;
+            let engine = AnyEngine::Stream(stdio::Engine::new(config));
+            return Ok(Connection::new(engine, Box::new(threads), Some(Process::launched(control)), clock));
+        }
+        Some(Err(error)) => return Err(Error::new(server, error)),
+    };
     let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
     let transport = transport(pipes).map_err(|error| Error::new(server, error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));

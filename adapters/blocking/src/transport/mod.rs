@@ -1,5 +1,6 @@
 //! What carries the messages: pipes that the calling thread polls (Unix), threads (other streams), or HTTP.
 
+pub(crate) mod launched;
 #[cfg(unix)]
 mod pipes;
 mod threads;
@@ -8,7 +9,7 @@ mod web;
 
 #[cfg(unix)]
 pub(crate) use pipes::Pipes;
-pub(crate) use threads::{ThreadEvent, Threads};
+pub(crate) use threads::Threads;
 #[cfg(feature = "http")]
 pub(crate) use web::Web;
 

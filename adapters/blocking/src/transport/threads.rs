@@ -213,7 +213,8 @@ impl Transport for Threads {
     }
 
     fn waker(&mut self) -> io::Result<Waker> {
-        Ok(Waker::Channel(self.tell.clone()))
+        let tell = self.tell.clone();
+        Ok(Waker::Call(Box::new(move || drop(tell.send(ThreadEvent::Wake)))))
     }
 }
 

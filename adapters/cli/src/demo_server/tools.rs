@@ -23,16 +23,22 @@ pub(super) enum Outcome {
 pub(super) struct Output {
     text: String,
     structured: Option<Value>,
+    /// A PNG in base64, which follows the text.
+    image: Option<&'static str>,
     is_error: bool,
 }
 
 impl Output {
     pub(super) fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), structured: None, is_error: false }
+        Self { text: text.into(), structured: None, image: None, is_error: false }
     }
 
     fn structured(text: impl Into<String>, value: Value) -> Self {
         Self { structured: Some(value), ..Self::text(text) }
+    }
+
+    fn image(text: impl Into<String>, png: &'static str) -> Self {
+        Self { image: Some(png), ..Self::text(text) }
     }
 
     pub(super) fn error(text: impl Into<String>) -> Self {
@@ -40,10 +46,9 @@ impl Output {
     }
 
     pub(super) fn into_result(self, revision: Revision) -> Value {
-        let mut result = json!({
-            "content": [{ "type": "text", "text": self.text }],
-            "isError": self.is_error,
-        });
+        let mut content = vec![json!({ "type": "text", "text": self.text })];
+        content.extend(self.image.map(|png| json!({ "type": "image", "data": png, "mimeType": "image/png" })));
+        let mut result = json!({ "content": content, "isError": self.is_error });
         if let Some(value) = self.structured
             && revision.has_structured_output()
         {
@@ -136,6 +141,12 @@ fn all() -> Vec<Value> {
                 "demo": { "const": true, "description": "This is made up." },
             }), &["city", "temperature", "conditions", "humidity", "demo"]),
         }),
+        json!({
+            "name": "chart",
+            "title": "Chart",
+            "description": "Draws a bar chart of made-up numbers: the same image each time.",
+            "inputSchema": object(json!({}), &[]),
+        }),
         asks::tool(),
     ]
 }
@@ -146,6 +157,9 @@ pub(super) fn object(properties: Value, required: &[&str]) -> Value {
 }
 
 const DEFAULT_FAILURE: &str = "failed, as it was asked to";
+/// A PNG of 8 x 8 pixels with three bars, in base64.
+const CHART: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAAEklEQVR42mP4w/CH4QkYqoAgADTwBRGSXVxFAAAAAElFTkSuQmCC";
 const CONDITIONS: [&str; 5] = ["sunny", "cloudy", "rainy", "foggy", "snowing"];
 
 /// Calls a tool. Wrong arguments are the tool's own error, which whoever called it can read and mend; only a tool that
@@ -159,6 +173,7 @@ pub(super) fn call(name: &str, arguments: &Map<String, Value>) -> Result<Outcome
             None => Ok(Outcome::Done(Output::error(DEFAULT_FAILURE))),
             Some(_) => text(arguments, "message").map(|message| Outcome::Done(Output::error(message))),
         },
+        "chart" => Ok(Outcome::Done(Output::image("Three bars. (A demo: these numbers are made up.)", CHART))),
         "greet" => Ok(Outcome::Greet),
         "weather" => text(arguments, "city").map(|city| Outcome::Done(weather(city))),
         _ => {

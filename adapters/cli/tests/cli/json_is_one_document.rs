@@ -28,7 +28,7 @@ fn tools_are_listed_with_what_was_rejected() {
     let tools = mcpwire(&["tools", "--demo", "--json"]).json();
     let names: Vec<&str> =
         tools["tools"].as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["echo", "add", "slow", "fail", "weather", "greet"]);
+    assert_eq!(names, ["echo", "add", "slow", "fail", "weather", "chart", "greet"]);
     assert_eq!(tools["tools"][1]["outputSchema"]["required"], json!(["sum"]));
     assert_eq!(tools["rejected"], json!([]));
 

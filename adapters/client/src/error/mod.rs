@@ -7,6 +7,7 @@
 //! | `message` | the text of an error |
 //! | `spawn`, `http_setup` | [`SpawnError`], [`HttpSetupError`]: errors before a connection exists |
 //! | `process_report` | [`ProcessReport`]: the exit status and the last output of a server's process |
+//! | `tool_error` | the conversion to the error of `mcpwire-tool-client` (feature `tool-client`) |
 //!
 //! The message of each error contains the message of the error that caused it. `source()` therefore never returns an error
 //! whose text is part of the message: programs that print a chain of sources print each text once.
@@ -19,6 +20,8 @@ mod process_report;
 mod spawn;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tool-client")]
+mod tool_error;
 
 use std::error::Error as StdError;
 use std::sync::Arc;

@@ -4,13 +4,11 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use mcpwire_core::{
-    Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
-    Json, Root, RpcError, ServerRequest, ServerRequestKind,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, Json,
+    Root, RpcError, ServerRequest, ServerRequestKind,
 };
 
-use super::pending::{Connection, ConnectionHandlers};
 use super::{AnyClientHandler, HandlerContext, HandlerFuture, RequestHandler, method_not_found};
-use crate::Panics;
 
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
@@ -36,53 +34,6 @@ pub(crate) struct Handlers {
     /// Answers what no other handler answers.
     pub(crate) object: Option<Arc<dyn AnyClientHandler>>,
     pub(crate) on_error: Option<OnAnswerError>,
-}
-
-/// The handlers in the options of a connection, or the absence of all code for them: a client without handlers contains
-/// none of it.
-pub(crate) trait HandlerSet: Send + Sync {
-    fn clone_box(&self) -> Box<dyn HandlerSet>;
-
-    /// Returns the handlers, to add one.
-    fn handlers(&mut self) -> &mut Handlers;
-
-    /// Declares the capabilities of the handlers.
-    fn declare(&self, config: &mut Config);
-
-    /// Returns the handlers of a connection to the server of this name.
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Arc<dyn ConnectionHandlers>;
-}
-
-impl HandlerSet for Handlers {
-    fn clone_box(&self) -> Box<dyn HandlerSet> {
-        Box::new(self.clone())
-    }
-
-    fn handlers(&mut self) -> &mut Handlers {
-        self
-    }
-
-    fn declare(&self, config: &mut Config) {
-        if self.form.is_some() || self.url.is_some() {
-            config.answer_elicitation(self.form.is_some(), self.url.is_some());
-        }
-        if self.sampling.is_some() {
-            config.answer_sampling();
-        }
-        if self.roots.is_some() {
-            config.answer_roots();
-        }
-        for method in self.methods.iter().flat_map(|(methods, _)| methods) {
-            config.answer(method);
-        }
-        if let Some(object) = &self.object {
-            object.capabilities().declare(config);
-        }
-    }
-
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Arc<dyn ConnectionHandlers> {
-        Arc::new(Connection::new(self.clone(), server, panics))
-    }
 }
 
 impl Handlers {

@@ -5,18 +5,20 @@
 //! | `client_handler` | [`ClientHandler`]: one object that answers requests of several kinds |
 //! | `request_handler` | [`RequestHandler`]: answers requests of any method |
 //! | `context` | [`HandlerContext`]: what a handler knows about the request |
-//! | `handlers` | [`Handlers`]: all handlers of the options of a connection |
+//! | `handlers`, `handler_set` | [`Handlers`]: all handlers of the options of a connection |
 //! | `pending` | [`PendingAnswers`]: the handlers that have not answered yet |
 
 mod client_handler;
 mod context;
+mod handler_set;
 mod handlers;
 mod pending;
 mod request_handler;
 
 pub use client_handler::{ClientHandler, HandlerCapabilities};
 pub use context::{Cancelled, HandlerContext};
-pub(crate) use handlers::{HandlerSet, Handlers, form, named, sampling, url};
+pub(crate) use handler_set::HandlerSet;
+pub(crate) use handlers::{Handlers, form, named, sampling, url};
 pub use pending::{Answered, ConnectionHandlers, PendingAnswers};
 pub use request_handler::RequestHandler;
 

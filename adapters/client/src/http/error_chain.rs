@@ -1,3 +1,5 @@
+//! [`error_chain`]: errors as text.
+
 use std::error::Error;
 
 /// Formats an error and its sources as one line, for the detail of a [`Failure`](mcpwire_core::http::Failure).

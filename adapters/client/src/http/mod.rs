@@ -40,6 +40,7 @@ mod error_chain;
 mod exchanges;
 mod hooked;
 mod options;
+mod redirect;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -58,6 +59,7 @@ pub use exchanges::Exchanges;
 pub use hooked::{CallInfo, RequestHead};
 pub(crate) use hooked::{HookedClient, OnRequest};
 pub use options::HttpOptions;
+pub use redirect::{MAX_REDIRECTS, redirect_target};
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
 
 use crate::Reader;
@@ -68,7 +70,8 @@ use crate::Reader;
 ///
 /// * It sends each request with all of its headers, and with no header that the engine sets in another way. It adds only what
 ///   belongs to the connection, such as `Host` and `Content-Length`.
-/// * It follows redirects to the same origin only, and those of a `POST` or `DELETE` only if they keep the method (307, 308).
+/// * It follows redirects to the same origin only, and those of a `POST` or `DELETE` only if they keep the method (307, 308):
+///   [`redirect_target`] decides this.
 /// * It returns the response as soon as the head has arrived, because an event stream may stay open for days.
 ///
 /// Closures that take an [`Exchange`] and return a future implement this trait, as do `Arc<T>` and `Box<dyn HttpClient>`.
@@ -143,4 +146,12 @@ impl fmt::Debug for HttpResponse {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("HttpResponse").field("status", &self.status).field("headers", &names).finish_non_exhaustive()
     }
+}
+
+/// Returns whether the value of a request header may be a secret: whether it is none of those that the engine sets itself from
+/// public data. An HTTP client keeps such values out of logs, and out of the compression table of HTTP/2.
+pub fn is_secret_header(name: &str) -> bool {
+    const PUBLIC: [&str; 7] =
+        ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "user-agent"];
+    !PUBLIC.iter().any(|public| name.eq_ignore_ascii_case(public))
 }

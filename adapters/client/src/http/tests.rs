@@ -162,17 +162,17 @@ fn arcs_boxes_and_closures_are_http_clients() {
             1
         }
     }
-    fn ask(client: impl HttpClient) -> (u16, usize) {
+    fn ask(client: &impl HttpClient) -> (u16, usize) {
         (now(client.send(exchange())).unwrap().status, client.capacity())
     }
-    assert_eq!(ask(Narrow), (204, 1));
-    assert_eq!(ask(Arc::new(Narrow)), (204, 1));
+    assert_eq!(ask(&Narrow), (204, 1));
+    assert_eq!(ask(&Arc::new(Narrow)), (204, 1));
     let shared: Arc<dyn HttpClient> = Arc::new(Narrow);
-    assert_eq!(ask(Arc::clone(&shared)), (204, 1));
+    assert_eq!(ask(&Arc::clone(&shared)), (204, 1));
     let boxed: Box<dyn HttpClient> = Box::new(shared);
-    assert_eq!(ask(boxed), (204, 1));
+    assert_eq!(ask(&boxed), (204, 1));
     let closure = |exchange: Exchange| async move { Ok(response(if exchange.is_request { 200 } else { 202 })) };
-    assert_eq!(ask(closure), (200, 64));
-    assert_eq!(ask(Box::new(closure)), (200, 64));
-    assert_eq!(ask(Arc::new(closure)), (200, 64));
+    assert_eq!(ask(&closure), (200, 64));
+    assert_eq!(ask(&Box::new(closure)), (200, 64));
+    assert_eq!(ask(&Arc::new(closure)), (200, 64));
 }

@@ -11,16 +11,16 @@ use super::Loop;
 use crate::state::{CloseIntent, State};
 use crate::stop::{Stop, UNWATCHED_END};
 
-/// How often the exit is asked for where nothing tells it, while somebody waits for an answer.
+/// How often to check whether the process has exited, on systems that do not report it, while requests are pending.
 const UNWATCHED: Duration = Duration::from_millis(100);
 
-/// How much of standard error is read at once, and how often in a row.
+/// Size in bytes of one read of standard error, and maximum number of reads in a row.
 const STDERR_CHUNK: usize = 8 * 1024;
 const STDERR_ROUNDS: usize = 16;
 
 impl Loop {
     pub(super) fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Mostly there is nothing, and no more than that is paid for it.
+        // Mostly there is nothing to read, and a small buffer costs little.
         let read = self.read_stderr_into(&mut [0; 64], state, cx);
         if read {
             let mut buffer = [0; STDERR_CHUNK];
@@ -61,7 +61,7 @@ impl Loop {
         true
     }
 
-    /// Tells the engine that the stream has ended, once everything is known that there is to know.
+    /// Passes the end of the stream to the engine, once the exit status and the last output are known.
     pub(super) fn end(&mut self, state: &mut State) -> bool {
         if self.ended || state.engine.session().phase() == Phase::New {
             return false;
@@ -91,7 +91,7 @@ impl Loop {
         true
     }
 
-    /// Ends the server, if that is wanted or it has ended the connection. Whether nothing is left of it.
+    /// Ends the server, if that is wanted or the connection has ended. Returns whether nothing is left of the server.
     pub(super) fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         if self.stopping.is_none()
             && state.close_intent == CloseIntent::None
@@ -107,7 +107,7 @@ impl Loop {
         let Poll::Ready(report) = stopping.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
             return false;
         };
-        // What the server said last.
+        // Read what the server wrote last.
         self.read_stderr(state, cx);
         self.reader = None;
         state.gone(&report);
@@ -117,12 +117,12 @@ impl Loop {
 }
 
 impl Loop {
-    /// Ends everything because a stream or the runtime panicked: with the message, for whoever waits.
+    /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message.
     #[cold]
     pub(super) fn fail(&mut self, message: String) {
         self.over = true;
         let why = format!("{} panicked: {message}", PanicSource::Transport);
-        // First: whoever finds the connection ended may look for it.
+        // Before the connection ends: a caller that learns of the end may look for the report.
         self.shared.context.panics.report(PanicSource::Transport, message);
         self.end_at_once(Some(why.into()));
     }
@@ -136,7 +136,7 @@ impl Loop {
         state.writer = None;
         let process = state.process.take();
         drop(state);
-        // Ends it, with all that it started.
+        // Kills the process, with all processes that it started.
         drop(process);
         if let Some(hooks) = &self.shared.context.hooks {
             hooks.process_exited(None);

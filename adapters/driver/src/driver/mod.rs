@@ -19,13 +19,14 @@ use crate::shared::{Shared, Watchers};
 use crate::state::{CloseIntent, State};
 use crate::stop::Stop;
 
-/// How often in a row is read and written before others of the runtime have their turn. At 8 to 64 KiB each, up to 2 MiB.
+/// Maximum number of reads and writes in a row, before other parts of the connection have their turn. At 8 to 64 KiB each, at
+/// most 2 MiB.
 const ROUNDS: usize = 32;
 
-/// How often all of it is done in a row, if something moved.
+/// Maximum number of turns in a row, before other tasks of the runtime have theirs.
 const TURNS: usize = 8;
 
-/// How long those who listen are waited for. 20 ms: a task that only waits for its turn has it long before.
+/// Maximum time to wait for consumers of events whose queues are half full. 20 ms: a task that is ready to run has run by then.
 const HELD: Duration = Duration::from_millis(20);
 
 /// The task of a connection. It ends when the connection has ended and nothing is left of the server. If a runtime that shuts
@@ -38,25 +39,25 @@ pub(crate) struct Loop {
     exit: Option<ExitWatch>,
     timer: Box<dyn Timer>,
     ending: EndOfStream,
-    /// Until when those who listen are waited for.
+    /// Until when the loop waits for consumers of events.
     held: Option<Timestamp>,
-    /// When the exit is asked for that nothing tells.
+    /// When to check whether the process has exited, on systems that do not report it.
     look_again: Option<Timestamp>,
-    /// The engine has been told that the stream has ended.
+    /// Whether the end of the stream was passed to the engine.
     ended: bool,
-    /// The way to the end, once it has been taken.
+    /// The shutdown, once it has begun.
     stopping: Option<Stop>,
     watchers: Watchers,
     watched: Vec<(Direction, Vec<u8>)>,
     heard: Vec<u8>,
     wakers: Vec<Waker>,
-    /// Wakers of no use any more, to be dropped without the lock.
+    /// Wakers that are not needed any more, to be dropped without the lock.
     former: Vec<Waker>,
     answers: Answers,
-    /// What carries the messages where no stream does.
+    /// The exchanges of a connection over HTTP.
     #[cfg(feature = "http")]
     pub(crate) http: Option<Box<crate::http::Exchanges>>,
-    /// How it ended, when everything is over.
+    /// How the server ended, until that is stored in the state.
     report: Option<ShutdownReport>,
     over: bool,
 }
@@ -99,18 +100,18 @@ impl Loop {
         }
     }
 
-    /// Runs it as a task of its runtime.
+    /// Spawns the loop as a task of its runtime.
     #[inline(never)]
     pub(crate) fn spawn(self) {
         let runtime = Arc::clone(&self.shared.runtime);
         runtime.spawn(Box::pin(self));
     }
 
-    /// Does what can be done without waiting. Whether everything is over.
+    /// Does what can be done without waiting. Returns whether the connection is over.
     fn turn(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         for _ in 0..TURNS {
             let quiet = (0..ROUNDS).any(|_| !self.carry(state, cx));
-            // However busy the stream is, the rest has its turn: deadlines, and whoever wants this to end.
+            // Also on a busy stream, deadlines and a shutdown have their turn.
             let mut moved = self.read_stderr(state, cx);
             moved |= self.watch_exit(state, cx);
             moved |= self.end(state);
@@ -129,7 +130,7 @@ impl Loop {
         false
     }
 
-    /// Writes, reads, and looks at what was read. Whether there was anything to do.
+    /// Writes, reads, and handles the events. Returns whether there was anything to do.
     fn carry(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let mut moved = self.write(state, cx);
         if self.is_held(state, cx) {
@@ -143,8 +144,8 @@ impl Loop {
         moved | state.events(&self.shared.server, &mut self.wakers)
     }
 
-    /// Whether those who listen are to have their turn before more is read. They are not waited for long: replies come the
-    /// same way.
+    /// Returns whether the consumers of events should have their turn before more is read. This does not wait long, because
+    /// replies arrive over the same stream.
     fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         if !state.subscribers.is_crowded() || !state.subscribers.wait_for_room(cx.waker(), &mut self.former) {
             self.held = None;
@@ -179,12 +180,12 @@ impl Loop {
         let mut scratch;
         let phase = state.engine.session().phase();
         if phase == Phase::New && state.close_intent == CloseIntent::None {
-            // What a server says, and that it ends, belongs to the opening.
+            // The output of the server, and its end, are part of the opening.
             return false;
         }
         let closed = phase == Phase::Closed;
         let space = if closed {
-            // What a server still says that is being ended, is read so that it can end.
+            // A server that cannot write cannot exit, so its output is read and dropped.
             scratch = [0; 4096];
             &mut scratch[..]
         } else {
@@ -212,10 +213,10 @@ impl Loop {
     }
 
     fn keep_time(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Also if nothing is due any more that it was set for: `armed` is what is still to come.
+        // Also if the deadline that it was set for has been removed: `armed` must be a time to come.
         let mut due = self.has_gone_off(state, cx);
         let deadline = self.deadline(state);
-        // A timer that goes off too early costs less than setting it for each request.
+        // A timer that goes off too early costs less than one that is reset for each request.
         if let Some(at) = deadline
             && !state.has_time(deadline)
         {
@@ -237,14 +238,14 @@ impl Loop {
         true
     }
 
-    /// When there is something to do whatever else happens.
+    /// Returns the next time at which there is something to do.
     fn deadline(&self, state: &State) -> Option<Timestamp> {
         let stop = self.stopping.as_ref().map(Stop::deadline);
         let ending = self.ending.deadline().into_iter().chain(self.look_again).min().filter(|_| !self.ended);
         [state.engine.poll_timeout(), ending, stop, self.held].into_iter().flatten().min()
     }
 
-    /// What is done without the lock: code of the user's, and waking.
+    /// Does what needs no lock: calls code of the program, and wakes tasks.
     fn outside(&mut self) {
         if !self.heard.is_empty() {
             self.watchers.lines.push(&mem::take(&mut self.heard));
@@ -262,7 +263,7 @@ impl Loop {
         }
         if let Some(report) = self.report.take() {
             self.watchers.lines.flush();
-            // A server that is started once more has the same watchers, and finds them before it can know of this end.
+            // A restarted server has the same callbacks. They must be there before a task learns of this end.
             *self.shared.watchers.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(&mut self.watchers);
             self.shared.lock().end(report, &mut self.wakers);
         }
@@ -274,7 +275,7 @@ impl Loop {
 
 #[cfg(feature = "http")]
 impl Loop {
-    /// Looks at what came, and lets the exchanges go on, in turns.
+    /// Handles what has arrived, and polls the exchanges, in turns.
     fn poll_http(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..TURNS {
             if self.poll_once(cx).is_ready() {
@@ -282,7 +283,7 @@ impl Loop {
                 return Poll::Ready(());
             }
             let Some(http) = &mut self.http else { return Poll::Pending };
-            // While those who listen are waited for, nothing is read: they wake this task.
+            // While the loop waits for consumers of events, nothing is read: they wake this task.
             let may_read = self.held.is_none();
             let has_come = http.poll(may_read, &mut self.watched, cx);
             if !may_read || !has_come && !http.has_more() {
@@ -296,7 +297,7 @@ impl Loop {
 }
 
 impl Loop {
-    /// Everything that moves once: what is behind the lock, then what must not be.
+    /// Does one turn: first what needs the lock, then what must not have it.
     #[inline]
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let shared = Arc::clone(&self.shared);
@@ -311,7 +312,7 @@ impl Loop {
             Some(waker) if waker.will_wake(cx.waker()) => {}
             driver => self.former.extend(driver.replace(cx.waker().clone())),
         }
-        let asks = mem::take(&mut state.asks);
+        let requests = mem::take(&mut state.server_requests);
         if let Some(hooks) = &shared.context.hooks {
             state.record_bytes(&**hooks);
         }
@@ -324,7 +325,7 @@ impl Loop {
         if self.over {
             self.answers.clear();
         } else {
-            self.answers.serve(&shared, asks, cx);
+            self.answers.serve(&shared, requests, cx);
         }
         self.outside();
         if self.over { Poll::Ready(()) } else { Poll::Pending }
@@ -349,7 +350,7 @@ impl Future for Loop {
         if this.over {
             return Poll::Ready(());
         }
-        // Handlers and callbacks are guarded, each for itself. What is left is the program's streams and runtime.
+        // Panics of handlers and callbacks are caught one by one. What is left are the streams and the runtime of the program.
         catch_panic(|| this.poll_any(cx)).unwrap_or_else(|message| {
             this.fail(message);
             Poll::Ready(())

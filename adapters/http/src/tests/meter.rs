@@ -1,4 +1,4 @@
-//! How much a server may send, and how much of it at once.
+//! Tests of how much a server may send, and of how often the socket yields.
 
 use std::task::{Context, Wake, Waker};
 use std::time::Instant;
@@ -6,11 +6,11 @@ use std::time::Instant;
 use futures_io::{AsyncRead, AsyncWrite};
 
 use super::*;
-use crate::meter::Metered;
+use crate::meter::MeteredSocket;
 
 const MIB: usize = 1 << 20;
 
-/// A socket that is always ready, and moves at most so many bytes at once.
+/// A socket that is always ready, and moves at most this number of bytes at once.
 struct Ready(usize);
 
 impl AsyncRead for Ready {
@@ -42,47 +42,47 @@ impl Wake for Woken {
     }
 }
 
-/// Moves bytes, each time in a turn that ends when nothing more moves. How many moves each turn had.
+/// Moves bytes until the socket yields, three times. Returns the number of moves of each time.
 fn turns(mut move_bytes: impl FnMut(&mut Context<'_>) -> Poll<std::io::Result<usize>>) -> [usize; 3] {
     let woken = Arc::<Woken>::default();
     let waker = Waker::from(Arc::clone(&woken));
     let mut cx = Context::from_waker(&waker);
     [1, 2, 3].map(|turn| {
         let moves = (0..10_000).take_while(|_| move_bytes(&mut cx).is_ready()).count();
-        assert_eq!(woken.0.load(Ordering::SeqCst), turn, "the task has another turn");
+        assert_eq!(woken.0.load(Ordering::SeqCst), turn, "the task is woken");
         moves
     })
 }
 
 #[test]
-fn a_socket_that_is_always_ready_leaves_turns_to_other_tasks() {
+fn a_socket_that_is_always_ready_yields_to_other_tasks() {
     let mut space = vec![0; 64 * 1024];
     for (at_once, moves) in [(8 * 1024, 4), (1024, 32), (1, 32)] {
-        let mut socket = Metered::new(Box::pin(Ready(at_once)), Meter::default());
+        let mut socket = MeteredSocket::new(Box::pin(Ready(at_once)), Meter::default());
         assert_eq!(turns(|cx| Pin::new(&mut socket).poll_read(cx, &mut space)), [moves; 3]);
-        let mut socket = Metered::new(Box::pin(Ready(at_once)), Meter::default());
+        let mut socket = MeteredSocket::new(Box::pin(Ready(at_once)), Meter::default());
         assert_eq!(turns(|cx| Pin::new(&mut socket).poll_write(cx, &space)), [moves; 3]);
     }
 }
 
 #[test]
-fn what_brings_no_response_has_an_end() {
+fn bytes_that_are_no_part_of_a_response_are_limited() {
     let (meter, now) = (Meter::default(), Instant::now());
-    meter.received(4 * MIB, now).unwrap();
-    let error = meter.received(1, now).unwrap_err().to_string();
+    meter.add(4 * MIB, now).unwrap();
+    let error = meter.add(1, now).unwrap_err().to_string();
     assert!(error.contains("4096 KiB"), "{error}");
-    meter.taken();
-    meter.received(4 * MIB, now).unwrap();
+    meter.reset();
+    meter.add(4 * MIB, now).unwrap();
 }
 
 #[test]
 fn pings_of_a_connection_that_is_idle_for_months_are_no_flood() {
     let (meter, start) = (Meter::default(), Instant::now());
-    // A frame and its record of TLS, twice a second.
     let months = start + Duration::from_secs(5_000_000);
+    // An HTTP/2 frame and its TLS record, twice a second.
     for ping in 0..10_000_000 {
-        meter.received(40, start + Duration::from_millis(500 * ping)).unwrap();
+        meter.add(40, start + Duration::from_millis(500 * ping)).unwrap();
     }
-    // Nor do they let it send more at last.
-    meter.received(5 * MIB, months).unwrap_err();
+    // The time without bytes does not raise the limit.
+    meter.add(5 * MIB, months).unwrap_err();
 }

@@ -1,8 +1,9 @@
-//! TLS, HTTP/2 and proxies, against servers of hyper's own.
+//! Tests of HTTP/2, TLS and proxies, against servers of hyper.
 
 mod keep_alive;
 mod meter;
 mod pool;
+mod tls;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -27,10 +28,10 @@ use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind
 use mcpwire_driver::core::{Config, Timestamp};
 use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Clock, Runtime, Streams, Task, Timer};
 
-use crate::body::Whole;
-use crate::io::Wire;
+use crate::full_body::FullBody;
+use crate::io::Io;
 use crate::meter::Meter;
 use crate::{Client, ClientOptions};
 
@@ -85,19 +86,20 @@ impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawned
     }
 }
 
+/// A TLS server on this machine.
 struct Secure {
     url: String,
     certificate: Vec<u8>,
     connections: Arc<AtomicUsize>,
 }
 
-/// A server that answers everything with its version of HTTP.
+/// Starts a TLS server that answers each request with the version of HTTP.
 fn secure(alpn: &[&str]) -> Secure {
-    with_connections(alpn, |wire| block_on(serve(wire)))
+    with_connections(alpn, |io| block_on(serve(io)))
 }
 
-/// A server that handles each connection so, on a thread of its own.
-fn with_connections(alpn: &[&str], handle: fn(Wire)) -> Secure {
+/// Starts a TLS server that runs `handle` for each connection, on a thread of its own.
+fn with_connections(alpn: &[&str], handle: fn(Io)) -> Secure {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -107,6 +109,11 @@ fn with_connections(alpn: &[&str], handle: fn(Wire)) -> Secure {
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    start(config, made.cert.der().to_vec(), handle)
+}
+
+/// Starts a server with this TLS configuration, which runs `handle` for each connection, on a thread of its own.
+fn start(config: ServerConfig, certificate: Vec<u8>, handle: fn(Io)) -> Secure {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://localhost:{}/mcp", listener.local_addr().unwrap().port());
@@ -119,25 +126,25 @@ fn with_connections(alpn: &[&str], handle: fn(Wire)) -> Secure {
                 let Ok(stream) = block_on(acceptor.accept(Async::new(stream).unwrap())) else { return };
                 counted.fetch_add(1, Ordering::SeqCst);
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                handle(Wire { socket: Box::pin(stream), meter: Meter::default(), is_http2, is_proxied: false });
+                handle(Io { socket: Box::pin(stream), meter: Meter::default(), is_http2, is_proxied: false });
             });
         }
     });
-    Secure { url, certificate: made.cert.der().to_vec(), connections }
+    Secure { url, certificate, connections }
 }
 
-async fn serve(wire: Wire) {
+async fn serve(io: Io) {
     let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
-        Ok::<_, Infallible>(Response::new(Whole(Bytes::from(format!("{:?}", request.version())))))
+        Ok::<_, Infallible>(Response::new(FullBody(Bytes::from(format!("{:?}", request.version())))))
     });
-    let _ = if wire.is_http2 {
-        hyper::server::conn::http2::Builder::new(Spawned).serve_connection(wire, service).await
+    let _ = if io.is_http2 {
+        hyper::server::conn::http2::Builder::new(Spawned).serve_connection(io, service).await
     } else {
-        hyper::server::conn::http1::Builder::new().serve_connection(wire, service).await
+        hyper::server::conn::http1::Builder::new().serve_connection(io, service).await
     };
 }
 
-/// What an engine wants to be sent to this address first.
+/// Returns the first request of an engine to this URL.
 fn exchange(url: &str) -> Exchange {
     let mut engine = Engine::new(Config::new("test", "1"), Settings::new(url).unwrap());
     engine.calls().initialize(Timestamp::ORIGIN).unwrap();
@@ -168,7 +175,7 @@ fn trusting(server: &Secure) -> ClientOptions {
 }
 
 #[test]
-fn http2_carries_everything_over_one_connection() {
+fn http2_uses_one_connection() {
     let server = secure(&["h2", "http/1.1"]);
     let client = client(trusting(&server));
     assert_eq!(client.capacity(), 64);
@@ -190,7 +197,7 @@ fn http2_carries_everything_over_one_connection() {
 }
 
 #[test]
-fn http1_does_where_there_is_no_http2() {
+fn http1_is_used_without_http2() {
     let server = secure(&["http/1.1"]);
     let client = client(trusting(&server));
     for _ in 0..3 {
@@ -200,7 +207,7 @@ fn http1_does_where_there_is_no_http2() {
 }
 
 #[test]
-fn who_is_not_trusted_is_told_nothing() {
+fn a_server_without_a_trusted_certificate_receives_no_request() {
     let server = secure(&["h2"]);
     let strict = client(ClientOptions::default());
     let failure = block_on(fetch(&strict, &server.url)).unwrap_err();
@@ -210,7 +217,8 @@ fn who_is_not_trusted_is_told_nothing() {
     assert_eq!(block_on(fetch(&trusting, &other_name)).unwrap_err().kind, FailureKind::Tls);
 }
 
-/// A proxy for one request: lets it through, or answers it. The head that it was sent.
+/// Starts a proxy for one request, which opens a tunnel to `to` or answers the request itself. The thread returns the head of the
+/// request.
 fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://user:secret@{}", listener.local_addr().unwrap());
@@ -225,7 +233,7 @@ fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
         let mut stream = stream;
         let Some(port) = to else {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nproxied").unwrap();
-            // Until the client has read it: an end with unread bytes would be a reset.
+            // Waits until the client has read it, because a close with unread bytes would be a reset.
             let _ = stream.read(&mut [0; 4096]);
             return head;
         };
@@ -240,7 +248,7 @@ fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
 }
 
 #[test]
-fn a_proxy_lets_secure_connections_through() {
+fn https_goes_through_a_tunnel_of_the_proxy() {
     let server = secure(&["h2"]);
     let (address, proxy) = proxy(Some(&server));
     let client = client(trusting(&server).proxy(address));
@@ -252,7 +260,7 @@ fn a_proxy_lets_secure_connections_through() {
 }
 
 #[test]
-fn a_proxy_is_told_whole_addresses_of_plain_ones() {
+fn http_requests_to_a_proxy_have_absolute_urls() {
     let (address, proxy) = proxy(None);
     let client = client(ClientOptions::default().proxy(address));
     assert_eq!(block_on(fetch(&client, "http://example.invalid/mcp")).unwrap(), "proxied");
@@ -263,13 +271,11 @@ fn a_proxy_is_told_whole_addresses_of_plain_ones() {
 }
 
 #[test]
-fn who_does_not_answer_is_not_waited_for() {
-    // Accepted by the system, and never by anyone else.
+fn a_handshake_that_does_not_end_fails_after_its_timeout() {
+    // The system accepts the connection, but no program does.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
-    let mut options = ClientOptions::default();
-    options.handshake_timeout = Duration::from_millis(20);
-    let client = client(options);
+    let client = client(ClientOptions { handshake_timeout: Duration::from_millis(20), ..ClientOptions::default() });
     let failure = block_on(fetch(&client, &url)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.detail.contains("handshake"), "{failure}");

@@ -1,17 +1,19 @@
-//! Which connection carries a request, against servers of the standard library.
+//! Tests of which connection carries a request, against servers of the standard library.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::*;
 
-/// A server that handles each connection so, on a thread of its own, and tells of the end of each.
+/// A server without TLS.
 struct Plain {
     url: String,
     connections: Arc<AtomicUsize>,
+    /// Receives a message at the end of each connection.
     ended: Mutex<Receiver<()>>,
 }
 
+/// Starts a server that runs `handle` for each connection, on a thread of its own.
 fn plain(handle: impl Fn(TcpStream) + Send + Sync + 'static) -> Plain {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -30,7 +32,7 @@ fn plain(handle: impl Fn(TcpStream) + Send + Sync + 'static) -> Plain {
     Plain { url, connections, ended: Mutex::new(ended) }
 }
 
-/// Reads requests until the client closes the connection, and answers each with this.
+/// Reads requests until the client closes the connection, and answers each with these headers.
 fn answer_all(stream: &TcpStream, headers: &str) {
     let mut reader = BufReader::new(stream);
     while let Some(length) = read_head(&mut reader) {
@@ -44,7 +46,7 @@ fn answer_all(stream: &TcpStream, headers: &str) {
     }
 }
 
-/// How long the body is that follows.
+/// Reads the head of a request. Returns the length of the body, or `None` at the end of the connection.
 fn read_head(reader: &mut impl BufRead) -> Option<u64> {
     let mut length = 0;
     loop {
@@ -62,7 +64,7 @@ fn read_head(reader: &mut impl BufRead) -> Option<u64> {
 }
 
 #[test]
-fn a_request_that_follows_at_once_goes_by_the_same_connection() {
+fn a_request_that_follows_at_once_uses_the_same_connection() {
     let server = plain(|stream| answer_all(&stream, ""));
     let client = client(ClientOptions::default());
     for _ in 0..200 {
@@ -82,11 +84,9 @@ fn a_connection_that_the_server_ends_is_followed_by_another() {
 }
 
 #[test]
-fn connections_that_carry_nothing_are_closed_after_a_while() {
+fn idle_connections_are_closed_after_their_timeout() {
     let server = plain(|stream| answer_all(&stream, ""));
-    let mut options = ClientOptions::default();
-    options.idle_timeout = Duration::from_millis(1);
-    let client = client(options);
+    let client = client(ClientOptions { idle_timeout: Duration::from_millis(1), ..ClientOptions::default() });
     for _ in 0..3 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
         server.ended.lock().unwrap().recv().unwrap();
@@ -104,7 +104,7 @@ fn a_client_that_is_dropped_closes_its_connections() {
 }
 
 #[test]
-fn a_response_that_is_given_up_ends_its_connection() {
+fn dropping_a_response_closes_its_connection() {
     let server = plain(|stream| {
         read_head(&mut BufReader::new(&stream));
         (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\nhello").unwrap();
@@ -116,7 +116,7 @@ fn a_response_that_is_given_up_ends_its_connection() {
 }
 
 #[test]
-fn a_server_that_answers_before_it_has_read_holds_up_nothing_that_follows() {
+fn a_server_that_answers_before_it_has_read_the_request_blocks_no_other_request() {
     let (is_over, until_over) = channel::<()>();
     let until_over = Mutex::new(until_over);
     let is_first = std::sync::atomic::AtomicBool::new(true);

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use mcpwire_supervisor::{CallRejection, Command, Generation, ServerId};
-use serde_json::Value;
+use serde::Serialize;
 
 use super::attempt::Failing;
+use super::call_failure::CallFailure;
 use super::outcome::{CallOptions, ToolOutcome};
 use super::shared::{Shared, hub_has_ended};
 use super::snapshot::server_id;
@@ -27,9 +28,9 @@ impl Shared {
         self: &Arc<Self>,
         id: uuid::Uuid,
         name: &str,
-        arguments: &Value,
+        arguments: &(impl Serialize + Sync),
         options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, HubError> {
+    ) -> Result<ToolOutcome, CallFailure> {
         let id = server_id(id);
         let config = self.lock().config(id)?;
         let mut options = options;
@@ -42,7 +43,7 @@ impl Shared {
                 return Poll::Ready(result);
             }
             let cancelled = || HubError::unavailable(format!("The call of `{name}` was cancelled"));
-            cancel.as_mut().poll(cx).map(|()| Err(cancelled()))
+            cancel.as_mut().poll(cx).map(|()| Err(cancelled().into()))
         })
         .await
     }
@@ -60,9 +61,9 @@ impl Shared {
         id: ServerId,
         config: &McpConfig,
         name: &str,
-        arguments: &Value,
+        arguments: &(impl Serialize + Sync),
         options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, HubError> {
+    ) -> Result<ToolOutcome, CallFailure> {
         let timeout = options.timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
         let total = options.total_timeout.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
         let sent = self.begin(id, name, total).await?;
@@ -73,13 +74,21 @@ impl Shared {
         }
         match sent.until_failed(call.call()).await {
             Ok(Ok(result)) => Ok(limits::apply(result, &config.limits)),
-            Ok(Err(error)) => Err(failures::of_call(&error, tool, config, &sent.redactor)),
-            Err(error) => Err(error),
+            Ok(Err(error)) => {
+                let shown = failures::of_call(&error, tool, config, &sent.redactor);
+                Err(CallFailure::of_client(&error, shown))
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Waits until the call may be sent, and counts it.
-    async fn begin(self: &Arc<Self>, id: ServerId, name: &str, total: std::time::Duration) -> Result<Sent, HubError> {
+    async fn begin(
+        self: &Arc<Self>,
+        id: ServerId,
+        name: &str,
+        total: std::time::Duration,
+    ) -> Result<Sent, CallFailure> {
         for _ in 0..TRIES {
             // Each time: the names that are shown of a server's tools are known only once it has run.
             let tool = self.server_name_of(id, name);
@@ -100,15 +109,15 @@ impl Shared {
             });
             match begun {
                 Ok(sent) => return Ok(sent),
-                Err(None) => return Err(hub_has_ended()),
+                Err(None) => return Err(hub_has_ended().into()),
                 Err(Some(CallRejection::NotRunning)) => {
                     let by = self.now() + total;
                     self.command(id, Command::PrepareCall { by }).await?;
                 }
-                Err(Some(refusal)) => return Err(refusal.to_hub_error()),
+                Err(Some(refusal)) => return Err(refusal.into()),
             }
         }
-        Err(CallRejection::NotRunning.to_hub_error())
+        Err(CallRejection::NotRunning.into())
     }
 }
 

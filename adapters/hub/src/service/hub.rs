@@ -9,9 +9,11 @@ use std::time::Duration;
 use futures_channel::oneshot;
 use mcpwire_core::Era;
 use mcpwire_supervisor::Command;
+use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::call_failure::CallFailure;
 use super::detail::{StatusDetail, millis};
 use super::events::Events;
 use super::interface::{Answer, McpService, McpStatus};
@@ -142,6 +144,17 @@ impl Hub {
     fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
     }
+
+    /// Calls a tool. The name is the server's own, or the exposed one.
+    pub(super) async fn call(
+        &self,
+        server: Uuid,
+        tool: &str,
+        arguments: &(impl Serialize + Sync),
+        options: CallOptions<'_>,
+    ) -> Result<ToolOutcome, CallFailure> {
+        self.shared().call(server, tool, arguments, options).await
+    }
 }
 
 impl fmt::Debug for Hub {
@@ -238,7 +251,8 @@ impl McpService for Hub {
 
     fn call_tool<'a>(&'a self, mcp_id: Uuid, tool_name: &'a str, arguments: &'a Value) -> Answer<'a, String> {
         Box::pin(async move {
-            let outcome = self.shared().call(mcp_id, tool_name, arguments, CallOptions::new()).await?;
+            let outcome = self.call(mcp_id, tool_name, arguments, CallOptions::new()).await;
+            let outcome = outcome.map_err(|failure| failure.error)?;
             let text = outcome.text();
             if outcome.result.is_error { Err(HubError::unavailable(text)) } else { Ok(text) }
         })
@@ -251,7 +265,7 @@ impl McpService for Hub {
         arguments: &'a Value,
         options: CallOptions<'a>,
     ) -> Answer<'a, ToolOutcome> {
-        Box::pin(self.shared().call(mcp_id, tool_name, arguments, options))
+        Box::pin(async move { self.call(mcp_id, tool_name, arguments, options).await.map_err(|failure| failure.error) })
     }
 
     fn create(&self, config: McpConfig) -> Answer<'_, ()> {

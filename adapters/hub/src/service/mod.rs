@@ -24,6 +24,7 @@
 //! ```
 
 mod attempt;
+mod call_failure;
 mod calls;
 mod changes;
 mod containers;
@@ -43,6 +44,7 @@ mod outcome;
 mod plan;
 mod shared;
 mod snapshot;
+mod tool_client;
 mod usage;
 
 pub use detail::StatusDetail;

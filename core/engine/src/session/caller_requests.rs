@@ -341,7 +341,7 @@ fn report_sent(
     let target = event::target(method, &context.out[written]);
     let request = ClientRequest::new(key, method.clone(), target);
     let trace_parent = options.meta.as_ref().and_then(|meta| scan::text(meta.member_text("traceparent")?.as_bytes()));
-    let sent = SentRequest { request, id: context.requests.next_id(), tag: options.tag, trace_parent };
+    let sent = SentRequest { request, id: context.requests.next_id(), tag: options.tag.clone(), trace_parent };
     context.report(Event::RequestSent(Box::new(sent)));
 }
 

@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::json_objects::merged;
+use super::tag::Tag;
 use crate::cache::CacheLimits;
 use mcpwire_types::json::Json;
 use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
@@ -251,9 +252,8 @@ pub struct RequestOptions {
     /// If `true`, and the server ends the HTTP session before the response arrives, the engine opens a new HTTP session
     /// and sends the request again. Without HTTP, this field has no effect.
     pub repeatable: bool,
-    /// A number that the session does not interpret, and repeats in [`Event::RequestSent`](crate::Event::RequestSent).
-    /// Default: 0.
-    pub tag: u64,
+    /// Data that the session does not interpret, and repeats in [`Event::RequestSent`](crate::Event::RequestSent).
+    pub tag: Option<Tag>,
 }
 
 /// Whether a `tools/call` may become a task, and who polls the task.

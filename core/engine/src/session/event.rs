@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::error::CloseReason;
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
+use super::tag::Tag;
 use super::ticket::Reply;
 use crate::rpc::RpcError;
 use mcpwire_types::json::{Json, scan};
@@ -136,8 +137,8 @@ pub struct SentRequest {
     pub request: ClientRequest,
     /// JSON-RPC id with which the request was sent.
     pub id: u64,
-    /// The number in [`RequestOptions::tag`](super::RequestOptions::tag).
-    pub tag: u64,
+    /// The data in [`RequestOptions::tag`](super::RequestOptions::tag).
+    pub tag: Option<Tag>,
     /// The member `traceparent` of the `_meta` that the caller passed.
     pub trace_parent: Option<String>,
 }

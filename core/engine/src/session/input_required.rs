@@ -258,6 +258,7 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
 /// `state` as `requestState`.
 ///
 /// If the request cannot be sent, returns it together with the error.
+#[expect(clippy::result_large_err, reason = "the error returns the request that the caller passed by value")]
 fn send_again(
     caller: CallerRequest,
     answers: Option<&[u8]>,
@@ -293,7 +294,7 @@ fn send_again(
 fn report_sent(caller: &CallerRequest, id: u64, context: &mut Context<'_>) {
     let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
     let request = ClientRequest::new(caller.key, caller.method.clone(), target);
-    context.report(Event::RequestSent(Box::new(SentRequest { request, id, tag: 0, trace_parent: None })));
+    context.report(Event::RequestSent(Box::new(SentRequest { request, id, tag: None, trace_parent: None })));
 }
 
 /// Appends the JSON object `params` to `out`, with its member `inputResponses` set to `answers` and `requestState` set

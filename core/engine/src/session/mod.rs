@@ -46,6 +46,7 @@ mod server_request_kind;
 mod server_requests;
 mod stats;
 mod subscriptions;
+mod tag;
 mod tasks;
 mod ticket;
 
@@ -66,4 +67,5 @@ pub use server_info::ServerInfo;
 pub use server_request_kind::ServerRequestKind;
 pub use stats::Stats;
 pub use subscriptions::{ResubscribePolicy, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
+pub use tag::Tag;
 pub use ticket::{Reply, Ticket};

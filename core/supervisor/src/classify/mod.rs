@@ -280,10 +280,8 @@ fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
             Retry::Never,
         ),
         408 | 425 | 429 | 500..=599 => {
-            let mut text = format!("the MCP server is not available (HTTP {status})");
-            if let Some(wait) = retry_after {
-                text.push_str(&format!("; it asks to try again after {} s", wait.as_secs()));
-            }
+            let when = retry_after.map(|wait| format!("; it asks to try again after {} s", wait.as_secs()));
+            let text = format!("the MCP server is not available (HTTP {status}){}", when.unwrap_or_default());
             (HubError::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
         }
         _ => {

@@ -19,6 +19,16 @@ fn tools_do_what_they_say() {
 }
 
 #[test]
+fn an_image_follows_its_text() {
+    let result = Client::start().call("chart", &json!({}))["result"].clone();
+    assert_eq!(result["content"][0]["type"], "text");
+    let image = &result["content"][1];
+    assert_eq!((&image["type"], &image["mimeType"]), (&json!("image"), &json!("image/png")));
+    // The signature of a PNG.
+    assert!(image["data"].as_str().is_some_and(|data| data.starts_with("iVBORw0KGgo")), "{image}");
+}
+
+#[test]
 fn structured_output_is_left_out_where_the_revision_has_none() {
     for (version, expected) in [("2025-03-26", false), ("2025-06-18", true)] {
         let mut client = Client::legacy(version);

@@ -1,0 +1,109 @@
+//! The thread that owns the client.
+
+use std::sync::Arc;
+
+use mcpwire_client::Error;
+use mcpwire_core::{CallTool, CallToolResult, Json, Phase};
+use mcpwire_tool_client::ToolError;
+
+use super::queue::{Command, Queue};
+use super::response::Sender;
+use crate::client::McpClient;
+use crate::pending::Pending;
+
+/// The thread that owns the client: sends calls, and delivers their results.
+pub(super) struct Worker {
+    client: McpClient,
+    queue: CloseOnDrop,
+    calls: Vec<RunningCall>,
+}
+
+struct RunningCall {
+    name: Box<str>,
+    pending: Pending<CallTool>,
+    sender: Sender<CallToolResult>,
+}
+
+/// Closes the queue also if the thread panics, so that later commands fail and no caller waits forever.
+struct CloseOnDrop(Arc<Queue>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+        // The results of these commands are errors.
+        drop(self.0.take());
+    }
+}
+
+impl Worker {
+    pub(super) fn new(client: McpClient, queue: Arc<Queue>) -> Self {
+        Worker { client, queue: CloseOnDrop(queue), calls: Vec::new() }
+    }
+
+    /// Runs until the queue is closed, and returns the client.
+    pub(super) fn run(mut self) -> McpClient {
+        while let Some(commands) = self.queue.0.take() {
+            for command in commands {
+                self.run_command(command);
+            }
+            self.deliver_results();
+            self.wait();
+        }
+        self.client
+    }
+
+    fn run_command(&mut self, command: Command) {
+        match command {
+            Command::List { sender } => {
+                sender.send(self.client.list_tools().map(|tools| tools.to_vec()).map_err(ToolError::from));
+            }
+            Command::Call { sender, .. } if sender.is_cancelled() => {}
+            Command::Call { name, arguments, sender } => match self.begin(&name, &arguments) {
+                Ok(pending) => self.calls.push(RunningCall { name, pending, sender }),
+                Err(error) => sender.send(Err(error.into())),
+            },
+            Command::CancelDropped => {
+                for call in self.calls.extract_if(.., |call| call.sender.is_cancelled()) {
+                    call.pending.cancel(&mut self.client, "no longer needed");
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, name: &str, arguments: &Json) -> Result<Pending<CallTool>, Error> {
+        // A call that does not wait cannot search for its tool.
+        if !self.client.has_tool(name) {
+            // An error of the list is no error of the call.
+            let _ = self.client.list_tools();
+        }
+        self.client.call_tool(name, arguments).begin()
+    }
+
+    fn deliver_results(&mut self) {
+        for at in (0..self.calls.len()).rev() {
+            if self.client.connection.has_reply(self.calls[at].pending.key()) {
+                let RunningCall { name, pending, sender } = self.calls.swap_remove(at);
+                let result = pending.wait(&mut self.client);
+                sender.send(result.map_err(|error| error.with_tool(&name).into()));
+            }
+        }
+    }
+
+    /// Waits for a command or for a result.
+    fn wait(&mut self) {
+        let queue = &self.queue.0;
+        let calls = &self.calls;
+        let waited = self.client.connection.wait_until(|connection| {
+            queue.has_changed() || calls.iter().any(|call| connection.has_reply(call.pending.key()))
+        });
+        let is_closed = self.client.connection.engine.session().phase() == Phase::Closed;
+        if waited.is_err() || is_closed {
+            // Nothing more arrives: the calls that have no reply fail.
+            for RunningCall { name, pending, sender } in self.calls.drain(..) {
+                let result = pending.wait(&mut self.client);
+                sender.send(result.map_err(|error| error.with_tool(&name).into()));
+            }
+            queue.wait();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The streams of a server that a launcher has started elsewhere: they are async, and threads of this client poll them.
+
+use std::future::Future;
+use std::io::{self, Read, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use mcpwire_client::{LaunchedControl, LaunchedServer, Reader, Writer, catch_panic};
+
+use super::Threads;
+
+/// Starts the threads of the streams. Returns the control of the server too.
+pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedControl)> {
+    let LaunchedServer { reader, writer, stderr, exit, control } = server;
+    let stderr = stderr.map(|stderr| Box::new(BlockingReader(stderr)) as Box<dyn Read + Send>);
+    let threads = Threads::start(BlockingReader(reader), BlockingWriter(writer), stderr)?;
+    // Nobody learns of the exit if the future panics.
+    let wait = move || drop(catch_panic(|| block_on(exit)));
+    thread::Builder::new().name("mcpwire-exit".into()).spawn(wait)?;
+    Ok((threads, control))
+}
+
+/// Unparks a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls until the result is ready. The thread sleeps in between.
+fn poll_until_ready<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(value) = poll(&mut cx) {
+            return value;
+        }
+        thread::park();
+    }
+}
+
+fn block_on(mut future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+    poll_until_ready(|cx| future.as_mut().poll(cx));
+}
+
+struct BlockingReader(Reader);
+
+impl Read for BlockingReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        poll_until_ready(|cx| self.0.as_mut().poll_read(cx, buf))
+    }
+}
+
+struct BlockingWriter(Writer);
+
+impl Write for BlockingWriter {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        poll_until_ready(|cx| self.0.as_mut().poll_write(cx, buf))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        poll_until_ready(|cx| self.0.as_mut().poll_flush(cx))
+    }
+}

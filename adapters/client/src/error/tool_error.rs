@@ -1,0 +1,68 @@
+//! Converts an [`Error`] to a [`ToolError`].
+
+use mcpwire_core::SendError;
+use mcpwire_tool_client::{ToolError, ToolErrorKind};
+
+use super::{Cause, Error, ErrorKind};
+
+impl From<Error> for ToolError {
+    fn from(error: Error) -> Self {
+        let retry_after = error.retry_after();
+        ToolError::from_client(error.tool_error_kind(), error).with_retry_after(retry_after)
+    }
+}
+
+impl Error {
+    /// Returns the kind that a [`ToolError`] made of this error has.
+    pub fn tool_error_kind(&self) -> ToolErrorKind {
+        if let Cause::Send(SendError::TooManyInFlight { .. } | SendError::TransmitFull { .. }) = self.cause() {
+            return ToolErrorKind::RateLimited;
+        }
+        match self.kind() {
+            ErrorKind::ToolNotFound => ToolErrorKind::NotFound,
+            ErrorKind::Server => ToolErrorKind::Rejected,
+            ErrorKind::Usage => ToolErrorKind::Usage,
+            ErrorKind::Timeout => ToolErrorKind::Timeout,
+            ErrorKind::Cancelled => ToolErrorKind::Cancelled,
+            ErrorKind::Unauthorized => ToolErrorKind::Unauthorized,
+            ErrorKind::RateLimited => ToolErrorKind::RateLimited,
+            ErrorKind::Start
+            | ErrorKind::Connect
+            | ErrorKind::Unavailable
+            | ErrorKind::EndpointNotFound
+            | ErrorKind::Closed
+            | ErrorKind::Network => ToolErrorKind::Unavailable,
+            ErrorKind::Tool | ErrorKind::Input | ErrorKind::Protocol => ToolErrorKind::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mcpwire_core::{CallError, Deadline};
+
+    use super::*;
+
+    #[test]
+    fn the_message_is_complete_and_the_error_is_kept() {
+        let (method, after, deadline) = ("tools/call".into(), Duration::from_secs(30), Deadline::Idle);
+        let timeout = CallError::Timeout { method, after, deadline };
+        let error = Error::new("github", timeout).with_tool("search");
+        let text = error.to_string();
+        let error = ToolError::from(error);
+        assert_eq!((error.kind(), error.to_string()), (ToolErrorKind::Timeout, text));
+        assert!(error.to_string().contains("github") && error.to_string().contains("search"), "{error}");
+        let client_error = error.client_error().and_then(|error| error.downcast_ref::<Error>());
+        assert_eq!(client_error.map(Error::kind), Some(ErrorKind::Timeout));
+    }
+
+    #[test]
+    fn a_limit_of_the_client_is_a_rate_limit() {
+        let error = Error::new("github", SendError::TooManyInFlight { limit: 3 });
+        assert_eq!(ToolError::from(error).kind(), ToolErrorKind::RateLimited);
+        let error = Error::new("github", SendError::Closed);
+        assert_eq!(ToolError::from(error).kind(), ToolErrorKind::Unavailable);
+    }
+}

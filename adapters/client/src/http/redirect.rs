@@ -1,0 +1,70 @@
+//! [`redirect_target`]: which redirects an HTTP client follows.
+
+use mcpwire_core::http::{Failure, FailureKind, Verb};
+use mcpwire_core::internal::{resolve_url, same_origin};
+
+/// Maximum number of consecutive redirects that an HTTP client follows. 5: more redirects are probably a loop.
+pub const MAX_REDIRECTS: usize = 5;
+
+/// Returns the URL to repeat a request at, or `None` if the response is not a redirect.
+///
+/// `url` is the URL of the request; `status` and `location` are the status code and the `Location` header of the response (empty
+/// if it has none).
+///
+/// # Errors
+/// [`FailureKind::Redirect`] if the redirect leads to another origin, which must not receive the headers and the token of the
+/// request, or if it changes the method of the request.
+pub fn redirect_target(verb: Verb, url: &str, status: u16, location: &[u8]) -> Result<Option<String>, Failure> {
+    if !matches!(status, 301 | 302 | 303 | 307 | 308) || location.is_empty() {
+        return Ok(None);
+    }
+    let location = String::from_utf8_lossy(location);
+    let refused = |detail| Err(Failure::new(FailureKind::Redirect, detail));
+    if verb != Verb::Get && !matches!(status, 307 | 308) {
+        return refused(format!("HTTP {status} changes the method of a {} request: {location}", verb.as_str()));
+    }
+    match resolve_url(url, location.trim()) {
+        None => refused(format!("invalid URL: {location}")),
+        Some(target) if same_origin(url, &target) => Ok(Some(target)),
+        Some(_) => refused(format!("to another origin: {location}. If that is right, use its URL for the server")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(verb: Verb, status: u16, location: &str) -> Result<Option<String>, Failure> {
+        redirect_target(verb, "https://example.com/a/b?c", status, location.as_bytes())
+    }
+
+    #[test]
+    fn redirects_to_the_same_origin_that_keep_the_method_are_followed() {
+        for (location, expected) in [
+            ("/x", "https://example.com/x"),
+            ("x?y", "https://example.com/a/x?y"),
+            ("?y", "https://example.com/a/b?y"),
+            ("//EXAMPLE.com/x", "https://EXAMPLE.com/x"),
+            ("https://example.com:443/x#f", "https://example.com:443/x"),
+        ] {
+            for status in [307, 308] {
+                assert_eq!(target(Verb::Post, status, location).unwrap().as_deref(), Some(expected));
+            }
+            assert_eq!(target(Verb::Get, 302, location).unwrap().as_deref(), Some(expected));
+        }
+        assert_eq!(target(Verb::Post, 200, "/x"), Ok(None));
+        assert_eq!(target(Verb::Post, 307, ""), Ok(None));
+    }
+
+    #[test]
+    fn redirects_to_other_origins_or_to_another_method_are_refused() {
+        for location in
+            ["http://example.com/x", "https://example.com:444/", "https://example.org/", "https://u:p@example.com/"]
+        {
+            assert_eq!(target(Verb::Get, 307, location).unwrap_err().kind, FailureKind::Redirect);
+        }
+        for status in [301, 302, 303] {
+            assert_eq!(target(Verb::Post, status, "/x").unwrap_err().kind, FailureKind::Redirect);
+        }
+    }
+}

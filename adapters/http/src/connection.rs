@@ -1,0 +1,194 @@
+//! [`HttpConnection`]: an HTTP/1.1 or HTTP/2 connection that requests are sent on.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::HOST;
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use mcpwire_driver::core::http::{Failure, FailureKind};
+use mcpwire_driver::http::{Net, error_chain};
+
+use crate::connect::default_port;
+use crate::full_body::FullBody;
+use crate::io::Io;
+use crate::meter::Meter;
+use crate::time::Timer;
+
+/// Receive window of an HTTP/2 stream, in bytes. 1 MiB: allows 20 MiB/s at a round trip of 50 ms.
+const STREAM_WINDOW: u32 = 1024 * 1024;
+
+/// Receive window of an HTTP/2 connection, in bytes. 2 MiB: one body that nobody reads does not block the others.
+const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
+
+/// How long an HTTP/2 connection with requests in flight may be silent before the client sends a ping. 15 s: together with
+/// [`KEEP_ALIVE_TIMEOUT`], a dead connection fails its requests before their default timeout of 30 s.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// How long the answer to a ping may take. 10 s: TCP has sent a packet again by then that was lost twice.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Begins HTTP on new connections.
+pub(crate) struct Handshaker {
+    net: Arc<dyn Net>,
+    /// Maximum size of the head of a response, in bytes.
+    max_head: usize,
+}
+
+/// A connection that requests are sent on: one at a time with HTTP/1.1, any number with HTTP/2.
+pub(crate) struct HttpConnection {
+    sender: Sender,
+    meter: Meter,
+}
+
+enum Sender {
+    Http1 {
+        sender: http1::SendRequest<FullBody>,
+        /// Whether the peer is a proxy, which needs absolute URLs.
+        is_proxied: bool,
+    },
+    Http2(http2::SendRequest<FullBody>),
+}
+
+/// Why a request has no response.
+pub(crate) enum SendFailure {
+    /// The connection was closed before any part of the request was sent. Contains the request.
+    Unsent(Box<Request<FullBody>>),
+    Failed(Failure),
+}
+
+impl SendFailure {
+    pub(crate) fn into_failure(self) -> Failure {
+        match self {
+            SendFailure::Unsent(_) => Failure::new(FailureKind::Broken, "the server closed the new connection"),
+            SendFailure::Failed(failure) => failure,
+        }
+    }
+}
+
+impl Handshaker {
+    pub(crate) fn new(net: Arc<dyn Net>, max_head: usize) -> Self {
+        Handshaker { net, max_head }
+    }
+
+    /// Begins HTTP on a connection, and spawns the task that drives the connection.
+    pub(crate) async fn handshake(&self, io: Io) -> Result<HttpConnection, Failure> {
+        let meter = io.meter.clone();
+        if io.is_http2 {
+            let (sender, connection) = http2::Builder::new(Executor(Arc::clone(&self.net)))
+                .timer(Timer::new(Arc::clone(&self.net)))
+                .initial_stream_window_size(STREAM_WINDOW)
+                .initial_connection_window_size(CONNECTION_WINDOW)
+                .keep_alive_interval(KEEP_ALIVE_INTERVAL)
+                .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
+                .max_header_list_size(u32::try_from(self.max_head).unwrap_or(u32::MAX))
+                .handshake(io)
+                .await
+                .map_err(|error| failure(&error))?;
+            // The requests on the connection report its errors.
+            self.net.spawn(Box::pin(async { drop(connection.await) }));
+            return Ok(HttpConnection { sender: Sender::Http2(sender), meter });
+        }
+        let is_proxied = io.is_proxied;
+        let (sender, connection) =
+            http1::Builder::new().max_buf_size(self.max_head).handshake(io).await.map_err(|error| failure(&error))?;
+        self.net.spawn(Box::pin(async { drop(connection.await) }));
+        Ok(HttpConnection { sender: Sender::Http1 { sender, is_proxied }, meter })
+    }
+}
+
+impl HttpConnection {
+    pub(crate) fn is_http2(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    /// Returns another handle of an HTTP/2 connection, or `None` for HTTP/1.1.
+    pub(crate) fn share(&self) -> Option<HttpConnection> {
+        match &self.sender {
+            Sender::Http1 { .. } => None,
+            Sender::Http2(sender) => {
+                Some(HttpConnection { sender: Sender::Http2(sender.clone()), meter: self.meter.clone() })
+            }
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        match &self.sender {
+            Sender::Http1 { sender, .. } => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        }
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        match &self.sender {
+            Sender::Http1 { sender, .. } => sender.is_ready(),
+            Sender::Http2(sender) => sender.is_ready(),
+        }
+    }
+
+    /// Waits until a request can be sent. Returns `false` if the connection is closed.
+    pub(crate) async fn ready(&mut self) -> bool {
+        match &mut self.sender {
+            Sender::Http1 { sender, .. } => sender.ready().await.is_ok(),
+            Sender::Http2(sender) => sender.ready().await.is_ok(),
+        }
+    }
+
+    /// Returns the meter of the bytes that the connection receives.
+    pub(crate) fn meter(&self) -> Meter {
+        self.meter.clone()
+    }
+
+    /// Sends a request, and waits for the head of the response.
+    pub(crate) async fn send(&mut self, mut request: Request<FullBody>) -> Result<Response<Incoming>, SendFailure> {
+        let uri = request.uri().clone();
+        let sent = match &mut self.sender {
+            Sender::Http1 { sender, is_proxied } => {
+                set_http1_target(&mut request, *is_proxied);
+                sender.try_send_request(request).await
+            }
+            Sender::Http2(sender) => sender.try_send_request(request).await,
+        };
+        sent.map_err(|mut error| match error.take_message() {
+            Some(mut request) => {
+                *request.uri_mut() = uri;
+                SendFailure::Unsent(Box::new(request))
+            }
+            None => SendFailure::Failed(failure(error.error())),
+        })
+    }
+}
+
+/// Sets the `Host` header and the request target as HTTP/1.1 needs them: an absolute URL for a proxy, a path for a server (RFC
+/// 9112, section 3.2).
+fn set_http1_target(request: &mut Request<FullBody>, is_proxied: bool) {
+    let uri = request.uri().clone();
+    let host = uri.host().unwrap_or_default();
+    let port = uri.port_u16().filter(|port| *port != default_port(&uri));
+    let host = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    if let Ok(value) = HeaderValue::from_str(&host) {
+        request.headers_mut().entry(HOST).or_insert(value);
+    }
+    if !is_proxied {
+        let path = uri.into_parts().path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        *request.uri_mut() = Uri::from(path);
+    }
+}
+
+fn failure(error: &hyper::Error) -> Failure {
+    let kind = if error.is_parse() { FailureKind::Invalid } else { FailureKind::Broken };
+    Failure::new(kind, error_chain(error))
+}
+
+/// Spawns hyper's tasks on the runtime.
+#[derive(Clone)]
+struct Executor(Arc<dyn Net>);
+
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Executor {
+    fn execute(&self, task: F) {
+        self.0.spawn(Box::pin(task));
+    }
+}

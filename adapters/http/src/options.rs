@@ -1,0 +1,128 @@
+//! [`ClientOptions`]: limits, certificates and proxy of a [`Client`](crate::Client).
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_rustls::rustls::ClientConfig;
+use mcpwire_driver::McpServerDef;
+
+use crate::tls::{Authority, Pem, TlsOptions};
+
+/// Options of a [`Client`](crate::Client). Begin with [`ClientOptions::default`] or [`ClientOptions::of`].
+///
+/// Certificates are read and checked by [`Client::new`](crate::Client::new).
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// How long the lookup of a host and the connection to it may take. The default is 10 s: TCP has sent a packet again by then
+    /// that was lost twice.
+    pub connect_timeout: Duration,
+    /// How long the handshakes with a proxy and of TLS may take. The default is 10 s.
+    pub handshake_timeout: Duration,
+    /// Maximum number of HTTP/1.1 connections that carry requests, and of connections that are kept without one. The default is
+    /// 64. Event streams that stay open are not counted.
+    pub max_connections: usize,
+    /// How long a connection without a request is kept. The default is 60 s, because many servers close it after 75 s or less.
+    pub idle_timeout: Duration,
+    /// Maximum size of the head of a response, in bytes. The default is 64 KiB. The maximum number of headers is 100.
+    pub max_head: usize,
+    pub(crate) tls: TlsOptions,
+    pub(crate) proxy: Option<String>,
+    pub(crate) unix_socket: Option<PathBuf>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        ClientOptions {
+            connect_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
+            max_connections: 64,
+            idle_timeout: Duration::from_secs(60),
+            max_head: 64 * 1024,
+            tls: TlsOptions::default(),
+            proxy: None,
+            unix_socket: None,
+        }
+    }
+}
+
+impl ClientOptions {
+    /// Returns the default options for requests to this server, with its Unix socket if it has one.
+    pub fn of(def: &McpServerDef) -> Self {
+        ClientOptions { unix_socket: def.unix_socket.clone(), ..ClientOptions::default() }
+    }
+
+    /// Opens all connections to this Unix socket, whatever host the URL names, and without a proxy.
+    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.unix_socket = Some(path.into());
+        self
+    }
+
+    /// Uses a proxy for all requests, in place of the proxies of the environment.
+    ///
+    /// The URL begins with `http://` or `https://`, and contains user and password if the proxy needs them.
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Some(url.into());
+        self
+    }
+
+    /// Trusts a CA certificate in DER form, in addition to the default ones.
+    pub fn trust(mut self, certificate: impl Into<Vec<u8>>) -> Self {
+        self.tls.authorities.push(Authority::Der(certificate.into()));
+        self
+    }
+
+    /// Trusts the CA certificates of a PEM text, in addition to the default ones.
+    pub fn trust_pem(mut self, certificates: impl Into<Vec<u8>>) -> Self {
+        self.tls.authorities.push(Authority::Pem(Pem::Text(certificates.into())));
+        self
+    }
+
+    /// Trusts the CA certificates of a PEM file, in addition to the default ones.
+    pub fn trust_pem_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.tls.authorities.push(Authority::Pem(Pem::File(path.into())));
+        self
+    }
+
+    /// Presents a client certificate to servers that request one (mutual TLS). Both parameters are PEM texts: the certificate with
+    /// the chain to its CA, and the private key.
+    pub fn client_certificate(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.tls.identity = Some((Pem::Text(chain.into()), Pem::Text(key.into())));
+        self
+    }
+
+    /// Presents a client certificate to servers that request one (mutual TLS). Both parameters are PEM files, or the same file: the
+    /// certificate with the chain to its CA, and the private key.
+    pub fn client_certificate_files(mut self, chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.tls.identity = Some((Pem::File(chain.into()), Pem::File(key.into())));
+        self
+    }
+
+    /// Uses a TLS configuration of the program, in place of the default one.
+    ///
+    /// The configuration decides which certificates are trusted and presented, so the options for these are an error with it. If
+    /// it names no ALPN protocols, the client offers HTTP/2 and HTTP/1.1. [`rustls`](crate::rustls) is the version to use.
+    pub fn tls_config(mut self, config: impl Into<Arc<ClientConfig>>) -> Self {
+        self.tls.config = Some(config.into());
+        self
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    /// Formats the options without the proxy, whose URL may contain a password, and without keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientOptions")
+            .field("connect_timeout", &self.connect_timeout)
+            .field("handshake_timeout", &self.handshake_timeout)
+            .field("max_connections", &self.max_connections)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_head", &self.max_head)
+            .field("trusted", &self.tls.authorities.len())
+            .field("has_client_certificate", &self.tls.identity.is_some())
+            .field("has_tls_config", &self.tls.config.is_some())
+            .field("unix_socket", &self.unix_socket)
+            .finish_non_exhaustive()
+    }
+}

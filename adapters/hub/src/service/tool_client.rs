@@ -1,0 +1,47 @@
+//! Implements [`ToolClient`] for the hub and for any [`McpService`].
+
+use mcpwire_core::{CallToolResult, Json, Tool};
+use mcpwire_tool_client::{BoxFuture, ToolClient, ToolError, ToolErrorKind};
+
+use super::call_failure::CallFailure;
+use super::hub::Hub;
+use super::interface::McpService;
+use super::outcome::CallOptions;
+use crate::HubError;
+
+/// The tools of all servers that are available, under the names that [`McpService::available_tools`] returns. Limits and
+/// timeouts are those of each server's configuration.
+impl ToolClient for Hub {
+    fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
+        Box::pin(async { Ok(self.available_tools().to_vec()) })
+    }
+
+    fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        Box::pin(async move {
+            let server = self.find_tool_server(name).ok_or_else(|| unknown_tool(name))?;
+            Ok(self.call(server, name, arguments, CallOptions::new()).await?.result)
+        })
+    }
+}
+
+/// The tools of a service under the names that [`McpService::available_tools`] returns, for programs that have only the
+/// trait object. `Arc<Arc<dyn McpService>>` is an `Arc<dyn ToolClient>`.
+impl ToolClient for dyn McpService + '_ {
+    fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
+        Box::pin(async { Ok(self.available_tools().to_vec()) })
+    }
+
+    fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        Box::pin(async move {
+            let server = self.find_tool_server(name).ok_or_else(|| unknown_tool(name))?;
+            let arguments =
+                arguments.decode().map_err(|error| ToolError::new(ToolErrorKind::Usage, error.to_string()))?;
+            let outcome = self.call_tool_full(server, name, &arguments, CallOptions::new()).await;
+            Ok(outcome.map_err(CallFailure::from)?.result)
+        })
+    }
+}
+
+fn unknown_tool(name: &str) -> CallFailure {
+    HubError::unknown_tool(name).into()
+}

@@ -1,0 +1,112 @@
+//! Names, attributes and errors of the semantic conventions for MCP.
+
+use mcpwire_client::{ConnectionInfo, RequestInfo, RequestOutcome, Transport};
+use opentelemetry::trace::{SpanRef, Status};
+use opentelemetry::{Key, KeyValue};
+
+const METHOD: Key = Key::from_static_str("mcp.method.name");
+const PROTOCOL_VERSION: Key = Key::from_static_str("mcp.protocol.version");
+const RESOURCE: Key = Key::from_static_str("mcp.resource.uri");
+const TOOL: Key = Key::from_static_str("gen_ai.tool.name");
+const PROMPT: Key = Key::from_static_str("gen_ai.prompt.name");
+const OPERATION: Key = Key::from_static_str("gen_ai.operation.name");
+const REQUEST_ID: Key = Key::from_static_str("jsonrpc.request.id");
+const STATUS_CODE: Key = Key::from_static_str("rpc.response.status_code");
+const ERROR_TYPE: Key = Key::from_static_str("error.type");
+const NETWORK_TRANSPORT: Key = Key::from_static_str("network.transport");
+const NETWORK_PROTOCOL: Key = Key::from_static_str("network.protocol.name");
+
+pub(crate) const CALL_TOOL: &str = "tools/call";
+
+/// Returns the attributes of a tool call that are known before it is sent.
+pub(crate) fn of_tool_call(tool: &str) -> Vec<KeyValue> {
+    vec![
+        KeyValue::new(METHOD, CALL_TOOL),
+        KeyValue::new(TOOL, tool.to_owned()),
+        KeyValue::new(OPERATION, "execute_tool"),
+    ]
+}
+
+/// Returns the attributes of a connection.
+pub(crate) fn of_connection(connection: &ConnectionInfo) -> Vec<KeyValue> {
+    let mut attributes = Vec::with_capacity(8);
+    if let Some(version) = connection.protocol_version {
+        attributes.push(KeyValue::new(PROTOCOL_VERSION, version.as_str()));
+    }
+    match connection.transport {
+        Transport::Stdio => attributes.push(KeyValue::new(NETWORK_TRANSPORT, "pipe")),
+        Transport::Http => {
+            attributes.push(KeyValue::new(NETWORK_TRANSPORT, "tcp"));
+            attributes.push(KeyValue::new(NETWORK_PROTOCOL, "http"));
+        }
+        // The client does not know what carries the program's own streams.
+        _ => {}
+    }
+    attributes
+}
+
+/// Returns the attributes of a request that its span and its histogram have in common.
+pub(crate) fn of_request(request: &RequestInfo) -> Vec<KeyValue> {
+    let mut attributes = of_connection(&request.connection);
+    if let Some(tool) = request.tool() {
+        attributes.extend(of_tool_call(tool));
+        return attributes;
+    }
+    attributes.push(KeyValue::new(METHOD, request.method.clone()));
+    attributes.extend(request.prompt().map(|prompt| KeyValue::new(PROMPT, prompt.to_owned())));
+    attributes
+}
+
+/// Returns the attributes that only the span of a request has, because they have too many values for a histogram.
+pub(crate) fn of_span(request: &RequestInfo) -> Vec<KeyValue> {
+    let mut attributes = vec![KeyValue::new(REQUEST_ID, request.id.to_string())];
+    if request.method.starts_with("resources/") {
+        attributes.extend(request.target.clone().map(|uri| KeyValue::new(RESOURCE, uri)));
+    }
+    attributes
+}
+
+/// Returns the name of the span of a request.
+pub(crate) fn span_name(request: &RequestInfo) -> String {
+    match request.tool().or(request.prompt()) {
+        Some(target) => format!("{} {target}", request.method),
+        None => request.method.clone(),
+    }
+}
+
+/// Returns the attributes of a failed request. Empty if the request has not failed.
+pub(crate) fn of_outcome(outcome: &RequestOutcome) -> Vec<KeyValue> {
+    match outcome {
+        RequestOutcome::Ok => Vec::new(),
+        RequestOutcome::ToolFailed => vec![error_type("tool_error")],
+        RequestOutcome::Refused(code) => {
+            let code = code.to_string();
+            vec![KeyValue::new(STATUS_CODE, code.clone()), KeyValue::new(ERROR_TYPE, code)]
+        }
+        RequestOutcome::Failed(kind) => vec![error_type(kind.as_str())],
+        _ => vec![error_type("_OTHER")],
+    }
+}
+
+/// Returns the attribute for the class of an error.
+pub(crate) fn error_type(name: &'static str) -> KeyValue {
+    KeyValue::new(ERROR_TYPE, name)
+}
+
+/// Returns the status of a span: an error with a description, or not set.
+pub(crate) fn status(outcome: &RequestOutcome) -> Status {
+    match outcome {
+        RequestOutcome::Ok => Status::Unset,
+        RequestOutcome::ToolFailed => Status::error("the tool failed"),
+        RequestOutcome::Refused(code) => Status::error(format!("the server responded with the error {code}")),
+        RequestOutcome::Failed(kind) => Status::error(format!("the request failed: {}", kind.as_str())),
+        _ => Status::error("the request failed"),
+    }
+}
+
+/// Sets attributes of a span.
+pub(crate) fn set(span: &SpanRef<'_>, attributes: impl IntoIterator<Item = KeyValue>) {
+    for attribute in attributes {
+        span.set_attribute(attribute);
+    }
+}

@@ -1,0 +1,206 @@
+//! [`OpenTelemetry`]: the observer that makes spans and histograms.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use mcpwire_client::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome};
+use mcpwire_core::{CloseReason, ServerInfo, Tag, TraceContext};
+use opentelemetry::global::{self, BoxedTracer};
+use opentelemetry::metrics::{Histogram, Meter, MeterProvider};
+use opentelemetry::trace::{SpanBuilder, SpanKind, Status, TraceContextExt, Tracer, TracerProvider};
+use opentelemetry::{Context, InstrumentationScope, KeyValue};
+
+use crate::attributes;
+use crate::propagation::trace_context;
+
+/// Boundaries of the histograms' buckets, in seconds.
+const BOUNDARIES: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+
+/// Makes spans and histograms of the requests and sessions of clients. For `ConnectOptions::observer`.
+///
+/// Clones share their state. One observer can serve any number of connections.
+#[derive(Clone)]
+pub struct OpenTelemetry(Arc<Instruments>);
+
+struct Instruments {
+    tracer: BoxedTracer,
+    operation: Histogram<f64>,
+    session: Histogram<f64>,
+    /// The beginnings of the open sessions, by the number of the connection.
+    sessions: Mutex<HashMap<u64, Instant>>,
+}
+
+/// Returns an observer that uses the global providers of OpenTelemetry. Set the providers before.
+pub fn observer() -> OpenTelemetry {
+    OpenTelemetry::create(global::tracer_provider().tracer_with_scope(scope()), &global::meter_with_scope(scope()))
+}
+
+fn scope() -> InstrumentationScope {
+    InstrumentationScope::builder(env!("CARGO_PKG_NAME")).with_version(env!("CARGO_PKG_VERSION")).build()
+}
+
+impl OpenTelemetry {
+    /// Creates an observer that uses these providers.
+    pub fn new<P>(tracer_provider: &P, meter_provider: &impl MeterProvider) -> Self
+    where
+        P: TracerProvider,
+        P::Tracer: Tracer<Span: Send + Sync + 'static> + Send + Sync + 'static,
+    {
+        let tracer = BoxedTracer::new(Box::new(tracer_provider.tracer_with_scope(scope())));
+        OpenTelemetry::create(tracer, &meter_provider.meter_with_scope(scope()))
+    }
+
+    fn create(tracer: BoxedTracer, meter: &Meter) -> Self {
+        let histogram = |name, description| {
+            let histogram = meter.f64_histogram(name).with_unit("s").with_description(description);
+            histogram.with_boundaries(BOUNDARIES.to_vec()).build()
+        };
+        OpenTelemetry(Arc::new(Instruments {
+            operation: histogram(
+                "mcp.client.operation.duration",
+                "The duration of an MCP request as observed on the sender, from the time it was sent until the response.",
+            ),
+            session: histogram(
+                "mcp.client.session.duration",
+                "The duration of the MCP session as observed on the MCP client.",
+            ),
+            sessions: Mutex::default(),
+            tracer,
+        }))
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<u64, Instant>> {
+        self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_session(&self, connection: &ConnectionInfo, error: Option<KeyValue>) {
+        let Some(since) = self.sessions().remove(&connection.id) else { return };
+        let mut attributes = attributes::of_connection(connection);
+        attributes.extend(error);
+        self.0.session.record(since.elapsed().as_secs_f64(), &attributes);
+    }
+}
+
+/// The place from which a request is sent.
+struct Caller {
+    /// The context of the caller, with the client span if the request calls a tool.
+    context: Context,
+    /// Whether the client span exists and has not ended.
+    has_span: AtomicBool,
+    /// Whether the tool call was sent.
+    is_sent: AtomicBool,
+}
+
+impl Caller {
+    /// Returns the caller of a request, if the request is the tool call that has a client span already.
+    fn of_tool_call(request: &RequestInfo) -> Option<&Self> {
+        let caller = request.caller.as_ref()?.get::<Caller>()?;
+        (request.tool().is_some() && caller.has_span.load(Ordering::Relaxed)).then_some(caller)
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if *self.has_span.get_mut() && !*self.is_sent.get_mut() {
+            let span = self.context.span();
+            span.set_attribute(attributes::error_type("not_sent"));
+            span.set_status(Status::error("the client did not send the call"));
+            span.end();
+        }
+    }
+}
+
+impl Observer for OpenTelemetry {
+    fn caller(&self, tool: Option<&str>) -> Option<Tag> {
+        let context = Context::current();
+        let context = match tool {
+            Some(tool) => {
+                let span = SpanBuilder::from_name(format!("{} {tool}", attributes::CALL_TOOL))
+                    .with_kind(SpanKind::Client)
+                    .with_attributes(attributes::of_tool_call(tool));
+                let span = self.0.tracer.build_with_context(span, &context);
+                context.with_span(span)
+            }
+            None => context,
+        };
+        let (has_span, is_sent) = (AtomicBool::new(tool.is_some()), AtomicBool::new(false));
+        Some(Tag::new(Caller { context, has_span, is_sent }))
+    }
+
+    fn trace_context(&self, caller: &Tag) -> Option<TraceContext> {
+        trace_context(&caller.get::<Caller>()?.context)
+    }
+
+    fn connected(&self, connection: &ConnectionInfo, _: &ServerInfo, _: Duration) {
+        self.sessions().insert(connection.id, Instant::now());
+    }
+
+    fn begin(&self, request: &RequestInfo) {
+        if let Some(caller) = Caller::of_tool_call(request) {
+            caller.is_sent.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn attempt(&self, request: &RequestInfo, attempt: u32) {
+        if let Some(caller) = Caller::of_tool_call(request) {
+            let attributes = vec![KeyValue::new("attempt", i64::from(attempt))];
+            caller.context.span().add_event("request sent again", attributes);
+        }
+    }
+
+    fn end(&self, request: &RequestInfo, outcome: &RequestOutcome, duration: Duration) {
+        let mut common = attributes::of_request(request);
+        common.extend(attributes::of_outcome(outcome));
+        if let Some(caller) = Caller::of_tool_call(request) {
+            caller.has_span.store(false, Ordering::Relaxed);
+            let span = caller.context.span();
+            attributes::set(&span, attributes::of_connection(&request.connection));
+            attributes::set(&span, attributes::of_span(request));
+            attributes::set(&span, attributes::of_outcome(outcome));
+            span.set_status(attributes::status(outcome));
+            span.end();
+        } else {
+            // Whether the request is sent was not known where it was requested, so its span is made here.
+            let caller = request.caller.as_ref().and_then(Tag::get::<Caller>);
+            let parent = caller.map(|caller| caller.context.clone()).unwrap_or_default();
+            let now = SystemTime::now();
+            let mut all = common.clone();
+            all.extend(attributes::of_span(request));
+            let span = SpanBuilder::from_name(attributes::span_name(request))
+                .with_kind(SpanKind::Client)
+                .with_start_time(now.checked_sub(duration).unwrap_or(now))
+                .with_attributes(all);
+            let context = parent.with_span(self.0.tracer.build_with_context(span, &parent));
+            context.span().set_status(attributes::status(outcome));
+            context.span().end_with_timestamp(now);
+        }
+        self.0.operation.record(duration.as_secs_f64(), &common);
+    }
+
+    fn event(&self, connection: &ConnectionInfo, event: &ConnectionEvent<'_>) {
+        match event {
+            ConnectionEvent::SessionReestablished => {
+                self.end_session(connection, None);
+                self.sessions().insert(connection.id, Instant::now());
+            }
+            ConnectionEvent::Closed { reason } => {
+                let error = match reason {
+                    CloseReason::ByClient => None,
+                    CloseReason::ByServer => Some(attributes::error_type("closed")),
+                    _ => Some(attributes::error_type("_OTHER")),
+                };
+                self.end_session(connection, error);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for OpenTelemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenTelemetry").finish_non_exhaustive()
+    }
+}

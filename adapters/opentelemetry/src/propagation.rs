@@ -1,0 +1,72 @@
+//! The trace context of requests, from contexts of OpenTelemetry.
+
+use mcpwire_client::TraceSource;
+use mcpwire_core::TraceContext;
+use opentelemetry::propagation::Injector;
+use opentelemetry::trace::{SpanContext, TraceContextExt};
+use opentelemetry::{Context, global};
+
+/// Returns a source for `ConnectOptions::trace_context`: requests carry the trace context of the current span.
+pub fn trace_source() -> TraceSource {
+    TraceSource::new(current)
+}
+
+/// Returns the trace context of the current span, or `None` if there is no current span.
+pub fn current() -> Option<TraceContext> {
+    Context::map_current(trace_context)
+}
+
+/// Returns the trace context of the span in a context, or `None` if the context has no span.
+///
+/// The program's propagator decides about `tracestate` and `baggage` ([`global::set_text_map_propagator`]). Without a
+/// propagator, the trace context has `traceparent` and `tracestate`.
+pub fn trace_context(context: &Context) -> Option<TraceContext> {
+    let span = context.span();
+    let span = span.span_context();
+    if !span.is_valid() {
+        return None;
+    }
+    let mut members = Members::default();
+    global::get_text_map_propagator(|propagator| propagator.inject_context(context, &mut members));
+    let propagated = members.parent.and_then(|parent| TraceContext::new(parent).ok());
+    let mut trace = if let Some(trace) = propagated {
+        trace
+    } else {
+        members.state = Some(span.trace_state().header());
+        TraceContext::new(trace_parent(span)).ok()?
+    };
+    // Servers would refuse a member that does not follow the W3C's definition. The request carries the other members.
+    if let Some(state) = members.state {
+        trace = trace.clone().state(state).unwrap_or(trace);
+    }
+    if let Some(baggage) = members.baggage {
+        trace = trace.clone().baggage(baggage).unwrap_or(trace);
+    }
+    Some(trace)
+}
+
+/// Returns the `traceparent` of a span (W3C Trace Context, section 3.2).
+fn trace_parent(span: &SpanContext) -> String {
+    format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8() & 1)
+}
+
+/// The members that the propagator has set.
+#[derive(Default)]
+struct Members {
+    parent: Option<String>,
+    state: Option<String>,
+    baggage: Option<String>,
+}
+
+impl Injector for Members {
+    fn set(&mut self, key: &str, value: String) {
+        let member = match key {
+            "traceparent" => &mut self.parent,
+            "tracestate" => &mut self.state,
+            "baggage" => &mut self.baggage,
+            // The protocol has no members for the headers of other systems.
+            _ => return,
+        };
+        *member = Some(value);
+    }
+}

@@ -1,0 +1,159 @@
+//! Lets a client of mcpwire make its HTTP requests with [reqwest].
+//!
+//! ```no_run
+//! use mcpwire_driver::ConnectOptions;
+//! use mcpwire_driver::http::HttpOptions;
+//! use mcpwire_reqwest::ReqwestClient;
+//!
+//! # fn run() -> Result<(), reqwest::Error> {
+//! let http = HttpOptions::default().client(ReqwestClient::from_builder(reqwest::Client::builder())?);
+//! let options = ConnectOptions::default().http(http);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! * Requests need a tokio runtime. In other runtimes they fail with an error that says so.
+//! * Redirects are followed to the same origin only, so that headers and tokens never reach another one
+//!   ([`ReqwestClient::from_builder`]).
+//! * Do not set [`reqwest::ClientBuilder::timeout`] or `read_timeout`: they end event streams, too. The client of mcpwire has
+//!   timeouts of its own.
+//! * reqwest reports a failed TLS handshake like any other failed connection, as
+//!   [`Unreachable`](FailureKind::Unreachable).
+//! * reqwest does not limit what a server sends between responses. `mcpwire-http` does.
+
+mod body;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use bytes::Bytes;
+use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
+use mcpwire_driver::http::{
+    HttpClient, HttpResponse, MAX_REDIRECTS, ResponseFuture, error_chain, is_secret_header, redirect_target,
+};
+use reqwest::header::{HeaderName, HeaderValue, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder, Method, Request, Url};
+use tokio::runtime::Handle;
+
+use crate::body::BodyReader;
+
+/// An HTTP client that makes the requests of a connection with a [`reqwest::Client`]. Clones share its connections.
+#[derive(Clone)]
+pub struct ReqwestClient(Client);
+
+impl ReqwestClient {
+    /// Builds a client that lets mcpwire decide about redirects: it replaces the redirect policy of the builder.
+    ///
+    /// # Errors
+    /// If reqwest cannot build the client, for example because TLS cannot be set up.
+    pub fn from_builder(builder: ClientBuilder) -> reqwest::Result<Self> {
+        Ok(ReqwestClient(builder.redirect(Policy::none()).build()?))
+    }
+
+    /// Uses a client that was built with [`Policy::none`], so that it follows no redirects by itself.
+    ///
+    /// Other clients send the request headers to other origins when a server redirects them, except for `Authorization` and
+    /// cookies. The policy of a client cannot be read. If the client turns out to have followed a redirect, the request fails with
+    /// [`FailureKind::Redirect`], but by then the headers have been sent.
+    pub fn without_redirects(client: Client) -> Self {
+        ReqwestClient(client)
+    }
+}
+
+impl HttpClient for ReqwestClient {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        let client = self.0.clone();
+        Box::pin(async move { send(&client, exchange).await })
+    }
+}
+
+/// Sends a request, and follows redirects to the same origin.
+async fn send(client: &Client, exchange: Exchange) -> Result<HttpResponse, Failure> {
+    if Handle::try_current().is_err() {
+        return Err(not_made("reqwest needs a tokio runtime, and this task runs on another one".into()));
+    }
+    let Exchange { verb, uri: mut url, headers, body, .. } = exchange;
+    let body = Bytes::from(body);
+    for _ in 0..=MAX_REDIRECTS {
+        let request = build_request(verb, &url, &headers, body.clone())?;
+        let target = request.url().clone();
+        let response = client.execute(request).await.map_err(send_failure)?;
+        if *response.url() != target {
+            let detail = "reqwest has followed a redirect. Create the client with `ReqwestClient::from_builder`";
+            return Err(Failure::new(FailureKind::Redirect, detail));
+        }
+        let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
+        match redirect_target(verb, &url, response.status().as_u16(), location)? {
+            None => return Ok(into_http_response(response)),
+            Some(target) => url = target,
+        }
+    }
+    Err(Failure::new(FailureKind::Redirect, format!("more than {MAX_REDIRECTS} times in a row")))
+}
+
+fn build_request(
+    verb: Verb,
+    url: &str,
+    headers: &[(impl AsRef<str>, String)],
+    body: Bytes,
+) -> Result<Request, Failure> {
+    let method = match verb {
+        Verb::Get => Method::GET,
+        Verb::Delete => Method::DELETE,
+        _ => Method::POST,
+    };
+    let url = Url::parse(url).map_err(|error| not_made(format!("invalid URL: {url}: {error}")))?;
+    let mut request = Request::new(method, url);
+    for (name, value) in headers {
+        let name = name.as_ref();
+        let invalid = || not_made(format!("invalid header `{name}`"));
+        let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| invalid())?;
+        // Keeps the value out of logs, and out of the compression table of HTTP/2.
+        value.set_sensitive(is_secret_header(name));
+        request.headers_mut().append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?, value);
+    }
+    if verb == Verb::Post {
+        *request.body_mut() = Some(body.into());
+    }
+    Ok(request)
+}
+
+fn into_http_response(response: reqwest::Response) -> HttpResponse {
+    let (head, body) = http::Response::from(response).into_parts();
+    let headers =
+        head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
+    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(BodyReader::new(body)) }
+}
+
+fn send_failure(error: reqwest::Error) -> Failure {
+    // The query of the URL may contain a secret.
+    let error = error.without_url();
+    let kind = if error.is_builder() {
+        FailureKind::NotMade
+    } else if error.is_connect() {
+        FailureKind::Unreachable
+    } else if body::is_invalid_http(&error) {
+        FailureKind::Invalid
+    } else {
+        FailureKind::Broken
+    };
+    Failure::new(kind, error_chain(&error))
+}
+
+fn not_made(detail: String) -> Failure {
+    Failure::new(FailureKind::NotMade, detail)
+}
+
+impl fmt::Debug for ReqwestClient {
+    /// Formats the client without its default headers, which may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReqwestClient").finish_non_exhaustive()
+    }
+}
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

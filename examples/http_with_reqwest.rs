@@ -1,0 +1,47 @@
+//! A client on tokio whose requests are made with a reqwest client of the program.
+//!
+//! ```text
+//! cargo run --example http_with_reqwest -- http://localhost:3000/mcp
+//! ```
+//!
+//! Without a URL, it starts the demo server of this workspace.
+
+mod demo;
+
+use std::error::Error;
+use std::io::{BufRead, BufReader};
+use std::time::Duration;
+
+use mcpwire_process::Process;
+use mcpwire_reqwest::ReqwestClient;
+use mcpwire_tokio::http::HttpOptions;
+use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(url) = std::env::args().nth(1) {
+        return call_slow(&url).await;
+    }
+    // The server ends when the process handle is dropped.
+    let (_process, pipes) = Process::spawn(&demo::server().args(["--http", "127.0.0.1:0"]))?;
+    let mut url = String::new();
+    BufReader::new(pipes.stdout).read_line(&mut url)?;
+    call_slow(url.trim()).await
+}
+
+/// Calls the tool `slow`, which reports progress.
+async fn call_slow(url: &str) -> Result<(), Box<dyn Error>> {
+    // The builder of the program: TLS, proxies, DNS. Redirects are decided by mcpwire, so that no header reaches another origin.
+    let builder =
+        reqwest::Client::builder().user_agent("http-with-reqwest/1.0").connect_timeout(Duration::from_secs(5));
+    let http = HttpOptions::default().client(ReqwestClient::from_builder(builder)?);
+    let options = ConnectOptions::default().http(http);
+
+    let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
+    client.initialize().await?;
+    let result =
+        client.call_tool("slow", [("seconds", 1)]).on_progress(|progress| println!("… {}", progress.progress)).await?;
+    println!("{}", result.text());
+    client.shutdown().await?;
+    Ok(())
+}

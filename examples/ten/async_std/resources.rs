@@ -1,0 +1,27 @@
+//! Reads a resource, and gets a prompt. The demo server has neither, so nothing is requested there.
+
+use mcpwire_async_std::core::printable;
+use mcpwire_async_std::{Error, McpClient, McpServerDef};
+
+pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
+    let client = McpClient::connect_and_initialize(def).await?;
+    let capabilities = client.capabilities().cloned().unwrap_or_default();
+    if capabilities.resources.is_some() {
+        let resources = client.list_resources().await?;
+        for resource in resources.items.iter().take(1) {
+            let result = client.read_resource(&resource.uri).await?;
+            for contents in &result.contents.items {
+                // A resource is a text, or bytes in base64.
+                println!("{}: {}", resource.uri, printable(contents.text.as_deref().unwrap_or("binary")));
+            }
+        }
+    }
+    if capabilities.prompts.is_some() {
+        let prompt = client.get_prompt("review", [("language", "Rust")]).await?;
+        for message in &prompt.messages.items {
+            println!("{:?}: {}", message.role, printable(message.content.as_text().unwrap_or_default()));
+        }
+    }
+    client.shutdown().await?;
+    Ok(())
+}

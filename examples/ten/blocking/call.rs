@@ -1,0 +1,17 @@
+//! Calls a tool. Arguments are pairs, `json!`, or anything that serde writes as an object.
+
+use mcpwire_blocking::{Error, McpClient, McpServerDef};
+
+pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
+    let mut client = McpClient::connect_and_initialize(def)?;
+    let result = client.call_tool("echo", [("message", "hello")]).call()?;
+    println!("{}", result.text());
+
+    // A tool that ran and failed has a result. `Err` is a call without a result.
+    let result = client.call_tool("fail", ()).call()?;
+    if result.is_error {
+        println!("the tool failed: {}", result.text());
+    }
+    client.shutdown()?;
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! Connects to a server over HTTP, with a header and a token.
+
+use std::env;
+
+use mcpwire_blocking::http::{HttpOptions, TokenError};
+use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef};
+
+pub(crate) fn run(url: &str) -> Result<(), Error> {
+    let def = McpServerDef::http(url).header("X-Client", "example");
+    let options = ConnectOptions::default().http(HttpOptions::default().token(token));
+    let mut client = McpClient::connect_and_initialize_with(&def, options)?;
+    println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).call()?.text());
+    // Ends the session on the server.
+    client.shutdown()?;
+    Ok(())
+}
+
+/// Returns the token for the next request. `async` in every client, because a real one may have to refresh the token.
+async fn token() -> Result<Option<String>, TokenError> {
+    Ok(env::var("EXAMPLE_TOKEN").ok())
+}

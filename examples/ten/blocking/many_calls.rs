@@ -1,0 +1,17 @@
+//! Sends ten calls at once, and takes their results.
+
+use mcpwire_blocking::{Error, McpClient, McpServerDef};
+
+pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
+    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut calls = Vec::new();
+    for _ in 0..10 {
+        // Sends the call without waiting for its result.
+        calls.push(client.call_tool("slow", [("seconds", 0.2)]).begin()?);
+    }
+    for call in calls {
+        println!("{}", call.wait(&mut client)?.text());
+    }
+    client.shutdown()?;
+    Ok(())
+}

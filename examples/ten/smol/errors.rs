@@ -1,0 +1,31 @@
+//! Reacts to errors by their kind.
+
+use std::time::Duration;
+
+use mcpwire_smol::{Error, ErrorKind, McpClient, McpServerDef};
+
+pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
+    let client = McpClient::connect_and_initialize(def).await?;
+    let unknown = client.call_tool("no-such-tool", ()).call().await;
+    let late = client.call_tool("slow", [("seconds", 60)]).timeout(Duration::from_millis(100)).call().await;
+    for error in [unknown, late].into_iter().filter_map(Result::err) {
+        println!("{error}");
+        println!("  {}", advice(&error));
+    }
+    client.shutdown().await?;
+    Ok(())
+}
+
+fn advice(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::ToolNotFound => "list the tools again".into(),
+        ErrorKind::Timeout => "allow more time; the tool may have run".into(),
+        ErrorKind::Unauthorized => "log in, and connect again".into(),
+        ErrorKind::Server => "correct the arguments".into(),
+        ErrorKind::Start | ErrorKind::Closed => "connect again, after a look at the server's standard error".into(),
+        _ if error.is_retryable() => {
+            format!("try again in {:?}", error.retry_after().unwrap_or(Duration::from_secs(1)))
+        }
+        kind => format!("report this error ({kind})"),
+    }
+}

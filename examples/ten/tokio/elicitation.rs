@@ -1,0 +1,20 @@
+//! Answers a server that asks the user for input during a call.
+
+use mcpwire_tokio::core::{ElicitForm, ElicitResult, RpcError, printable};
+use mcpwire_tokio::{ConnectOptions, Error, HandlerContext, McpClient, McpServerDef};
+
+pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
+    // The handler also declares to the server that the client supports elicitation.
+    let options = ConnectOptions::default().on_elicitation(ask);
+    let client = McpClient::connect_and_initialize_with(def, options).await?;
+    println!("{}", client.call_tool("greet", ()).call().await?.text());
+    client.shutdown().await?;
+    Ok(())
+}
+
+/// Handlers are `async` in every client. A real one shows the form to the user.
+async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
+    println!("{} asks: {}", context.server(), printable(&form.message));
+    // Omitted fields take their defaults. An answer that does not fit the form is not sent.
+    Ok(ElicitResult::accept(&[("first_name", "Ada")])?)
+}

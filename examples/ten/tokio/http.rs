@@ -1,0 +1,21 @@
+//! Connects to a server over HTTP, with a header and a token.
+
+use std::env;
+
+use mcpwire_tokio::http::{HttpOptions, TokenError};
+use mcpwire_tokio::{ConnectOptions, Error, McpClient, McpServerDef};
+
+pub(crate) async fn run(url: &str) -> Result<(), Error> {
+    let def = McpServerDef::http(url).header("X-Client", "example");
+    let options = ConnectOptions::default().http(HttpOptions::default().token(token));
+    let client = McpClient::connect_and_initialize_with(&def, options).await?;
+    println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).call().await?.text());
+    // Ends the session on the server.
+    client.shutdown().await?;
+    Ok(())
+}
+
+/// Returns the token for the next request. `async` in every client, because a real one may have to refresh the token.
+async fn token() -> Result<Option<String>, TokenError> {
+    Ok(env::var("EXAMPLE_TOKEN").ok())
+}

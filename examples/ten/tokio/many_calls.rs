@@ -1,0 +1,17 @@
+//! Sends ten calls at once, and takes their results.
+
+use mcpwire_tokio::{Error, McpClient, McpServerDef};
+
+pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
+    let client = McpClient::connect_and_initialize(def).await?;
+    let mut calls = Vec::new();
+    for _ in 0..10 {
+        // Sends the call without waiting for its result.
+        calls.push(client.call_tool("slow", [("seconds", 0.2)]).begin()?);
+    }
+    for call in calls {
+        println!("{}", call.await?.text());
+    }
+    client.shutdown().await?;
+    Ok(())
+}

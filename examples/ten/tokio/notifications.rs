@@ -1,0 +1,25 @@
+//! Receives notifications, and lists the tools again when the server has changed them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcpwire_tokio::core::{Notification, printable};
+use mcpwire_tokio::{ConnectOptions, Error, McpClient, McpServerDef};
+
+pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
+    let has_changed = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&has_changed);
+    let options = ConnectOptions::default().on_notification(move |notification| match notification {
+        Notification::ToolsChanged => flag.store(true, Ordering::Relaxed),
+        Notification::Log(message) => println!("{}: {}", message.level, printable(&message.text())),
+        _ => {}
+    });
+    let client = McpClient::connect_and_initialize_with(def, options).await?;
+    client.call_tool("echo", [("message", "hello")]).call().await?;
+    if has_changed.swap(false, Ordering::Relaxed) {
+        client.list_tools().await?;
+    }
+    println!("{} tools", client.tools().len());
+    client.shutdown().await?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Servers that a launcher starts: in another command, and in this process, on every adapter.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use mcpwire_driver::core::Config;
+use mcpwire_driver::core::shutdown::{GracePeriods, Step};
+use mcpwire_driver::{ConnectOptions, ErrorKind, Exit, Launched, McpServerDef};
+use mcpwire_testkit::{ScriptedServer, duplex};
+use mcpwire_tests::{Adapter, on_every_adapter, server};
+use serde_json::json;
+
+fn a_server_runs_in_a_shell<A: Adapter>() {
+    let server = server!("well-behaved");
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let options = ConnectOptions::new(server.config.clone()).launcher(move |def: &McpServerDef| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
+        Ok(Launched::command(shell.arg(&def.command).args(&def.args)))
+    });
+    let mut client = A::connect_with(&server.def, options).expect("it starts");
+    client.initialize().expect("it answers");
+    client.assert_alive();
+    assert!(client.is_running() && client.pid() > 0);
+    assert_eq!(client.shutdown().expect("it ends").exit, Some(Exit::new(Some(0), None)));
+    assert_eq!(started.load(Ordering::SeqCst), 1);
+}
+
+fn a_server_that_dies_on_the_probe_is_launched_again<A: Adapter>() {
+    let server = server!("dies-on-probe");
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let options = ConnectOptions::new(server.config.clone()).launcher(move |def: &McpServerDef| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(Launched::command(def.clone()))
+    });
+    let mut client = A::connect_with(&server.def, options).expect("it starts");
+    client.initialize().expect("the second process answers");
+    client.shutdown().expect("it ends");
+    assert_eq!(started.load(Ordering::SeqCst), 2);
+}
+
+fn a_server_runs_in_this_process<A: Adapter>() {
+    let options = ConnectOptions::new(Config::default()).launcher(|def: &McpServerDef| {
+        assert_eq!(def.command, "in-memory");
+        let server = ScriptedServer::new().tool("echo", |arguments| arguments.member::<String>("message").unwrap());
+        let (ours, theirs) = duplex(1024);
+        let (ended, end) = ::smol::channel::bounded(1);
+        thread::spawn(move || {
+            ::smol::block_on(server.serve::<mcpwire_smol::Smol>(theirs.reader, theirs.writer));
+            ended.send_blocking(Exit::new(Some(7), None))
+        });
+        let exit = async move { end.recv().await.unwrap_or(Exit::new(None, None)) };
+        Ok(Launched::streams(ours.reader, ours.writer, exit).stderr(&b"let me think\n"[..]))
+    });
+    let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
+    client.initialize().expect("it answers");
+    assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
+    assert_eq!(client.stderr_tail(), "let me think");
+    let report = client.shutdown().expect("it ends");
+    assert_eq!((report.exit, report.took), (Some(Exit::new(Some(7), None)), Step::CloseInput));
+}
+
+fn a_server_that_does_not_end_is_killed<A: Adapter>() {
+    for is_polite in [true, false] {
+        let (killed, was_killed) = channel();
+        let options = ConnectOptions::new(Config::default())
+            .grace_periods(GracePeriods {
+                after_close: Duration::from_millis(10),
+                after_terminate: Duration::from_millis(10),
+                ..GracePeriods::default()
+            })
+            .launcher(move |_: &McpServerDef| {
+                let (ours, theirs) = duplex(1024);
+                let (end, ended) = ::smol::channel::bounded(1);
+                let killed = killed.clone();
+                let exit = async move {
+                    ended.recv().await.expect("it is killed");
+                    drop(theirs);
+                    Exit::new(None, Some(9))
+                };
+                Ok(Launched::streams(ours.reader, ours.writer, exit).on_kill(move || {
+                    killed.send(()).expect("the test listens");
+                    end.try_send(()).expect("there is room");
+                }))
+            });
+        let client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
+        if is_polite {
+            let report = client.shutdown().expect("it ends");
+            assert_eq!((report.exit, report.took), (Some(Exit::new(None, Some(9))), Step::Kill));
+        } else {
+            drop(client);
+        }
+        was_killed.recv_timeout(Duration::from_secs(10)).expect("it is killed");
+    }
+}
+
+fn a_launcher_may_fail<A: Adapter>() {
+    let fails: fn(&McpServerDef) -> io::Result<Launched> = |_| Err(io::Error::other("there is no sandbox"));
+    let panics: fn(&McpServerDef) -> io::Result<Launched> = |_| panic!("on purpose");
+    for (launcher, text) in [(fails, "there is no sandbox"), (panics, "the launcher panicked: on purpose")] {
+        let options = ConnectOptions::new(Config::default()).launcher(launcher);
+        let failure = A::connect_with(&McpServerDef::new("x"), options).err().expect("it does not start");
+        failure.assert(ErrorKind::Start, &["server `x`", text]);
+    }
+}
+
+on_every_adapter!(
+    a_server_runs_in_a_shell,
+    a_server_that_dies_on_the_probe_is_launched_again,
+    a_server_runs_in_this_process,
+    a_server_that_does_not_end_is_killed,
+    a_launcher_may_fail,
+);

@@ -1,0 +1,88 @@
+//! The programs in `examples/ten` are the same for each client: they differ by `.await`, the import, and what is borrowed.
+//!
+//! Those of tokio are the source. After a change there, `WRITE_TEN_PROGRAMS=1 cargo test -p mcpwire-tests --test clients
+//! ten_programs` followed by `cargo fmt` writes the others.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PROGRAMS: [&str; 10] = [
+    "call",
+    "connect",
+    "elicitation",
+    "errors",
+    "http",
+    "many_calls",
+    "notifications",
+    "progress",
+    "resources",
+    "structured",
+];
+
+/// What differs between the programs for tokio and those for another client.
+struct Client {
+    directory: &'static str,
+    replacements: &'static [(&'static str, &'static str)],
+}
+
+const CLIENTS: [Client; 3] = [
+    Client { directory: "smol", replacements: &[("mcpwire_tokio", "mcpwire_smol")] },
+    Client { directory: "async_std", replacements: &[("mcpwire_tokio", "mcpwire_async_std")] },
+    Client {
+        directory: "blocking",
+        replacements: &[
+            ("mcpwire_tokio", "mcpwire_blocking"),
+            // The result of a call that was begun is a future, or is waited for with the client.
+            ("call.await?", "call.wait(&mut client)?"),
+            // Handlers stay `async`.
+            ("pub(crate) async fn", "pub(crate) fn"),
+            (".await", ""),
+            // Methods of the blocking client borrow it mutably.
+            ("let client =", "let mut client ="),
+        ],
+    },
+];
+
+fn path(directory: &str, program: &str) -> PathBuf {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ten");
+    examples.join(directory).join(format!("{program}.rs"))
+}
+
+/// Removes what a formatter may change.
+fn unformatted(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect::<String>().replace(",)", ")")
+}
+
+#[test]
+fn they_differ_by_await_and_import() {
+    for program in PROGRAMS {
+        let source = fs::read_to_string(path("tokio", program)).expect("it can be read");
+        for client in CLIENTS {
+            let expected = client.replacements.iter().fold(source.clone(), |text, (from, to)| text.replace(from, to));
+            let file = path(client.directory, program);
+            if env::var_os("WRITE_TEN_PROGRAMS").is_some() {
+                fs::write(&file, expected).expect("it can be written");
+                continue;
+            }
+            let text = fs::read_to_string(&file).expect("it can be read");
+            assert!(
+                unformatted(&text) == unformatted(&expected),
+                "{} is not the program of tokio: set WRITE_TEN_PROGRAMS=1 to write it, then run `cargo fmt`",
+                file.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn each_program_is_run() {
+    for directory in ["tokio", "smol", "async_std", "blocking"] {
+        let main = fs::read_to_string(path(directory, "main")).expect("it can be read");
+        for program in PROGRAMS {
+            assert!(main.contains(&format!("{program}::run(")), "{directory} does not run {program}");
+        }
+        let files = fs::read_dir(path(directory, "main").with_file_name("")).expect("it can be read");
+        assert_eq!(files.count(), PROGRAMS.len() + 1, "{directory} has a program that is not compared");
+    }
+}

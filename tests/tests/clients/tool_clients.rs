@@ -1,0 +1,282 @@
+//! `ToolClient` does the same for every client and for the hub.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use ::smol::block_on;
+use ::smol::future::zip;
+use mcpwire_blocking::SharedClient;
+use mcpwire_driver::core::ElicitResult;
+use mcpwire_driver::{ConnectOptions, McpClient};
+use mcpwire_hub::config::McpConfig;
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::{Hub, HubOptions, McpService};
+use mcpwire_tests::asynchronous::{Async, Host, all, begun};
+use mcpwire_tests::web::Web;
+use mcpwire_tests::{Server, server, watched};
+use mcpwire_tool_client::types::Json;
+use mcpwire_tool_client::{ToolClient, ToolError, ToolErrorKind};
+
+/// A kind of client.
+trait Kind {
+    /// What precedes the server's own names of tools.
+    const PREFIX: &'static str = "";
+    /// The timeout of calls, if there is one, is that of the server's definition.
+    fn run(server: &Server, f: impl AsyncFnOnce(&dyn ToolClient));
+}
+
+struct Shared;
+
+impl Kind for Shared {
+    fn run(server: &Server, f: impl AsyncFnOnce(&dyn ToolClient)) {
+        let options = ConnectOptions::new(server.config.clone());
+        let client = mcpwire_blocking::McpClient::connect_and_initialize_with(&server.def, options).expect("it opens");
+        let client = SharedClient::new(client).expect("there is a thread");
+        block_on(f(&client));
+        client.shutdown().expect("it ends");
+    }
+}
+
+impl<H: Host> Kind for Async<H> {
+    fn run(server: &Server, f: impl AsyncFnOnce(&dyn ToolClient)) {
+        let options = ConnectOptions::new(server.config.clone());
+        H::start().block_on(async {
+            let opened = McpClient::<H::Runtime>::connect_and_initialize_with(&server.def, options).await;
+            let client = opened.expect("it opens");
+            f(&client).await;
+            client.shutdown().await.expect("it ends");
+        });
+    }
+}
+
+struct TheHub;
+
+impl Kind for TheHub {
+    const PREFIX: &'static str = "server__";
+
+    fn run(server: &Server, f: impl AsyncFnOnce(&dyn ToolClient)) {
+        with_hub(server, async |hub| f(&hub).await);
+    }
+}
+
+/// A program that knows the hub only as a service.
+struct Service;
+
+impl Kind for Service {
+    const PREFIX: &'static str = "server__";
+
+    fn run(server: &Server, f: impl AsyncFnOnce(&dyn ToolClient)) {
+        with_hub(server, async |hub| {
+            let service: Arc<dyn McpService> = Arc::new(hub);
+            f(&service).await;
+        });
+    }
+}
+
+fn with_hub(server: &Server, f: impl AsyncFnOnce(Hub)) {
+    let place = tempfile::tempdir().expect("a directory");
+    block_on(async {
+        let options = HubOptions::on(mcpwire_smol::Smol, Layout::below(place.path()));
+        let hub = Hub::open(options).await.expect("the hub opens");
+        let mut config = match &server.def.url {
+            Some(url) => McpConfig::http("server", url),
+            None => McpConfig::binary("server", &server.def.command).args(server.def.args.clone()),
+        };
+        config.timeouts.call = server.def.timeout;
+        hub.create(config).await.expect("it is created");
+        hub.boot().await.expect("it boots");
+        f(hub.clone()).await;
+        hub.shutdown_all().await.expect("it ends");
+    });
+}
+
+macro_rules! on_every_tool_client {
+    ($($case:ident),+ $(,)?) => {
+        on_every_tool_client!(@kind blocking, Shared, $($case),+);
+        on_every_tool_client!(@kind tokio_current, Async<mcpwire_tests::asynchronous::TokioCurrent>, $($case),+);
+        on_every_tool_client!(@kind tokio_multi, Async<mcpwire_tests::asynchronous::TokioMulti>, $($case),+);
+        on_every_tool_client!(@kind smol, Async<mcpwire_tests::asynchronous::Smol>, $($case),+);
+        on_every_tool_client!(@kind async_std, Async<mcpwire_tests::asynchronous::AsyncStd>, $($case),+);
+        on_every_tool_client!(@kind hub, TheHub, $($case),+);
+        on_every_tool_client!(@kind service, Service, $($case),+);
+    };
+    (@kind $name:ident, $Kind:ty, $($case:ident),+) => {
+        mod $name {
+            use super::*;
+            $(
+                #[test]
+                fn $case() {
+                    watched(super::$case::<$Kind>);
+                }
+            )+
+        }
+    };
+}
+
+fn name<K: Kind>(tool: &str) -> String {
+    format!("{}{tool}", K::PREFIX)
+}
+
+async fn text<K: Kind>(client: &dyn ToolClient, tool: &str, arguments: &str) -> Result<String, ToolError> {
+    let arguments = Json::parse(arguments).expect("it is JSON");
+    Ok(client.call_tool(&name::<K>(tool), &arguments).await?.text().into_string())
+}
+
+async fn failure<K: Kind>(client: &dyn ToolClient, tool: &str) -> ToolError {
+    text::<K>(client, tool, "{}").await.expect_err("it fails")
+}
+
+fn tools_are_listed_and_called<K: Kind>() {
+    for era in ["", "--modern"] {
+        K::run(&server!(&format!("well-behaved {era}")), async |client| {
+            let tools = client.list_tools().await.expect("they are listed");
+            let echo = tools.iter().find(|tool| tool.name == name::<K>("echo")).expect("there is an echo");
+            assert_eq!(echo.description.as_deref(), Some("Says what it is told."));
+            assert_eq!(text::<K>(client, "echo", r#"{"message":"hi"}"#).await.expect("it answers"), "hi");
+        });
+    }
+}
+
+fn a_tool_that_fails_has_a_result<K: Kind>() {
+    K::run(&server!("well-behaved"), async |client| {
+        let arguments = Json::parse("{}").expect("it is JSON");
+        let result = client.call_tool(&name::<K>("fail"), &arguments).await.expect("a result");
+        assert!(result.is_error);
+        assert_eq!(result.text().into_string(), "the tool failed");
+    });
+}
+
+fn failures_have_a_kind<K: Kind>() {
+    let server = server!("well-behaved").defined(|def| def.timeout(Duration::from_millis(100)));
+    K::run(&server, async |client| {
+        for (tool, kind) in [
+            ("nonsense", ToolErrorKind::NotFound),
+            ("picky", ToolErrorKind::Rejected),
+            ("ponder", ToolErrorKind::Timeout),
+        ] {
+            let error = failure::<K>(client, tool).await;
+            // A service is known only by the errors for its users.
+            let is_known = kind != ToolErrorKind::Rejected || !is_service::<K>();
+            assert!(!is_known || error.kind() == kind, "{tool}: {:?}, {error}", error.kind());
+            assert!(error.client_error().is_some_and(|client_error| client_error.to_string() == error.to_string()));
+        }
+        assert_eq!(text::<K>(client, "echo", r#"{"message":"still here"}"#).await.expect("it answers"), "still here");
+        let error = client.call_tool(&name::<K>("echo"), &Json::parse("7").expect("it is JSON")).await;
+        assert_eq!(error.expect_err("it is no object").kind(), ToolErrorKind::Usage);
+    });
+}
+
+fn is_service<K: Kind>() -> bool {
+    std::any::type_name::<K>() == std::any::type_name::<Service>()
+}
+
+fn ten_calls_run_at_once<K: Kind>() {
+    K::run(&server!("gathers"), async |client| {
+        let messages: Vec<String> = (0..10).map(|number| format!(r#"{{"message":"{number}"}}"#)).collect();
+        // None of them is answered before all have arrived.
+        let waits = all(messages.iter().map(|message| Box::pin(text::<K>(client, "wait", message))));
+        let (texts, answer) = zip(waits, text::<K>(client, "answer", r#"{"waits":10}"#)).await;
+        for (number, text) in texts.into_iter().enumerate() {
+            assert_eq!(text.expect("it is answered"), number.to_string());
+        }
+        answer.expect("it is answered");
+    });
+}
+
+fn a_dropped_call_is_cancelled<K: Kind>() {
+    K::run(&server!("gathers"), async |client| {
+        let (wait, arguments) = (name::<K>("wait"), Json::parse("{}").expect("it is JSON"));
+        drop(client.call_tool(&wait, &arguments));
+        assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "0 waits, 0 cancelled");
+        let mut call = client.call_tool(&wait, &arguments);
+        assert!(begun(&mut call).await.is_none());
+        assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 0 cancelled");
+        drop(call);
+        assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 1 cancelled");
+    });
+}
+
+fn calls_fail_when_the_server_dies<K: Kind>() {
+    K::run(&server!("gathers"), async |client| {
+        let (waits, dies) = zip(failure::<K>(client, "wait"), failure::<K>(client, "die")).await;
+        for error in [waits, dies] {
+            assert_eq!(error.kind(), ToolErrorKind::Unavailable, "{error}");
+        }
+    });
+}
+
+fn a_rate_limit_says_when_to_call_again<K: Kind>() {
+    let web = Web::modern(|_, reply| reply.full(429, "Retry-After: 17\r\n", "slow down"));
+    let server = server!("").defined(|_| web.def());
+    K::run(&server, async |client| {
+        let tools = client.list_tools().await.expect("they are listed");
+        let tool = tools[0].name.strip_prefix(K::PREFIX).expect("it has the prefix");
+        let error = failure::<K>(client, tool).await;
+        if is_service::<K>() {
+            assert_eq!(error.kind(), ToolErrorKind::Unavailable, "{error}");
+        } else {
+            let expected = (ToolErrorKind::RateLimited, Some(Duration::from_secs(17)));
+            assert_eq!((error.kind(), error.retry_after()), expected, "{error}");
+        }
+    });
+}
+
+on_every_tool_client!(
+    tools_are_listed_and_called,
+    a_tool_that_fails_has_a_result,
+    failures_have_a_kind,
+    ten_calls_run_at_once,
+    a_dropped_call_is_cancelled,
+    calls_fail_when_the_server_dies,
+    a_rate_limit_says_when_to_call_again,
+);
+
+/// The thread of the client, and the server, end with the last reference.
+#[test]
+fn a_shared_client_that_is_dropped_ends_its_server() {
+    watched(|| {
+        let server = server!("gathers");
+        let client = mcpwire_blocking::McpClient::connect_and_initialize(&server.def).expect("it opens");
+        let client = Arc::new(SharedClient::new(client).expect("there is a thread"));
+        let waits = {
+            let client = Arc::clone(&client);
+            move || block_on(async { text::<Shared>(&*client, "wait", r#"{"message":"hi"}"#).await })
+        };
+        let waits = thread::spawn(waits);
+        block_on(text::<Shared>(&*client, "answer", r#"{"waits":1}"#)).expect("it is answered");
+        drop(client);
+        assert_eq!(waits.join().expect("it does not panic").expect("it is answered"), "hi");
+        server.assert_gone();
+    });
+}
+
+/// A client can be shared that has not listed its tools.
+#[test]
+fn a_shared_client_searches_for_tools() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let mut client = mcpwire_blocking::McpClient::connect(&server.def).expect("it starts");
+        client.initialize().expect("it opens");
+        let client = SharedClient::new(client).expect("there is a thread");
+        block_on(async {
+            assert_eq!(failure::<Shared>(&client, "nonsense").await.kind(), ToolErrorKind::NotFound);
+            assert_eq!(text::<Shared>(&client, "echo", r#"{"message":"hi"}"#).await.expect("it answers"), "hi");
+        });
+        assert!(client.into_client().has_tool("echo"));
+    });
+}
+
+/// The handlers of a shared client answer the server during a call.
+#[test]
+fn a_shared_client_answers_its_server() {
+    watched(|| {
+        let server = server!("rounds --modern");
+        let options = ConnectOptions::new(server.config.clone()).roots([]);
+        let options = options.on_elicitation(async |_, _| Ok(ElicitResult::accept(&[("name", "x")])?));
+        let opened = mcpwire_blocking::McpClient::connect_and_initialize_with(&server.def, options);
+        let client = SharedClient::new(opened.expect("it opens")).expect("there is a thread");
+        let answers = block_on(text::<Shared>(&client, "interview", "{}")).expect("it is answered");
+        assert!(answers.contains(r#"{"action":"accept","content":{"name":"x"}}"#), "{answers}");
+    });
+}
