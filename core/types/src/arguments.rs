@@ -46,26 +46,29 @@ fn object_of_pairs(array: &[u8]) -> Option<Vec<u8>> {
     if !array.starts_with(b"[") {
         return None;
     }
-    let mut object = Vec::new();
-    let mut before: &[u8] = b"{";
+    let mut object = Vec::from(*b"{");
     let mut at = 0;
     while let Some(pair) = next_element(array, &mut at) {
-        let pair = &array[pair];
+        let pair = array.get(pair)?;
         let mut at = 0;
-        // Yields no element if the pair is not an array.
-        let name = next_element(pair, &mut at)?;
-        let value = next_element(pair, &mut at)?;
-        if pair[name.start] != b'"' || next_element(pair, &mut at).is_some() {
+        for after in [b":", b","] {
+            // There is no element if the pair is not an array.
+            let part = next_element(pair, &mut at).and_then(|part| pair.get(part))?;
+            if after == b":" && !part.starts_with(b"\"") {
+                return None;
+            }
+            push(&mut object, part);
+            push(&mut object, after);
+        }
+        if next_element(pair, &mut at).is_some() {
             return None;
         }
-        push(&mut object, before);
-        push(&mut object, &pair[name]);
-        push(&mut object, b":");
-        push(&mut object, &pair[value]);
-        before = b",";
     }
-    let end: &[u8] = if object.is_empty() { b"{}" } else { b"}" };
-    push(&mut object, end);
+    if object.len() > 1 {
+        // The comma after the last member.
+        object.pop();
+    }
+    push(&mut object, b"}");
     Some(object)
 }
 
