@@ -32,8 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Calls the tool `slow`, which reports progress.
 async fn call_slow(url: &str) -> Result<(), Box<dyn Error>> {
     // The builder of the program: TLS, proxies, DNS. Redirects are decided by mcpwire, so that no header reaches another origin.
-    let builder =
-        reqwest::Client::builder().user_agent("http-with-reqwest/1.0").connect_timeout(Duration::from_secs(5));
+    let builder = reqwest::Client::builder().connect_timeout(Duration::from_secs(5));
     let http = HttpOptions::default().client(ReqwestClient::from_builder(builder)?);
     let options = ConnectOptions::default().http(http);
 
