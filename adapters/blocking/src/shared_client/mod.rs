@@ -3,11 +3,13 @@
 //! | file | content |
 //! |---|---|
 //! | `queue` | the commands for the thread that owns the client |
-//! | `response` | the future of a result, and its other half |
+//! | `response` | the future of the result of a command |
+//! | `slot` | the result of a command, and the half that delivers it |
 //! | `worker` | the thread that owns the client |
 
 mod queue;
 mod response;
+mod slot;
 mod worker;
 
 use std::fmt;

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use mcpwire_core::{CallToolResult, Json, Tool};
 
-use super::response::Sender;
+use super::slot::Sender;
 use crate::cancel::Canceller;
 
 /// What the thread is to do.

@@ -1,58 +1,15 @@
-//! The future of a result, and its other half.
+//! The future of the result of a command.
 
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
-use mcpwire_tool_client::{ToolError, ToolErrorKind};
+use mcpwire_tool_client::ToolError;
 
 use super::queue::{Command, Queue};
-
-/// The result of a command, shared by [`Response`] and [`Sender`].
-enum Slot<T> {
-    Waiting(Option<Waker>),
-    Done(Result<T, ToolError>),
-    /// The result was taken, or the future was dropped.
-    Closed,
-}
-
-/// The half that delivers the result. If it is dropped, the result is an error.
-pub(super) struct Sender<T>(Arc<Mutex<Slot<T>>>);
-
-impl<T> Sender<T> {
-    pub(super) fn send(self, result: Result<T, ToolError>) {
-        deliver(&self.0, result);
-    }
-
-    /// Returns whether the future was dropped.
-    pub(super) fn is_cancelled(&self) -> bool {
-        matches!(*lock(&self.0), Slot::Closed)
-    }
-}
-
-impl<T> Drop for Sender<T> {
-    fn drop(&mut self) {
-        if matches!(*lock(&self.0), Slot::Waiting(_)) {
-            let message = "the thread of the client ended before the call had a result";
-            let error = ToolError::new(ToolErrorKind::Unavailable, message);
-            deliver(&self.0, Err(error));
-        }
-    }
-}
-
-fn deliver<T>(slot: &Mutex<Slot<T>>, result: Result<T, ToolError>) {
-    let mut slot = lock(slot);
-    if !matches!(*slot, Slot::Waiting(_)) {
-        return;
-    }
-    let old = mem::replace(&mut *slot, Slot::Done(result));
-    drop(slot);
-    if let Slot::Waiting(Some(waker)) = old {
-        waker.wake();
-    }
-}
+use super::slot::{Sender, Slot, lock};
 
 /// The result of a command as a future, which sends the command when it is first polled.
 pub(super) struct Response<'q, T, F> {
@@ -101,8 +58,4 @@ impl<T, F> Drop for Response<'_, T, F> {
             self.queue.push(Command::CancelDropped);
         }
     }
-}
-
-fn lock<T>(slot: &Mutex<Slot<T>>) -> MutexGuard<'_, Slot<T>> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

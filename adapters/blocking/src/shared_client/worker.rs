@@ -7,7 +7,7 @@ use mcpwire_core::{CallTool, CallToolResult, Json, Phase};
 use mcpwire_tool_client::ToolError;
 
 use super::queue::{Command, Queue};
-use super::response::Sender;
+use super::slot::Sender;
 use crate::client::McpClient;
 use crate::pending::Pending;
 
