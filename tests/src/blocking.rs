@@ -49,7 +49,7 @@ impl Adapter for Blocking {
     }
 
     fn rejected_tools(&self) -> Vec<InvalidItem> {
-        self.0.rejected_tools().to_vec()
+        self.0.rejected_tools()
     }
 
     fn call(&mut self, call: Call) -> Result<CallToolResult, Failure> {

@@ -50,6 +50,6 @@ impl McpClient {
         options: &RequestOptions,
     ) -> Result<CompleteResult, Error> {
         let options = self.connection.context.traced(options).into_owned();
-        self.run(&mut SingleRequest::<Complete, _>::new(params.clone(), &options), &mut |_| {})
+        self.run(&mut SingleRequest::<Complete, _>::new(*params, &options), &mut |_| {})
     }
 }

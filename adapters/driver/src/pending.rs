@@ -35,12 +35,12 @@ impl<M: Method> Pending<M> {
     ) -> Result<Self, Error> {
         let shared = connection.shared();
         let now = shared.clock.now();
-        let sent = shared.with_state(|state| {
+        let result = shared.with_state(|state| {
             let ticket = send(&mut state.record.client, &mut state.engine.calls(), now)?;
             state.expect(ticket.key(), false);
             Ok(ticket)
         });
-        let ticket = sent.map_err(|error| shared.request_error(error))?;
+        let ticket = result.map_err(|error| shared.request_error(error))?;
         Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket })
     }
 

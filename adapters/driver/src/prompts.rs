@@ -51,6 +51,6 @@ impl<R> McpClient<R> {
         options: &RequestOptions,
     ) -> Result<CompleteResult, Error> {
         let options = self.connection.shared().traced(options);
-        run(&self.connection, SingleRequest::<Complete, _>::new(params.clone(), &options)).await
+        run(&self.connection, SingleRequest::<Complete, _>::new(*params, &options)).await
     }
 }

@@ -134,7 +134,9 @@ impl Subscribers {
             // The last queue needs no copy.
             let event = if left == 0 { event.take() } else { event.clone() };
             let before = queue.events.dropped();
-            event.into_iter().for_each(|event| queue.events.push(event));
+            if let Some(event) = event {
+                queue.events.push(event);
+            }
             dropped += queue.events.dropped() - before;
             wakers.extend(queue.waker.take());
             self.is_crowded |= queue.is_crowded();

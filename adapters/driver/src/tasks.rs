@@ -15,6 +15,7 @@ use crate::client::McpClient;
 use crate::operation::OperationRunner;
 
 /// The outcome of a call that may become a task.
+#[expect(clippy::large_enum_variant, reason = "a program has few of them, for a short time")]
 pub enum TaskOrResult<R> {
     /// The server has returned the result at once.
     Done(Box<CallToolResult>),

@@ -27,12 +27,10 @@ impl PatternCost {
     /// Returns the cost of a pattern. One that cannot be read is as costly as can be for its length.
     pub(crate) fn of(pattern: &str) -> Self {
         // Without Unicode, `\d` and `\w` are those of ECMA-262.
-        let parse = |unicode| ParserBuilder::new().unicode(unicode).utf8(false).build().parse(pattern);
-        match parse(false).or_else(|_| parse(true)) {
-            Ok(hir) => PatternCost::of_hir(&hir),
-            Err(_) => {
-                PatternCost { places: pattern.len().saturating_mul(64), states: pattern.len().saturating_mul(64) }
-            }
+        let parse = |unicode| ParserBuilder::new().unicode(unicode).utf8(false).build().parse(pattern).ok();
+        match parse(false).or_else(|| parse(true)) {
+            Some(hir) => PatternCost::of_hir(&hir),
+            None => PatternCost { places: pattern.len().saturating_mul(64), states: pattern.len().saturating_mul(64) },
         }
     }
 

@@ -97,9 +97,9 @@ fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
     for tool in tools {
         let arguments = if tool.name == ECHOES_A_SCHEMA {
             let other = tools.iter().find(|other| other.name != ECHOES_A_SCHEMA).ok_or("there is no other tool")?;
-            json!({ "schema": serde_json::from_str::<Value>(&other.input_schema.to_string())? })
+            json!({ "schema": serde_json::from_str::<Value>(other.input_schema.get())? })
         } else {
-            sample(&serde_json::from_str(&tool.input_schema.to_string())?)
+            sample(&serde_json::from_str(tool.input_schema.get())?)
         };
         calls.push((tool.name.clone(), arguments));
     }

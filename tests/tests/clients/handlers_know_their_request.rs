@@ -27,7 +27,8 @@ fn options(server: &Server) -> ConnectOptions {
 
 /// The answer of the client to a request for this method.
 fn ask_for<A: Adapter>(client: &mut A, method: &str, params: Value) -> Value {
-    let text = client.text("ask_for", json!({"method": method, "params": params}));
+    let arguments = Value::Object([("method".into(), method.into()), ("params".into(), params)].into_iter().collect());
+    let text = client.text("ask_for", arguments);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -209,7 +210,7 @@ impl ClientHandler for Assistant {
 }
 
 fn by(who: &str) -> Result<mcpwire_driver::core::Json, RpcError> {
-    Ok(mcpwire_driver::core::Json::from_value(&json!({"by": who})).expect("it is an object"))
+    Ok(mcpwire_driver::core::Json::from_value(&json!({"by": who}))?)
 }
 
 fn an_object_answers_what_closures_do_not<A: Adapter>() {

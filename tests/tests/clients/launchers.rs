@@ -73,7 +73,6 @@ fn a_server_that_does_not_end_is_killed<A: Adapter>() {
             .grace_periods(GracePeriods {
                 after_close: Duration::from_millis(10),
                 after_terminate: Duration::from_millis(10),
-                ..GracePeriods::default()
             })
             .launcher(move |_: &McpServerDef| {
                 let (ours, theirs) = duplex(1024);

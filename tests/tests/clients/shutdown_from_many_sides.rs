@@ -117,7 +117,7 @@ fn a_kill_is_waited_for_by_nothing<H: Host>() {
         let server = server!("ignores-term");
         let mut client = Async::<H>::start_with(&server, |options| {
             let hour = Duration::from_secs(3_600);
-            let grace_periods = GracePeriods { after_close: hour, after_terminate: hour, ..GracePeriods::default() };
+            let grace_periods = GracePeriods { after_close: hour, after_terminate: hour };
             options.grace_periods(grace_periods)
         });
         client.run(async |client| {

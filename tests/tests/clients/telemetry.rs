@@ -50,7 +50,7 @@ impl Providers {
         self.meters.force_flush().unwrap();
         let exported = self.metrics.get_finished_metrics().unwrap();
         let latest = exported.last().expect("there are metrics");
-        let mut metrics = latest.scope_metrics().flat_map(|scope| scope.metrics());
+        let mut metrics = latest.scope_metrics().flat_map(opentelemetry_sdk::metrics::data::ScopeMetrics::metrics);
         let metric = metrics.find(|metric| metric.name() == name).expect("the histogram has points");
         assert_eq!(metric.unit(), "s");
         let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else { panic!("a histogram") };

@@ -11,7 +11,7 @@ const MAX_EVENTS: usize = 1_024;
 
 fn log_of(notification: Option<Notification>) -> String {
     match notification {
-        Some(Notification::Log(message)) => message.text().to_string(),
+        Some(Notification::Log(message)) => message.text(),
         other => panic!("it is no log message: {other:?}"),
     }
 }

@@ -5,7 +5,10 @@ use mcpwire_core::{
 };
 use mcpwire_tests::sim::{Pair, modern};
 
-fn sent(pair: &Pair) -> Vec<(String, Option<String>, Option<u64>, Option<String>)> {
+/// The method, the target, the tag and the trace context of a request.
+type Reported = (String, Option<String>, Option<u64>, Option<String>);
+
+fn sent(pair: &Pair) -> Vec<Reported> {
     let events = pair.events.iter().filter_map(|(_, event)| match event {
         Event::RequestSent(sent) => Some(sent),
         _ => None,
@@ -52,7 +55,7 @@ fn each_is_reported_with_its_target() {
             of("vendor/x", None, None, None),
         ]
     );
-    let ids: Vec<_> = pair.sent.iter().map(|sent| sent.id()).collect();
+    let ids: Vec<_> = pair.sent.iter().map(mcpwire_tests::sim::Sent::id).collect();
     let reported = pair.events.iter().filter_map(|(_, event)| match event {
         Event::RequestSent(sent) => Some(sent.id),
         _ => None,

@@ -41,7 +41,7 @@ impl Clock {
 /// What is not of the stream and needs care while it is waited for.
 pub(crate) struct IoContext<'a> {
     pub(crate) clock: Clock,
-    /// The time, if it has been recent_time for a moment ago. Only [`Pipes`] needs it.
+    /// The time, if the caller has read the clock a moment ago. Only [`Pipes`] needs it.
     #[cfg(unix)]
     pub(crate) recent_time: Option<Timestamp>,
     pub(crate) process: Option<&'a mut Process>,

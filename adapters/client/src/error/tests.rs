@@ -21,7 +21,7 @@ fn rpc(number: usize) -> Arc<RpcError> {
 }
 
 fn peer(number: usize) -> Arc<PeerError> {
-    let error = Json::parse(&format!(r#"{{"{}":1}}"#, mark(number))).unwrap().decode::<String>().unwrap_err();
+    let error = Json::parse(format!(r#"{{"{}":1}}"#, mark(number))).unwrap().decode::<String>().unwrap_err();
     Arc::new(PeerError::malformed(format!("{} {error}", mark(number + 1)), "at"))
 }
 

@@ -103,7 +103,7 @@ impl SendRequest<mcpwire_types::method::Complete> for CompleteParams<'_> {
         now: Timestamp,
     ) -> Result<Ticket<mcpwire_types::method::Complete>, SendError> {
         let version = calls.session().server().map_or(ProtocolVersion::LATEST, |server| server.protocol_version);
-        calls.request(&self.clone().for_version(version), options, now)
+        calls.request(&(*self).for_version(version), options, now)
     }
 }
 

@@ -86,6 +86,7 @@ pub struct PingServer<'o> {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it lives in the future of one request, for a short time")]
 enum PingRequest<'o> {
     Legacy(SingleRequest<'o, Ping, Unprepared<'static, ()>>),
     Modern(SingleRequest<'o, Discover, Unprepared<'static, ()>>),
@@ -168,7 +169,7 @@ impl Operation for SetLogLevel<'_> {
             },
             SingleRequestState::Waiting(ticket) => Step::Wait(ticket.key()),
             SingleRequestState::Ended(result) => {
-                let result = result.take().unwrap_or_else(|| Ok(Default::default()));
+                let result = result.take().unwrap_or_else(|| Ok(mcpwire_types::Json::default()));
                 if result.is_ok() {
                     client.keep_log_level(self.level);
                 }

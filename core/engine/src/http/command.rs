@@ -101,6 +101,8 @@ impl fmt::Debug for Exchange {
             .field("body", &mcpwire_types::text::excerpt(&self.body))
             .field("is_long", &self.is_long)
             .field("is_request", &self.is_request)
+            .field("request_id", &self.request_id)
+            .field("attempt", &self.attempt)
             .finish()
     }
 }

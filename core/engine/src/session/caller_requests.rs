@@ -129,7 +129,7 @@ impl CallerRequests {
         };
         let key = context.requests.fresh_key();
         if context.config.reports_requests() {
-            report_sent(key, &request.method, written, options, context);
+            report_sent(key, request.method.clone(), written, options, context);
         }
         let deadlines = deadlines(options, context);
         context.requests.insert(Owner::Caller(CallerRequest {
@@ -333,13 +333,13 @@ fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
 #[inline(never)]
 fn report_sent(
     key: RequestKey,
-    method: &Cow<'static, str>,
+    method: Cow<'static, str>,
     written: Range<usize>,
     options: &RequestOptions,
     context: &mut Context<'_>,
 ) {
-    let target = event::target(method, &context.out[written]);
-    let request = ClientRequest::new(key, method.clone(), target);
+    let target = event::target(&method, &context.out[written]);
+    let request = ClientRequest::new(key, method, target);
     let trace_parent = options.meta.as_ref().and_then(|meta| scan::text(meta.member_text("traceparent")?.as_bytes()));
     let sent = SentRequest { request, id: context.requests.next_id(), tag: options.tag.clone(), trace_parent };
     context.report(Event::RequestSent(Box::new(sent)));

@@ -206,7 +206,7 @@ fn a_failed_task_of_2025_11_25_says_why_in_its_result() {
         let ticket = pair.call("slow", &follow()).expect("it is sent");
         pair.pass(secs(3));
         match pair.take(ticket).expect("it has ended") {
-            Ok(result) => assert!(result.is_error && result.text().to_string() == "no"),
+            Ok(result) => assert!(result.is_error && result.text().as_str() == "no"),
             Err(CallError::Server { error, .. }) => assert_eq!((error.code, &*error.message), (-32099, "no")),
             Err(CallError::Task { fault: TaskError::Cancelled { .. }, .. }) => assert_eq!(status, "cancelled"),
             Err(other) => panic!("{other}"),
