@@ -274,7 +274,7 @@ impl Connection {
     fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
-        while let Some(event) = self.engine.poll_event() {
+        while let Some(event) = self.next_event() {
             // Nobody waits for an answer any more, so no handler is called.
             if !matches!(event, Event::ServerRequest(_)) {
                 self.handle_event(event, None, &mut |_| {});
