@@ -16,7 +16,7 @@ use std::thread;
 
 use mcpwire_blocking::{ConnectOptions, McpClient, McpServerDef};
 use mcpwire_opentelemetry::OpenTelemetry;
-use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
+use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData, ResourceMetrics, ScopeMetrics};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     meters.force_flush()?;
     let exported = metrics.get_finished_metrics()?;
-    for metric in exported.iter().flat_map(|resource| resource.scope_metrics()).flat_map(|scope| scope.metrics()) {
+    for metric in exported.iter().flat_map(ResourceMetrics::scope_metrics).flat_map(ScopeMetrics::metrics) {
         let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else { continue };
         println!("\nhistogram `{}` in {}", metric.name(), metric.unit());
         for point in histogram.data_points() {
