@@ -9,6 +9,7 @@ mod demo_server;
 mod failure;
 mod hub;
 mod interrupt;
+mod log;
 mod notes;
 mod output;
 mod remote;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
             return ExitCode::from(failure.exit());
         }
     };
+    log::start();
     if args.options.no_color {
         anstream::ColorChoice::Never.write_global();
     }

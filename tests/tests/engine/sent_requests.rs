@@ -3,7 +3,7 @@
 use mcpwire_core::{
     Config, Event, GetPrompt, GetPromptParams, Json, ReadResource, ReadResourceParams, RequestOptions, Tag,
 };
-use mcpwire_tests::sim::{Pair, modern};
+use mcpwire_tests::sim::{Pair, legacy, modern};
 
 /// The method, the target, the tag and the trace context of a request.
 type Reported = (String, Option<String>, Option<u64>, Option<String>);
@@ -61,6 +61,16 @@ fn each_is_reported_with_its_target() {
         _ => None,
     });
     assert_eq!(format!("{:?}", reported.map(Some).collect::<Vec<_>>()), format!("{ids:?}"));
+}
+
+#[test]
+fn a_legacy_request_without_parameters_is_reported() {
+    let mut config = Config::default();
+    config.report_requests();
+    let mut pair = Pair::open(config, legacy(|_, _| {}));
+    let _ = pair.engine.calls().request_raw("tools/call", None, &RequestOptions::new(), pair.now).expect("it is sent");
+    pair.drive();
+    assert_eq!(sent(&pair), [("tools/call".to_owned(), None, None, None)]);
 }
 
 #[test]

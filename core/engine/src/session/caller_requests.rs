@@ -338,7 +338,8 @@ fn report_sent(
     options: &RequestOptions,
     context: &mut Context<'_>,
 ) {
-    let target = event::target(&method, &context.out[written]);
+    // A legacy request without parameters has no such range.
+    let target = event::target(&method, context.out.get(written).unwrap_or_default());
     let request = ClientRequest::new(key, method, target);
     let trace_parent = options.meta.as_ref().and_then(|meta| scan::text(meta.member_text("traceparent")?.as_bytes()));
     let sent = SentRequest { request, id: context.requests.next_id(), tag: options.tag.clone(), trace_parent };

@@ -1,0 +1,16 @@
+//! `MCPWIRE_LOG`: spans and events of connections on standard error.
+
+use std::env;
+use std::io;
+
+use tracing_subscriber::EnvFilter;
+
+/// The variable with the filter, such as `debug` or `mcpwire::request=debug`. Its syntax is that of `RUST_LOG`.
+const VARIABLE: &str = "MCPWIRE_LOG";
+
+/// Writes spans and events to standard error, if the user asks for that. Parts of the filter that are not valid are ignored.
+pub(crate) fn start() {
+    let Some(filter) = env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else { return };
+    let filter = EnvFilter::builder().parse_lossy(filter);
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+}
