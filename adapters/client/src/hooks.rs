@@ -168,7 +168,7 @@ struct Origin {
     /// The data that [`Observer::caller`] returned.
     caller: Option<Tag>,
     #[cfg(feature = "tracing")]
-    call_site: crate::tracing::CallSite,
+    call_site: crate::call_site::CallSite,
 }
 
 /// Something that has happened.
@@ -364,7 +364,7 @@ impl ConnectionHooks for Connection {
             options.tag = Some(Tag::new(Origin {
                 caller,
                 #[cfg(feature = "tracing")]
-                call_site: crate::tracing::CallSite::current(),
+                call_site: crate::call_site::CallSite::current(),
             }));
         }
         options

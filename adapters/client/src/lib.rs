@@ -21,6 +21,8 @@
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
+#[cfg(feature = "tracing")]
+mod call_site;
 mod connection_end;
 mod connection_state;
 mod context;

@@ -145,7 +145,7 @@ pub struct RequestInfo {
     pub trace_parent: Option<String>,
     /// The span that was current where the request was sent, and its subscriber.
     #[cfg(feature = "tracing")]
-    pub(crate) call_site: Option<crate::tracing::CallSite>,
+    pub(crate) call_site: Option<crate::call_site::CallSite>,
 }
 
 impl RequestInfo {

@@ -22,9 +22,10 @@ use std::time::Duration;
 use ::tracing::dispatcher::{self, Dispatch};
 use ::tracing::field::Empty;
 use ::tracing::subscriber::NoSubscriber;
-use ::tracing::{Span, debug, info, info_span, warn};
+use ::tracing::{debug, info, info_span, warn};
 use mcpwire_core::{CloseReason, RequestKey, ServerInfo, printable};
 
+use crate::call_site::{CallSite, Subscriber};
 use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 
 const CONNECTION: &str = "mcpwire::connection";
@@ -36,35 +37,6 @@ const MAX_TEXT: usize = 200;
 /// Returns whether this thread has a subscriber. Without one, a connection costs what it costs without the feature.
 pub(crate) fn has_subscriber() -> bool {
     !dispatcher::get_default(Dispatch::is::<NoSubscriber>)
-}
-
-/// The subscriber and the span that are current where a request is sent.
-#[derive(Clone, Debug)]
-pub(crate) struct CallSite {
-    subscriber: Subscriber,
-    span: Span,
-}
-
-impl CallSite {
-    /// Returns the current subscriber and span.
-    pub(crate) fn current() -> Self {
-        CallSite { subscriber: Subscriber::current(), span: Span::current() }
-    }
-}
-
-/// The subscriber of a task, which may differ from the subscriber of the task that drives the connection.
-#[derive(Clone, Debug)]
-struct Subscriber(Dispatch);
-
-impl Subscriber {
-    fn current() -> Self {
-        Subscriber(dispatcher::get_default(Clone::clone))
-    }
-
-    /// Calls `f`, which emits to this subscriber. If there was none, `f` emits to the current subscriber.
-    fn emit<T>(&self, f: impl FnOnce() -> T) -> T {
-        if self.0.is::<NoSubscriber>() { f() } else { dispatcher::with_default(&self.0, f) }
-    }
 }
 
 /// Emits what happens on one connection.
