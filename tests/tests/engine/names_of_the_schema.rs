@@ -12,7 +12,6 @@ const NO_ITEM: &[&str] = &[
     // Unions, and what several messages have in common.
     "BaseMetadata",
     "CacheableResult",
-    "ClientRequest",
     "ClientResult",
     "EmptyResult",
     "Icons",
