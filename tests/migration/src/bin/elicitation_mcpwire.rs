@@ -8,7 +8,7 @@ async fn main() -> anyhow::Result<()> {
 
     let options = ConnectOptions::default().on_elicitation(|form, _| async move {
         println!("{}", form.message);
-        Ok(ElicitResult::accept(&[("name", "Ada")])?)
+        Ok(ElicitResult::accept(&[("first_name", "Ada")])?)
     });
     let client = McpClient::connect_and_initialize_with(&server, options).await?;
     let result = client.call_tool("greet", ()).await?;

@@ -23,7 +23,7 @@ impl ClientHandler for Handler {
         match request {
             ElicitRequestParams::FormElicitationParams { message, .. } => {
                 println!("{message}");
-                let content = serde_json::json!({ "name": "Ada" });
+                let content = serde_json::json!({ "first_name": "Ada" });
                 Ok(ElicitResult::new(ElicitationAction::Accept).with_content(content))
             }
             _ => Ok(ElicitResult::new(ElicitationAction::Decline)),
