@@ -144,9 +144,10 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, options, .. } = self;
         let shared = client.connection().shared();
+        let options = shared.traced_call(&options, name).into_owned();
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
         let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
-        let call = ToolCall::new(name, request, shared.traced_call(&options, name).into_owned());
+        let call = ToolCall::new(name, request, options);
         let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
         pending.map_err(|error| error.with_tool(name))
     }
@@ -226,9 +227,10 @@ where
         {
             // Large arguments take time to serialize, so that happens before the lock is acquired.
             let shared = this.client.connection().shared();
+            let options = shared.traced_call(&options, this.name).into_owned();
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
             let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
-            let call = ToolCall::new(this.name, request, shared.traced_call(&options, this.name).into_owned());
+            let call = ToolCall::new(this.name, request, options);
             let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
             this.stage = Stage::Running { call, runner };
         }
