@@ -110,7 +110,7 @@ fn a_connection_and_its_process_are_events<A: Adapter>() {
             "INFO mcpwire::connection process started",
             "DEBUG mcpwire::connection connecting transport=\"stdio\"",
             "INFO mcpwire::connection connected transport=\"stdio\" protocol_version=2026-07-28 \
-             server_name=\"bad-habits\" server_version=\"1\"",
+             server_name=\"bad-habits\" server_version=\"1.0\"",
             "DEBUG mcpwire::connection closed",
             "INFO mcpwire::connection process ended exit=\"exited with code 0\"",
         ]
