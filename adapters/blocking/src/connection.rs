@@ -444,8 +444,7 @@ impl Connection {
     fn next_event(&mut self) -> Option<Event> {
         let event = self.engine.poll_event()?;
         if let Some(hooks) = &self.context.hooks {
-            hooks.record(&event, self.engine.session());
-            hooks.deliver();
+            hooks.handle(&event, self.engine.session());
         }
         Some(event)
     }

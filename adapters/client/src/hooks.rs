@@ -75,6 +75,10 @@ pub trait ConnectionHooks: Send + Sync {
     /// Records an event of the engine.
     fn record(&self, event: &Event, session: &Session);
 
+    /// Calls the callbacks for an event of the engine at once, after those for all records. Like [`Self::record`] and
+    /// [`Self::deliver`] together, without a copy of notifications. No lock may be held.
+    fn handle(&self, event: &Event, session: &Session);
+
     /// Records the start of the server's process.
     fn process_started(&self, pid: u32);
 
@@ -188,7 +192,7 @@ enum Record {
     Dropped(ConnectionInfo, u64),
     Closed(ConnectionInfo, CloseReason),
     InvalidMessage(ConnectionInfo, String),
-    Notification(Arc<str>, Notification),
+    Notification(Notification),
 }
 
 impl Recorder {
@@ -338,14 +342,17 @@ impl Connection {
                 }
                 event(&connection, ConnectionEvent::InvalidMessage { excerpt: &excerpt });
             }
-            Record::Notification(server, notification) => {
-                if let Some(f) = &self.hooks.on_notification {
-                    self.panics.catch(PanicSource::OnNotification, || f(&notification));
-                }
-                if let Some(handler) = &self.hooks.handler {
-                    self.panics.catch(PanicSource::OnNotification, || handler.notification(&server, &notification));
-                }
-            }
+            Record::Notification(notification) => self.notify(&notification),
+        }
+    }
+
+    fn notify(&self, notification: &Notification) {
+        if let Some(f) = &self.hooks.on_notification {
+            self.panics.catch(PanicSource::OnNotification, || f(notification));
+        }
+        if let Some(handler) = &self.hooks.handler {
+            let server = Arc::clone(&self.recorder().connection.server);
+            self.panics.catch(PanicSource::OnNotification, || handler.notification(&server, notification));
         }
     }
 }
@@ -385,9 +392,7 @@ impl ConnectionHooks for Connection {
             Event::Notification(notification)
                 if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() =>
             {
-                let mut recorder = self.recorder();
-                let server = Arc::clone(&recorder.connection.server);
-                recorder.records.push(Record::Notification(server, notification.clone()));
+                self.recorder().records.push(Record::Notification(notification.clone()));
             }
             Event::InvalidMessage { excerpt } => {
                 let mut recorder = self.recorder();
@@ -396,6 +401,16 @@ impl ConnectionHooks for Connection {
             }
             event if self.has_observer() => self.note_event(event, session),
             _ => {}
+        }
+    }
+
+    fn handle(&self, event: &Event, session: &Session) {
+        if let Event::Notification(notification) = event {
+            self.deliver();
+            self.notify(notification);
+        } else {
+            self.record(event, session);
+            self.deliver();
         }
     }
 
