@@ -146,7 +146,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         let shared = client.connection().shared();
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
         let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
-        let call = ToolCall::new(name, request, shared.traced_call(&options, name).into_owned());
+        let call = ToolCall::new(name, request, shared.traced_call(options, name));
         let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
         pending.map_err(|error| error.with_tool(name))
     }
@@ -228,7 +228,7 @@ where
             let shared = this.client.connection().shared();
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
             let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
-            let call = ToolCall::new(this.name, request, shared.traced_call(&options, this.name).into_owned());
+            let call = ToolCall::new(this.name, request, shared.traced_call(options, this.name));
             let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
             this.stage = Stage::Running { call, runner };
         }
