@@ -60,8 +60,14 @@ impl ConnectionContext {
             None => Cow::Borrowed(options),
         };
         let Some(source) = &self.trace_context else { return options };
-        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(&options).into_owned());
-        traced.map_or(options, Cow::Owned)
+        match source.try_options(&options) {
+            Ok(Some(traced)) => Cow::Owned(traced),
+            Ok(None) => options,
+            Err(payload) => {
+                self.panics.report_payload(PanicSource::TraceContext, &*payload);
+                options
+            }
+        }
     }
 
     /// Returns the report of a shutdown, or an error if the process is still there after it was killed.

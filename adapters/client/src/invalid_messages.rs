@@ -1,7 +1,5 @@
 //! [`InvalidMessages`]: what the server has sent that could not be read.
 
-use std::collections::VecDeque;
-
 /// Maximum number of excerpts to keep: 8, enough to recognise what a server prints by mistake.
 const MAX_EXCERPTS: usize = 8;
 
@@ -11,7 +9,8 @@ const MAX_EXCERPTS: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidMessages {
     count: u64,
-    excerpts: VecDeque<String>,
+    /// Oldest first.
+    excerpts: Vec<String>,
 }
 
 impl InvalidMessages {
@@ -20,9 +19,9 @@ impl InvalidMessages {
     pub fn push(&mut self, excerpt: &str) {
         self.count += 1;
         if self.excerpts.len() == MAX_EXCERPTS {
-            self.excerpts.pop_front();
+            self.excerpts.remove(0);
         }
-        self.excerpts.push_back(excerpt.to_owned());
+        self.excerpts.push(excerpt.to_owned());
     }
 
     /// Returns how many messages could not be read since the connection began.

@@ -14,15 +14,45 @@ use mcpwire_core::{
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
 use crate::hooks::{HookSet, Hooks, NewHooks};
 use crate::{
-    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Launcher, McpServerDef, Observer, Panics, TraceSource,
-    Transport,
+    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Follower, Launcher, McpServerDef, Observer, Panics,
+    TraceSource, Transport, Watcher,
 };
 
 /// The default name of the server at the other end of a pair of streams.
 const STREAM: &str = "stream";
 
-pub(crate) type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
-pub(crate) type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
+/// The callback for the lines on standard error. A trait object, so that a client without the callback contains no code that
+/// calls it.
+trait StderrCallback: Send + Sync {
+    fn call(&self, line: &str);
+
+    /// Returns a function that calls the callback, and does not panic.
+    fn follower(self: Arc<Self>, panics: &Panics) -> Follower;
+}
+
+impl<F: FnMut(&str) + Send + 'static> StderrCallback for Mutex<F> {
+    fn call(&self, line: &str) {
+        self.lock().unwrap_or_else(PoisonError::into_inner)(line);
+    }
+
+    fn follower(self: Arc<Self>, panics: &Panics) -> Follower {
+        panics.guard_follower(Box::new(move |line| self.call(line)))
+    }
+}
+
+/// The callback for the messages on the wire. A trait object for the same reason.
+trait TraceCallback: Send + Sync {
+    /// Returns a function that calls the callback, and does not panic.
+    fn watcher(self: Arc<Self>, panics: &Panics) -> Watcher;
+}
+
+impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
+    fn watcher(self: Arc<Self>, panics: &Panics) -> Watcher {
+        panics.guard_watcher(Box::new(move |direction, message| {
+            self.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
+        }))
+    }
+}
 
 /// Options of a connection, for all clients: who the client is, its limits, who answers the requests of servers, and who
 /// observes the connection.
@@ -73,8 +103,8 @@ pub struct ConnectOptions {
     config: Config,
     name: Option<Arc<str>>,
     grace_periods: GracePeriods,
-    stderr: Option<StderrCallback>,
-    trace: Option<TraceCallback>,
+    stderr: Option<Arc<dyn StderrCallback>>,
+    trace: Option<Arc<dyn TraceCallback>>,
     trace_context: Option<TraceSource>,
     #[cfg(feature = "http")]
     http: crate::http::HttpOptions,
@@ -91,8 +121,8 @@ pub struct ConnectOptions {
 pub struct OptionParts {
     pub config: Config,
     pub context: ConnectionContext,
-    pub stderr: Option<crate::Follower>,
-    pub trace: Option<crate::Watcher>,
+    pub stderr: Option<Follower>,
+    pub trace: Option<Watcher>,
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
@@ -224,17 +254,13 @@ impl ConnectOptions {
     /// Sets the callback for each line that the server writes to standard error, without its line break. The text is the
     /// server's: see [`printable`](mcpwire_core::printable).
     pub fn stderr(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
-        let f = Mutex::new(f);
-        self.stderr = Some(Arc::new(move |line| f.lock().unwrap_or_else(PoisonError::into_inner)(line)));
+        self.stderr = Some(Arc::new(Mutex::new(f)));
         self
     }
 
     /// Sets the callback for each message on the wire, without its line break.
     pub fn trace(mut self, f: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
-        let f = Mutex::new(f);
-        self.trace = Some(Arc::new(move |direction, message| {
-            f.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
-        }));
+        self.trace = Some(Arc::new(Mutex::new(f)));
         self
     }
 
@@ -411,7 +437,7 @@ impl ConnectOptions {
     /// Returns the callback that [`ConnectOptions::stderr`] has set.
     pub fn stderr_callback(&self) -> Option<impl Fn(&str) + Send + Sync + 'static> {
         let f = self.stderr.clone()?;
-        Some(move |line: &str| f(line))
+        Some(move |line: &str| f.call(line))
     }
 
     fn hooks(&mut self) -> &mut Hooks {
@@ -458,8 +484,8 @@ impl ConnectOptions {
         });
         OptionParts {
             config,
-            stderr: stderr.map(|f| panics.guard_follower(Box::new(move |line| f(line)))),
-            trace: trace.map(|f| panics.guard_watcher(Box::new(move |direction, message| f(direction, message)))),
+            stderr: stderr.map(|f| f.follower(&panics)),
+            trace: trace.map(|f| f.watcher(&panics)),
             #[cfg(feature = "http")]
             http: self.http,
             #[cfg(feature = "http")]

@@ -107,6 +107,13 @@ impl Panics {
         }
     }
 
+    /// Reports a panic with this payload to all callbacks.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn report_payload(&self, source: PanicSource, payload: &(dyn Any + Send)) {
+        self.report(source, message_of(payload));
+    }
+
     /// Runs code of the program, and reports its panic. `None` if it panicked.
     pub fn catch<T>(&self, source: PanicSource, f: impl FnOnce() -> T) -> Option<T> {
         catch_panic(f).map_err(|message| self.report(source, message)).ok()

@@ -144,7 +144,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, options, .. } = self;
         let shared = client.connection().shared();
-        let options = shared.traced_call(&options, name).into_owned();
+        let options = shared.traced_call(options, name);
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
         let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
         let call = ToolCall::new(name, request, options);
@@ -227,7 +227,7 @@ where
         {
             // Large arguments take time to serialize, so that happens before the lock is acquired.
             let shared = this.client.connection().shared();
-            let options = shared.traced_call(&options, this.name).into_owned();
+            let options = shared.traced_call(options, this.name);
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
             let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
             let call = ToolCall::new(this.name, request, options);

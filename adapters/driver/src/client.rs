@@ -33,7 +33,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// The function does not wait, so it is not `async`. The connection belongs to the runtime in which it is called; all other
     /// methods may be called anywhere.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
-        Self::connect_with(def, ConnectOptions::default())
+        Ok(McpClient { connection: connect::connect_with_defaults(R::current(), def)?, runtime: PhantomData })
     }
 
     /// Starts a server with options, without opening the connection.

@@ -13,6 +13,13 @@ use crate::runtime::{Runtime, Streams};
 use crate::shared::{ConnectionRef, Shared};
 use crate::state::{CloseIntent, State};
 
+/// Does the same as [`connect`] with the default options. A function of its own, so that a program without options does not
+/// contain the code that drops them: 1.2 KiB.
+#[inline(never)]
+pub(crate) fn connect_with_defaults(runtime: Arc<dyn Runtime>, def: &McpServerDef) -> Result<ConnectionRef, Error> {
+    connect(runtime, def, ConnectOptions::default())
+}
+
 /// Starts a server, or prepares a connection by HTTP. No request is sent.
 pub(crate) fn connect(
     runtime: Arc<dyn Runtime>,

@@ -9,7 +9,7 @@ use mcpwire_client::EventQueue;
 use mcpwire_core::{Event, Notification, Phase};
 
 use crate::state::State;
-use crate::subscribers::Consumer;
+use crate::subscribers::{Consumer, Subscribers};
 
 /// The notifications of the server, in the order in which they arrived. Made by
 /// [`McpClient::notifications`](crate::McpClient::notifications); ends when the connection does.
@@ -98,5 +98,5 @@ fn notification(event: Event) -> Option<Notification> {
 /// Adds a queue to the state, and returns the end at which its events are taken.
 fn consumer(events: EventQueue, state: &mut State) -> Consumer {
     let is_over = state.engine.session().phase() == Phase::Closed;
-    state.subscribers.add(events, is_over)
+    state.subscribers.get_or_insert_with(|| Box::new(Subscribers::default())).add(events, is_over)
 }

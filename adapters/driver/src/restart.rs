@@ -64,7 +64,7 @@ impl State {
         self.opening.is_restarting = false;
         self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
         self.record.close_reason.get_or_insert(CloseReason::ByServer);
-        self.subscribers.end(wakers);
+        self.end_subscribers(wakers);
         wakers.append(&mut self.ended);
     }
 }

@@ -60,8 +60,12 @@ impl Shared {
     }
 
     /// Does the same for a call of this tool.
-    pub(crate) fn traced_call<'o>(&self, options: &'o RequestOptions, tool: &str) -> Cow<'o, RequestOptions> {
-        self.context.traced_call(options, Some(tool))
+    pub(crate) fn traced_call(&self, options: RequestOptions, tool: &str) -> RequestOptions {
+        let traced = match self.context.traced_call(&options, Some(tool)) {
+            Cow::Owned(traced) => Some(traced),
+            Cow::Borrowed(_) => None,
+        };
+        traced.unwrap_or(options)
     }
 
     /// Locks the state. Not inlined, because there are twenty callers.
@@ -90,14 +94,20 @@ impl Shared {
 
     /// Like [`Shared::with_state`], for what may fail.
     pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State) -> Result<T, SendError>) -> Result<T, Error> {
-        self.with_state(|state| f(state).map_err(|error| self.context.send_error(error, state)))
+        self.with_state(|state| f(state).map_err(|error| self.send_error(error, state)))
     }
 
     /// Returns the error of a request that was not sent.
     #[cold]
     #[inline(never)]
     pub(crate) fn refused(&self, error: SendError) -> Error {
-        self.context.send_error(error, &mut *self.lock())
+        self.send_error(error, &mut self.lock())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_error(&self, error: SendError, mut state: &mut State) -> Error {
+        self.context.send_error(error, &mut state)
     }
 
     /// Waits for the end of the opening. If the server is to be restarted, it has ended then.
@@ -196,21 +206,21 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(crate) fn request_error(&self, error: RequestError) -> Error {
-        self.context.request_error(error, &mut *self.lock())
+        self.context.request_error(error, &mut &mut *self.lock())
     }
 
     /// Returns the error of a request that was sent and has no result.
     #[cold]
     #[inline(never)]
     pub(crate) fn call_error(&self, error: CallError) -> Error {
-        self.context.call_error(error, &mut *self.lock())
+        self.context.call_error(error, &mut &mut *self.lock())
     }
 
     /// Returns the error of a connection that could not be opened.
     #[cold]
     #[inline(never)]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        Error::new(self.name(), error).with_process(self.lock().process_report())
+        Error::new(self.name(), error).with_process((&mut *self.lock()).process_report())
     }
 }
 
@@ -267,7 +277,7 @@ impl Drop for LastReference {
             if state.is_to_be_restarted() {
                 state.give_up_opening(&mut wakers);
             }
-            state.subscribers.end(&mut wakers);
+            state.end_subscribers(&mut wakers);
             drop(state);
             wakers.into_iter().for_each(Waker::wake);
             return;

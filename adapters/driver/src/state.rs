@@ -18,7 +18,7 @@ use mcpwire_process::Process;
 
 use crate::opening::Opening;
 use crate::slots::{Slot, Slots};
-use crate::subscribers::Subscribers;
+use crate::subscribers::EventSink;
 use mcpwire_client::Writer;
 
 /// Maximum number of reports about a request that wait for its caller. 64: later reports say more than earlier ones.
@@ -47,7 +47,8 @@ pub(crate) struct State {
     pub(crate) stderr: StderrTail,
     /// What the client remembers of the connection.
     pub(crate) record: ConnectionState,
-    pub(crate) subscribers: Subscribers,
+    /// `None` until the program asks for events.
+    pub(crate) subscribers: Option<Box<dyn EventSink>>,
     /// The tasks that wait for the next event of a subscription.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
     /// The requests of the server, and their cancellations, for the driver to take.
@@ -128,7 +129,7 @@ impl State {
             exit: None,
             stderr: StderrTail::default(),
             record: ConnectionState::default(),
-            subscribers: Subscribers::default(),
+            subscribers: None,
             subscriptions: Vec::new(),
             server_requests: Vec::new(),
             hooks: None,
@@ -337,15 +338,17 @@ impl State {
                         _ => {}
                     }
                     let is_last = matches!(event, Event::Closed(_));
-                    let dropped = self.subscribers.push(event, wakers);
-                    if let Some(hooks) = &self.hooks {
-                        hooks.dropped(dropped);
-                    }
-                    if is_last {
-                        self.subscribers.end(wakers);
-                    }
-                    if self.subscribers.is_crowded() {
-                        return true;
+                    if let Some(subscribers) = &mut self.subscribers {
+                        let dropped = subscribers.push(event, wakers);
+                        if let Some(hooks) = &self.hooks {
+                            hooks.dropped(dropped);
+                        }
+                        if is_last {
+                            subscribers.end(wakers);
+                        }
+                        if subscribers.is_crowded() {
+                            return true;
+                        }
                     }
                 }
             }
@@ -384,15 +387,22 @@ impl State {
         if !self.is_to_be_restarted() {
             // Before the opening, the engine reports no end.
             self.record.close_reason.get_or_insert(CloseReason::ByClient);
-            self.subscribers.end(wakers);
+            self.end_subscribers(wakers);
         }
         wakers.extend(mem::take(&mut self.opening.waiting));
+    }
+
+    /// Ends the queues of events: no more events will be added.
+    pub(crate) fn end_subscribers(&mut self, wakers: &mut Vec<Waker>) {
+        if let Some(subscribers) = &mut self.subscribers {
+            subscribers.end(wakers);
+        }
     }
 
     /// Returns why the connection has ended, or `None` if it is open or about to be restarted.
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
         let reason = self.record.close_reason.clone().filter(|_| !self.is_to_be_restarted())?;
-        Some(ConnectionEnd::new(reason, self.process_report()))
+        Some(ConnectionEnd::new(reason, (&mut *self).process_report()))
     }
 
     /// Removes the process, of which nothing is left, and keeps its exit status.
@@ -415,7 +425,9 @@ impl State {
     }
 }
 
-impl ConnectionFacts for State {
+/// For a reference, because a trait object brings the code that drops its type: 4 KiB for the state, in the driver and again in the
+/// program.
+impl ConnectionFacts for &mut State {
     fn process_report(&mut self) -> Option<Box<ProcessReport>> {
         let exit = match &mut self.process {
             Some(process) => process.observe().copied(),

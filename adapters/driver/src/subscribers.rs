@@ -99,6 +99,29 @@ fn replace(stored: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
     }
 }
 
+/// The queues of events as the state fills them. A trait object, so that a program without consumers of events contains no code
+/// for them.
+pub(crate) trait EventSink: Send {
+    /// Adds a queue.
+    fn add(&mut self, events: EventQueue, is_over: bool) -> Consumer;
+
+    /// Adds an event to the queues. Adds the tasks to wake to `wakers`. Returns how many events were dropped.
+    fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64;
+
+    /// Returns whether a queue is so full that its consumer should have its turn.
+    fn is_crowded(&self) -> bool;
+
+    /// Returns whether a queue is still crowded. Then `driver` is woken when its consumer has caught up. Adds wakers that are
+    /// not needed any more to `unused`, to be dropped without the lock.
+    fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool;
+
+    /// Stops waiting for the consumers that have not caught up, until they have.
+    fn give_up_waiting(&mut self);
+
+    /// Ends all queues: no more events will be added.
+    fn end(&mut self, wakers: &mut Vec<Waker>);
+}
+
 /// The queues of all consumers of events.
 #[derive(Default)]
 pub(crate) struct Subscribers {
@@ -107,8 +130,8 @@ pub(crate) struct Subscribers {
     is_crowded: bool,
 }
 
-impl Subscribers {
-    pub(crate) fn add(&mut self, events: EventQueue, is_over: bool) -> Consumer {
+impl EventSink for Subscribers {
+    fn add(&mut self, events: EventQueue, is_over: bool) -> Consumer {
         let queue = Queue { events, is_over, is_abandoned: false, waker: None, is_stalled: false, room: None };
         let queue = Arc::new(Mutex::new(queue));
         if self.queues.len() == self.queues.capacity() {
@@ -119,8 +142,7 @@ impl Subscribers {
         Consumer(queue)
     }
 
-    /// Adds an event to the queues. Adds the tasks to wake to `wakers`. Returns how many events were dropped.
-    pub(crate) fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
+    fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
         let mut dropped = 0;
         let mut event = Some(event);
         let mut left = self.queues.len();
@@ -145,14 +167,11 @@ impl Subscribers {
         dropped
     }
 
-    /// Returns whether a queue is so full that its consumer should have its turn.
-    pub(crate) fn is_crowded(&self) -> bool {
+    fn is_crowded(&self) -> bool {
         self.is_crowded
     }
 
-    /// Returns whether a queue is still crowded. Then `driver` is woken when its consumer has caught up. Adds wakers that are
-    /// not needed any more to `unused`, to be dropped without the lock.
-    pub(crate) fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool {
+    fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool {
         self.is_crowded = false;
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
@@ -164,8 +183,7 @@ impl Subscribers {
         self.is_crowded
     }
 
-    /// Stops waiting for the consumers that have not caught up, until they have.
-    pub(crate) fn give_up_waiting(&mut self) {
+    fn give_up_waiting(&mut self) {
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
             queue.is_stalled |= queue.is_crowded();
@@ -173,8 +191,7 @@ impl Subscribers {
         self.is_crowded = false;
     }
 
-    /// Ends all queues: no more events will be added.
-    pub(crate) fn end(&mut self, wakers: &mut Vec<Waker>) {
+    fn end(&mut self, wakers: &mut Vec<Waker>) {
         for queue in mem::take(&mut self.queues).iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
             queue.is_over = true;

@@ -38,22 +38,47 @@ pub trait PendingAnswers: Send {
     fn is_empty(&self) -> bool;
 }
 
-/// The outcome of a handler.
-#[derive(Debug)]
-pub struct Answered {
-    id: ServerRequestId,
-    outcome: Result<Json, HandlerError>,
+/// The answer to a request of the server, to be sent.
+///
+/// A trait object, so that a client without handlers contains only the code that refuses requests.
+pub struct Answered(Box<dyn SendAnswer>);
+
+trait SendAnswer: Send {
+    fn send(self: Box<Self>, calls: &mut Calls<'_>, now: Timestamp);
 }
 
 impl Answered {
     /// Creates the refusal of a request that has no handler.
     pub fn refused(id: ServerRequestId, error: RpcError) -> Self {
-        Answered { id, outcome: Err(HandlerError::Refused(error)) }
+        Answered(Box::new(Refusal { id, error }))
     }
 
     /// Answers or refuses the request of the server. An answer that cannot be sent becomes a refusal.
     pub fn send(self, calls: &mut Calls<'_>, now: Timestamp) {
-        let Answered { id, outcome } = self;
+        self.0.send(calls, now);
+    }
+}
+
+struct Refusal {
+    id: ServerRequestId,
+    error: RpcError,
+}
+
+impl SendAnswer for Refusal {
+    fn send(self: Box<Self>, calls: &mut Calls<'_>, now: Timestamp) {
+        calls.refuse(self.id, &self.error, now);
+    }
+}
+
+/// The outcome of a handler.
+struct Outcome {
+    id: ServerRequestId,
+    outcome: Result<Json, HandlerError>,
+}
+
+impl SendAnswer for Outcome {
+    fn send(self: Box<Self>, calls: &mut Calls<'_>, now: Timestamp) {
+        let Outcome { id, outcome } = *self;
         let error = match outcome {
             Ok(answer) => match calls.answer(id, &answer, now) {
                 Ok(_) => return,
@@ -171,7 +196,7 @@ impl PendingAnswers for Pending {
             if let Err(error) = &outcome {
                 self.connection.report(&request, error);
             }
-            complete.push(Answered { id: request.key, outcome });
+            complete.push(Answered(Box::new(Outcome { id: request.key, outcome })));
         }
         complete
     }

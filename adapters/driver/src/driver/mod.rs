@@ -147,14 +147,15 @@ impl Loop {
     /// Returns whether the consumers of events should have their turn before more is read. This does not wait long, because
     /// replies arrive over the same stream.
     fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if !state.subscribers.is_crowded() || !state.subscribers.wait_for_room(cx.waker(), &mut self.former) {
+        let Some(subscribers) = &mut state.subscribers else { return false };
+        if !subscribers.is_crowded() || !subscribers.wait_for_room(cx.waker(), &mut self.former) {
             self.held = None;
             return false;
         }
         let now = self.shared.clock.now();
         let until = *self.held.get_or_insert(now + HELD);
         if until <= now {
-            state.subscribers.give_up_waiting();
+            subscribers.give_up_waiting();
             self.held = None;
         }
         until > now

@@ -1,5 +1,6 @@
 //! [`ToolCall`]: calls a tool, and searches for the tool first if necessary.
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::mem;
 
@@ -24,51 +25,27 @@ use mcpwire_types::method::Method;
 /// `M` is the method of the call and determines the type of the result: [`CallTool`](crate::CallTool),
 /// [`CallToolRaw`](crate::CallToolRaw) or [`CallToolAsTask`](crate::CallToolAsTask).
 pub struct ToolCall<'t, M: Method, S> {
-    tool: &'t str,
     /// The parameters of the call, until it is sent.
     request: Option<S>,
-    options: RequestOptions,
-    state: ToolCallState<'t, M>,
+    plan: Plan<'t>,
+    state: ToolCallState<M>,
 }
 
-enum ToolCallState<'t, M: Method> {
-    /// The call has not been sent.
-    New {
-        has_searched: bool,
-        /// Whether the adapter was asked by [`Step::Drain`] to read pending notifications, which may report that the
-        /// server has added the tool.
-        has_drained: bool,
-    },
-    /// The client searches for the tool before it sends the call.
-    SearchBefore(PagedSearch<'t>),
+enum ToolCallState<M: Method> {
+    /// The plan determines what to do next: the call has not been sent, or has failed.
+    Planned,
     /// The call was sent; its response has not arrived.
     Waiting(Ticket<M>),
-    /// The call has failed with this error, and the client has not decided whether to search for the tool.
-    Failed(CallError),
-    /// The call has failed with this error, and the client searches for the tool to find out whether the tool exists.
-    SearchAfter(PagedSearch<'t>, CallError),
-    /// The call has ended. Contains the result, or `None` if the call has failed or the result was already returned.
+    /// The call has succeeded. Contains the result, or `None` if the result was already returned.
     Ended(Option<M::Result>),
-}
-
-/// Runs a [`ToolSearch`]: requests the pages of the server's list within a time limit.
-struct PagedSearch<'t> {
-    tool: ToolSearch<'t>,
-    time: PagesTime,
-    /// Value of [`KnownTools::changes`] before the search. If the value is different after the search, the server's
-    /// list has changed in the meantime.
-    changes: u64,
-    /// The pending request for a page, or `None` if no request is pending.
-    key: Option<RequestKey>,
-    has_ended: bool,
 }
 
 impl<'t, M: Method, S: SendRequest<M>> ToolCall<'t, M, S> {
     /// Creates the state machine for a call of the tool named `tool`, without sending a request. `request` contains the
     /// parameters of the call.
     pub fn new(tool: &'t str, request: S, options: RequestOptions) -> Self {
-        let state = ToolCallState::New { has_searched: false, has_drained: false };
-        ToolCall { tool, request: Some(request), options, state }
+        let plan = Plan { tool, options, has_searched: false, has_drained: false, search: None };
+        ToolCall { request: Some(request), plan, state: ToolCallState::Planned }
     }
 
     /// Sends the call at once, without a search for the tool, and returns the ticket of the call.
@@ -82,7 +59,7 @@ impl<'t, M: Method, S: SendRequest<M>> ToolCall<'t, M, S> {
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Result<Ticket<M>, RequestError> {
-        self.state = ToolCallState::New { has_searched: true, has_drained: true };
+        (self.plan.has_searched, self.plan.has_drained) = (true, true);
         let step = self.poll(client, calls, now);
         match (self.state, step) {
             (ToolCallState::Waiting(ticket), _) => Ok(ticket),
@@ -101,77 +78,44 @@ impl<M: Method, S: SendRequest<M>> Operation for ToolCall<'_, M, S> {
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<M::Result, RequestError>> {
-        let tools = &mut client.tools;
-        loop {
-            self.state = match mem::replace(&mut self.state, ToolCallState::Ended(None)) {
-                ToolCallState::New { has_searched, has_drained } => {
-                    let session = calls.session();
-                    if !has_searched
-                        && tools.needs_search_before_call(self.tool, session.server(), self.options.task_mode())
-                    {
-                        self.state = ToolCallState::SearchBefore(PagedSearch::begin(self.tool, tools, calls, now));
-                        continue;
-                    }
-                    if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
-                        // The adapter may not have read the notification of a change that adds the tool.
-                        if !has_drained {
-                            self.state = ToolCallState::New { has_searched, has_drained: true };
-                            return Step::Drain;
-                        }
-                        return Step::Done(Err(CallError::ToolNotFound { tool: self.tool.into(), error: None }.into()));
-                    }
-                    let settled =
-                        tools.resolve_task_mode(self.tool, session.server(), session.config(), &mut self.options);
+        match &mut self.state {
+            ToolCallState::Planned => match self.plan.poll(&mut client.tools, calls, now) {
+                Step::Wait(key) => Step::Wait(key),
+                Step::Drain => Step::Drain,
+                Step::Done(Err(error)) => Step::Done(Err(error)),
+                Step::Done(Ok(())) => {
                     let request = self.request.take().ok_or(SendError::Closed);
-                    match settled.and_then(|()| request?.send(calls, &self.options, now)) {
+                    match request.and_then(|request| request.send(calls, &self.plan.options, now)) {
                         Ok(ticket) => {
                             self.state = ToolCallState::Waiting(ticket);
-                            return Step::Wait(ticket.key());
+                            Step::Wait(ticket.key())
                         }
-                        Err(error) => return Step::Done(Err(error.into())),
+                        Err(error) => Step::Done(Err(error.into())),
                     }
                 }
-                ToolCallState::SearchBefore(mut search) => match search.poll(tools, calls, now) {
-                    Some(key) => {
-                        self.state = ToolCallState::SearchBefore(search);
-                        return Step::Wait(key);
-                    }
-                    None => ToolCallState::New { has_searched: true, has_drained: false },
-                },
-                ToolCallState::Waiting(ticket) => {
-                    self.state = ToolCallState::Waiting(ticket);
-                    return Step::Wait(ticket.key());
-                }
-                ToolCallState::Failed(error) if tools.needs_search_after_error(self.tool, &error) => {
-                    ToolCallState::SearchAfter(PagedSearch::begin(self.tool, tools, calls, now), error)
-                }
-                ToolCallState::Failed(error) => return Step::Done(Err(tools.explain(self.tool, error).into())),
-                ToolCallState::SearchAfter(mut search, error) => match search.poll(tools, calls, now) {
-                    Some(key) => {
-                        self.state = ToolCallState::SearchAfter(search, error);
-                        return Step::Wait(key);
-                    }
-                    None => return Step::Done(Err(tools.explain(self.tool, error).into())),
-                },
-                ToolCallState::Ended(result) => {
-                    let lost = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
-                    return Step::Done(result.map_or_else(lost, Ok));
-                }
+            },
+            ToolCallState::Waiting(ticket) => Step::Wait(ticket.key()),
+            ToolCallState::Ended(result) => {
+                let lost = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
+                Step::Done(result.take().map_or_else(lost, Ok))
             }
         }
     }
 
     /// Decodes `reply`. It is the reply to the tool call, or to a request for a page of the server's list of tools.
     fn receive(&mut self, reply: &mut Reply) {
-        match &mut self.state {
+        match &self.state {
             ToolCallState::Waiting(ticket) => {
                 self.state = match ticket.decode_mut(reply) {
                     Ok(result) => ToolCallState::Ended(Some(result)),
-                    Err(error) => ToolCallState::Failed(error),
+                    Err(error) => {
+                        self.plan.call_failed(error);
+                        ToolCallState::Planned
+                    }
                 };
             }
-            ToolCallState::SearchBefore(search) | ToolCallState::SearchAfter(search, _) => search.receive(reply),
-            ToolCallState::New { .. } | ToolCallState::Failed(_) | ToolCallState::Ended(_) => {}
+            ToolCallState::Planned => self.plan.receive(reply),
+            ToolCallState::Ended(_) => {}
         }
     }
 
@@ -183,16 +127,133 @@ impl<M: Method, S: SendRequest<M>> Operation for ToolCall<'_, M, S> {
     }
 }
 
+/// The part of a tool call that does not depend on its method: decides when to search for the tool, and when to send the
+/// call. Compiled once, not in each program and for each method.
+struct Plan<'t> {
+    tool: &'t str,
+    options: RequestOptions,
+    has_searched: bool,
+    /// Whether the adapter was asked by [`Step::Drain`] to read pending notifications, which may report that the server
+    /// has added the tool.
+    has_drained: bool,
+    /// The search before the call is sent, or after it has failed. A trait object, so that a program that calls tools does
+    /// not contain the code that drops a search and its error in several copies.
+    search: Option<Box<dyn Search + Send + 't>>,
+}
+
+/// A search for the tool of a call.
+trait Search {
+    /// Sends the next request of the search if none is pending, and returns the pending request. Returns `None` if the
+    /// search has ended; then `tools` contains its results.
+    fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey>;
+
+    fn receive(&mut self, reply: &Reply);
+
+    /// Returns the error of the call, if the call has failed before the search.
+    fn into_error(self: Box<Self>) -> Option<CallError>;
+}
+
+impl<'t> Plan<'t> {
+    /// Returns what to do before the call is sent, or after it has failed. [`Step::Done`] without an error means that the
+    /// call must be sent now.
+    fn poll(
+        &mut self,
+        tools: &mut KnownTools,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
+    ) -> Step<Result<(), RequestError>> {
+        loop {
+            if let Some(search) = &mut self.search {
+                if let Some(key) = search.poll(tools, calls, now) {
+                    return Step::Wait(key);
+                }
+                if let Some(error) = self.search.take().and_then(|search| search.into_error()) {
+                    return Step::Done(Err(tools.explain(self.tool, error).into()));
+                }
+                (self.has_searched, self.has_drained) = (true, false);
+            }
+            let session = calls.session();
+            if !self.has_searched
+                && tools.needs_search_before_call(self.tool, session.server(), self.options.task_mode())
+            {
+                self.search = Some(Box::new(PagedSearch::begin(self.tool, tools, calls, now)));
+                continue;
+            }
+            if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
+                // The adapter may not have read the notification of a change that adds the tool.
+                if !self.has_drained {
+                    self.has_drained = true;
+                    return Step::Drain;
+                }
+                return Step::Done(Err(CallError::ToolNotFound { tool: self.tool.into(), error: None }.into()));
+            }
+            let settled = tools.resolve_task_mode(self.tool, session.server(), session.config(), &mut self.options);
+            return Step::Done(settled.map_err(RequestError::from));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn call_failed(&mut self, error: CallError) {
+        self.search = Some(Box::new(FailedCall { tool: self.tool, error, search: None, is_polled: false }));
+    }
+
+    fn receive(&mut self, reply: &Reply) {
+        if let Some(search) = &mut self.search {
+            search.receive(reply);
+        }
+    }
+}
+
+/// A call that has failed, and the search that finds out whether its tool exists.
+struct FailedCall<'t> {
+    tool: &'t str,
+    error: CallError,
+    /// `None` if the error tells nothing about the tool.
+    search: Option<PagedSearch<'t>>,
+    is_polled: bool,
+}
+
+impl Search for FailedCall<'_> {
+    fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
+        if !mem::replace(&mut self.is_polled, true) && tools.needs_search_after_error(self.tool, &self.error) {
+            self.search = Some(PagedSearch::begin(self.tool, tools, calls, now));
+        }
+        self.search.as_mut()?.poll(tools, calls, now)
+    }
+
+    fn receive(&mut self, reply: &Reply) {
+        if let Some(search) = &mut self.search {
+            search.receive(reply);
+        }
+    }
+
+    fn into_error(self: Box<Self>) -> Option<CallError> {
+        Some(self.error)
+    }
+}
+
+/// Runs a [`ToolSearch`]: requests the pages of the server's list within a time limit.
+struct PagedSearch<'t> {
+    tool: ToolSearch<'t>,
+    time: PagesTime,
+    /// Value of [`KnownTools::changes`] before the search. If the value is different after the search, the server's
+    /// list has changed in the meantime.
+    changes: u64,
+    /// The pending request for a page, or `None` if no request is pending.
+    key: Option<RequestKey>,
+    has_ended: bool,
+}
+
 impl<'t> PagedSearch<'t> {
     fn begin(tool: &'t str, tools: &KnownTools, calls: &Calls<'_>, now: Timestamp) -> Self {
         let time = PagesTime::begin(&RequestOptions::new(), calls.session().config(), now);
         PagedSearch { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
+}
 
-    /// Sends the request for the next page if none is pending, and returns the pending request.
-    ///
-    /// Returns `None` if the search has ended or the request cannot be sent. Then `tools` contains the results of the
-    /// search.
+impl Search for PagedSearch<'_> {
+    /// Sends the request for the next page. Returns `None` also if the request cannot be sent.
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
         if !self.has_ended {
             if self.key.is_none() {
@@ -213,10 +274,17 @@ impl<'t> PagedSearch<'t> {
         self.key = None;
         self.has_ended = self.tool.receive_page(reply) != SearchProgress::NextPage;
     }
+
+    fn into_error(self: Box<Self>) -> Option<CallError> {
+        None
+    }
 }
 
 impl<M: Method, S> fmt::Debug for ToolCall<'_, M, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolCall").field("tool", &self.tool).field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("ToolCall")
+            .field("tool", &self.plan.tool)
+            .field("options", &self.plan.options)
+            .finish_non_exhaustive()
     }
 }
