@@ -3,7 +3,10 @@
 use alloc::boxed::Box;
 
 use super::known_tools::KnownTools;
-use crate::session::{Calls, Event, Notification, RequestOptions};
+#[cfg(feature = "http")]
+use crate::session::RequestOptions;
+use crate::session::{Calls, Event, Notification};
+#[cfg(feature = "http")]
 use crate::time::Timestamp;
 use mcpwire_types::LoggingLevel;
 
