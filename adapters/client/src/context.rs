@@ -46,6 +46,11 @@ impl ConnectionContext {
         &self.name
     }
 
+    /// Returns whether [`ConnectionContext::traced_call`] may change the options of a request.
+    pub fn is_traced(&self) -> bool {
+        self.hooks.is_some() || self.trace_context.is_some()
+    }
+
     /// Returns the options of a request with the trace context of the calling code, and with the data that the observer
     /// has for the calling code. If the program's source of trace contexts panics, the request is sent without a trace
     /// context.

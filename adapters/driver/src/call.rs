@@ -142,9 +142,9 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// look for the tool on the server first, so a tool that requires a task must be in the list of tools. Callbacks are not
     /// called: progress is among the [`McpClient::notifications`], with the key of the request.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
-        let Call { client, name, arguments, options, .. } = self;
+        let Call { client, name, arguments, mut options, .. } = self;
         let shared = client.connection().shared();
-        let options = shared.traced_call(options, name);
+        shared.trace_call(&mut options, name);
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
         let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
         let call = ToolCall::new(name, request, options);
@@ -223,11 +223,11 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if matches!(this.stage, Stage::New { .. })
-            && let Stage::New { arguments, options } = mem::replace(&mut this.stage, Stage::Done)
+            && let Stage::New { arguments, mut options } = mem::replace(&mut this.stage, Stage::Done)
         {
             // Large arguments take time to serialize, so that happens before the lock is acquired.
             let shared = this.client.connection().shared();
-            let options = shared.traced_call(options, this.name);
+            shared.trace_call(&mut options, this.name);
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
             let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
             let call = ToolCall::new(this.name, request, options);

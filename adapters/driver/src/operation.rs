@@ -41,7 +41,7 @@ impl OperationRunner {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Ready(Ok(())) => match polled.output {
                 Some(output) => Poll::Ready(Ok(output)),
-                None => Poll::Pending,
+                None => Poll::Ready(Err(connection.shared().lost())),
             },
         }
     }
@@ -57,7 +57,7 @@ impl OperationRunner {
         loop {
             if let Some(pending) = &mut self.pending {
                 let Poll::Ready(reply) = pending.poll(cx, on_report) else { return Poll::Pending };
-                let Some(mut reply) = reply else { return Poll::Ready(Err(pending.lost())) };
+                let Some(mut reply) = reply else { return Poll::Ready(Err(shared.lost())) };
                 // Replies are decoded outside of the lock.
                 let has_ended = operation.receive(&mut reply);
                 pending.give_back(reply);

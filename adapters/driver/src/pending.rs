@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{ClientState, RequestError};
-use mcpwire_core::{CallError, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
+use mcpwire_core::{Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
 use crate::shared::ConnectionRef;
 use crate::state::SlotPoll;
@@ -60,7 +60,7 @@ impl<M: Method> Future for Pending<M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.reply.poll(cx, &mut |_| {}).map(|reply| {
-            let Some(mut reply) = reply else { return Err(self.reply.lost()) };
+            let Some(mut reply) = reply else { return Err(self.reply.connection.shared().lost()) };
             // The reply is decoded in the caller's task, outside of the lock.
             let result = self.ticket.decode_mut(&mut reply);
             self.reply.give_back(reply);
@@ -90,12 +90,6 @@ impl PendingReply {
     /// Waits for the reply to a request that was sent, and for which the state has a slot.
     pub(crate) fn new(connection: &ConnectionRef, key: RequestKey) -> Self {
         PendingReply { connection: connection.clone(), key, is_done: false }
-    }
-
-    /// Returns the error of a request that the connection does not know.
-    #[cold]
-    pub(crate) fn lost(&self) -> Error {
-        self.connection.shared().call_error(CallError::WrongTicket { method: "a request".into() })
     }
 
     /// Returns the reply, or `None` if the connection does not know the request.

@@ -59,13 +59,18 @@ impl Shared {
         self.context.traced(options)
     }
 
-    /// Does the same for a call of this tool.
-    pub(crate) fn traced_call(&self, options: RequestOptions, tool: &str) -> RequestOptions {
-        let traced = match self.context.traced_call(&options, Some(tool)) {
+    /// Adds the trace context of the calling code to the options of a call of this tool.
+    pub(crate) fn trace_call(&self, options: &mut RequestOptions, tool: &str) {
+        if !self.context.is_traced() {
+            return;
+        }
+        let traced = match self.context.traced_call(options, Some(tool)) {
             Cow::Owned(traced) => Some(traced),
             Cow::Borrowed(_) => None,
         };
-        traced.unwrap_or(options)
+        if let Some(traced) = traced {
+            *options = traced;
+        }
     }
 
     /// Locks the state. Not inlined, because there are twenty callers.
@@ -214,6 +219,12 @@ impl Shared {
     #[inline(never)]
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.context.call_error(error, &mut &mut *self.lock())
+    }
+
+    /// Returns the error of a request that the connection does not know.
+    #[cold]
+    pub(crate) fn lost(&self) -> Error {
+        self.call_error(CallError::WrongTicket { method: "a request".into() })
     }
 
     /// Returns the error of a connection that could not be opened.
