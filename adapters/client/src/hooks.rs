@@ -186,8 +186,10 @@ enum Record {
     ProcessStarted(ConnectionInfo, u32),
     ProcessExited(ConnectionInfo, Option<Exit>),
     Restarting(ConnectionInfo),
+    #[cfg(feature = "http")]
     SessionReestablished(ConnectionInfo),
     ServerRequestRefused(ConnectionInfo, String),
+    #[cfg(feature = "http")]
     DeliveryFailed(ConnectionInfo, Option<String>),
     Dropped(ConnectionInfo, u64),
     Closed(ConnectionInfo, CloseReason),
@@ -327,10 +329,12 @@ impl Connection {
                 event(&connection, ConnectionEvent::ProcessExited { exit: exit.as_ref() });
             }
             Record::Restarting(connection) => event(&connection, ConnectionEvent::Restarting),
+            #[cfg(feature = "http")]
             Record::SessionReestablished(connection) => event(&connection, ConnectionEvent::SessionReestablished),
             Record::ServerRequestRefused(connection, method) => {
                 event(&connection, ConnectionEvent::ServerRequestRefused { method: &method });
             }
+            #[cfg(feature = "http")]
             Record::DeliveryFailed(connection, method) => {
                 event(&connection, ConnectionEvent::DeliveryFailed { method: method.as_deref() });
             }
