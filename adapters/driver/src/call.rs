@@ -184,10 +184,6 @@ pub struct CallFuture<'c, R, M: Method, A> {
     stage: Stage<'c, M, A>,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the future of a call is in the large variant for most of its connection"
-)]
 enum Stage<'c, M: Method, A> {
     New { arguments: A, options: RequestOptions },
     Running { call: ToolCall<'c, M, Prepared<M>>, runner: OperationRunner },

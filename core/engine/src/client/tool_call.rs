@@ -153,7 +153,7 @@ trait Search {
     fn into_error(self: Box<Self>) -> Option<CallError>;
 }
 
-impl<'t> Plan<'t> {
+impl Plan<'_> {
     /// Returns what to do before the call is sent, or after it has failed. [`Step::Done`] without an error means that the
     /// call must be sent now.
     fn poll(
@@ -167,7 +167,7 @@ impl<'t> Plan<'t> {
                 if let Some(key) = search.poll(tools, calls, now) {
                     return Step::Wait(key);
                 }
-                if let Some(error) = self.search.take().and_then(|search| search.into_error()) {
+                if let Some(error) = self.search.take().and_then(Search::into_error) {
                     return Step::Done(Err(tools.explain(self.tool, error).into()));
                 }
                 (self.has_searched, self.has_drained) = (true, false);
