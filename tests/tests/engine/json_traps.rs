@@ -226,7 +226,7 @@ fn numbers_keep_their_text_until_someone_asks() {
 }
 
 #[test]
-fn progress_beyond_all_numbers_has_no_fraction() {
+fn the_fraction_is_unknown_if_progress_and_total_both_exceed_f64() {
     let fraction =
         |text: &str| Json::parse(text).and_then(|json| json.decode::<Progress>()).expect("progress").fraction();
     assert_eq!(fraction(r#"{"progress":1,"total":4}"#), Some(0.25));
