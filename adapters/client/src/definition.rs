@@ -73,6 +73,20 @@ pub struct McpServerDef {
     /// and what the server is told as its host. No proxy is asked, and `http` is as good as `https`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<PathBuf>,
+    /// PEM file with CA certificates to trust for HTTPS, in addition to the default ones. Not part of `mcpServers` files.
+    #[serde(skip)]
+    pub ca_file: Option<PathBuf>,
+    /// PEM file with the client certificate for HTTPS, and the chain to its CA (mutual TLS). Not part of `mcpServers` files.
+    #[serde(skip)]
+    pub client_certificate: Option<PathBuf>,
+    /// PEM file with the private key of `client_certificate`. The default is the file of the certificate. Not part of
+    /// `mcpServers` files.
+    #[serde(skip)]
+    pub client_key: Option<PathBuf>,
+    /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, and is not shown by
+    /// `{:?}`. Not part of `mcpServers` files.
+    #[serde(skip)]
+    pub proxy: Option<String>,
     /// Headers for all requests by HTTP. They may be secrets, and are not shown by `{:?}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -315,6 +329,8 @@ impl fmt::Debug for McpServerDef {
             .field("connect_timeout", &self.connect_timeout)
             .field("url", &self.url.as_deref().map(without_secrets))
             .field("unix_socket", &self.unix_socket)
+            .field("ca_file", &self.ca_file)
+            .field("client_certificate", &self.client_certificate)
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .finish()
     }

@@ -49,9 +49,18 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// Returns the default options for requests to this server, with its Unix socket if it has one.
+    /// Returns the options for requests to this server: the defaults with the Unix socket, certificates and proxy of the
+    /// definition.
     pub fn of(def: &McpServerDef) -> Self {
-        ClientOptions { unix_socket: def.unix_socket.clone(), ..ClientOptions::default() }
+        let mut options = ClientOptions { unix_socket: def.unix_socket.clone(), ..ClientOptions::default() };
+        options.proxy.clone_from(&def.proxy);
+        if let Some(file) = &def.ca_file {
+            options = options.trust_pem_file(file);
+        }
+        match (&def.client_certificate, &def.client_key) {
+            (Some(chain), key) => options.client_certificate_files(chain, key.as_ref().unwrap_or(chain)),
+            (None, _) => options,
+        }
     }
 
     /// Opens all connections to this Unix socket, whatever host the URL names, and without a proxy.

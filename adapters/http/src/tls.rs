@@ -1,5 +1,7 @@
 //! [`TlsOptions`]: which certificates to trust and to present, and [`Tls`]: the TLS handshakes.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -111,6 +113,7 @@ fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
         // Skips invalid certificates: most systems have some.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
+    roots.add_parsable_certificates(certificates_of_environment(env::var_os("SSL_CERT_FILE")));
     for authority in authorities {
         match authority {
             Authority::Der(der) => roots
@@ -124,6 +127,13 @@ fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
         }
     }
     Ok(roots)
+}
+
+/// Returns the certificates of the file that `SSL_CERT_FILE` names, as OpenSSL has it. A file or a
+/// certificate that cannot be read is left out: it is no error of the program.
+pub(crate) fn certificates_of_environment(file: Option<OsString>) -> Vec<CertificateDer<'static>> {
+    let text = file.filter(|file| !file.is_empty()).and_then(|file| fs::read(file).ok()).unwrap_or_default();
+    CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect()
 }
 
 /// Makes TLS handshakes.

@@ -16,8 +16,18 @@ const SHORTEST: usize = 4;
 /// The shortest line of a value of several lines that is replaced by itself, as a line of a key would be in a log.
 const SHORTEST_LINE: usize = 12;
 
-/// Replaces secret values wherever they stand: as they are, as JSON writes them, as an address does, and each longer line of
-/// those that have several.
+/// The shortest part of a value that is replaced by itself: a word of a header such as `Bearer TOKEN`, or the value of a cookie.
+/// Shorter ones, such as the name of the scheme, are ordinary words.
+const SHORTEST_PART: usize = 8;
+
+/// Characters between the parts of a credential.
+const SEPARATORS: [char; 9] = [' ', '\t', ',', ';', '=', ':', '&', '"', '\''];
+
+/// Authentication schemes: what stands behind one is a credential, however short.
+const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "digest", "apikey"];
+
+/// Replaces secret values wherever they stand: as they are, as JSON writes them, as an address does, each longer line of
+/// those that have several, and each part of a credential such as `Bearer TOKEN`.
 ///
 /// ```
 /// use mcpwire_hub::redact::Redactor;
@@ -49,9 +59,15 @@ impl Redactor {
         let mut patterns = Vec::new();
         for value in values {
             let value = value.expose();
-            add(&mut patterns, value.as_bytes(), SHORTEST);
-            add(&mut patterns, in_json(value).as_bytes(), SHORTEST);
-            add(&mut patterns, in_address(value).as_bytes(), SHORTEST);
+            add_all_forms(&mut patterns, value, SHORTEST);
+            if let Some((scheme, credential)) = value.trim().split_once(' ')
+                && SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+            {
+                add_all_forms(&mut patterns, credential.trim(), SHORTEST);
+            }
+            for part in value.split(SEPARATORS).filter(|part| part.len() < value.len()) {
+                add_all_forms(&mut patterns, part, SHORTEST_PART);
+            }
             if value.contains('\n') {
                 for line in value.lines() {
                     add(&mut patterns, line.as_bytes(), SHORTEST_LINE);
@@ -92,6 +108,13 @@ impl Redactor {
     fn could_go_on(&self, bytes: &[u8]) -> bool {
         self.patterns.iter().any(|pattern| pattern.len() > bytes.len() && pattern.starts_with(bytes))
     }
+}
+
+/// Adds a value as it is, as JSON writes it, and as an address does.
+fn add_all_forms(patterns: &mut Vec<Zeroizing<Vec<u8>>>, value: &str, shortest: usize) {
+    add(patterns, value.as_bytes(), shortest);
+    add(patterns, in_json(value).as_bytes(), shortest);
+    add(patterns, in_address(value).as_bytes(), shortest);
 }
 
 fn add(patterns: &mut Vec<Zeroizing<Vec<u8>>>, pattern: &[u8], shortest: usize) {
@@ -223,6 +246,20 @@ mod tests {
         assert_eq!(redactor.redact("https://x?k=a%20b%2Fc%22d&y"), "https://x?k=[secret]&y");
         assert_eq!(redactor.redact(r#"{"k":"a b/c\"d"}"#), r#"{"k":"[secret]"}"#);
         assert_eq!(redactor.redact("line: MIIEvQIBADANBgkq, short"), "line: [secret], short");
+    }
+
+    #[test]
+    fn parts_of_a_credential_are_replaced() {
+        let redactor = redactor(&["Bearer abc123", "session=0123456789; theme=dark", "me:correct-horse"]);
+        for (text, expected) in [
+            ("Bearer abc123", "[secret]"),
+            ("invalid token abc123", "invalid token [secret]"),
+            ("got 0123456789, dark theme", "got [secret], dark theme"),
+            ("correct-horse of me", "[secret] of me"),
+            ("the bearer of this", "the bearer of this"),
+        ] {
+            assert_eq!(redactor.redact(text), expected);
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) struct Arrow {
 }
 
 impl Tree {
-    /// Reads the modules of a crate, from its `lib.rs` on.
+    /// Reads the modules of a crate, from its `lib.rs` on, or from the `main.rs` of a program.
     pub(crate) fn read(sources: &Path) -> Result<Self, String> {
         let load = |file: &str| fs::read_to_string(sources.join(file)).ok();
         Self::load(&load)
@@ -50,9 +50,10 @@ impl Tree {
 
     /// Reads the modules of a crate whose files `load` knows.
     fn load(load: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let source = load("lib.rs").ok_or("there is no lib.rs")?;
+        let find = |name: &'static str| load(name).map(|source| (name, source));
+        let (root, source) = find("lib.rs").or_else(|| find("main.rs")).ok_or("there is no lib.rs and no main.rs")?;
         let mut tree = Self { nodes: Vec::new() };
-        tree.add("crate", None, "lib.rs", Path::new(""), module::read(&tokens(&source)), load)?;
+        tree.add("crate", None, root, Path::new(""), module::read(&tokens(&source)), load)?;
         Ok(tree)
     }
 
@@ -262,6 +263,14 @@ mod tests {
         let load = |name: &str| files.iter().find(|(file, _)| *file == name).map(|(_, source)| String::from(*source));
         let tree = Tree::load(&load).unwrap();
         tree.arrows().iter().map(|arrow| format!("{} -> {}", arrow.from, arrow.to)).collect()
+    }
+
+    #[test]
+    fn a_program_is_read_from_its_main_file() {
+        assert_eq!(
+            arrows(&[("main.rs", "mod a; fn main() { a::go() }"), ("a.rs", "pub fn go() {}")]),
+            ["main.rs -> a.rs"]
+        );
     }
 
     #[test]

@@ -8,7 +8,10 @@ use futures_rustls::rustls::server::WebPkiClientVerifier;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
+use mcpwire_driver::McpServerDef;
+
 use super::*;
+use crate::tls::certificates_of_environment;
 
 /// A certificate and its private key.
 struct Identity {
@@ -93,8 +96,25 @@ fn certificates_and_keys_are_read_from_files() {
     let client = &certificates.client;
     let both = file("both.pem", &(client.certificate.pem() + &client.key.serialize_pem()));
     let server = mutual(&certificates, "h2");
-    let options = ClientOptions::default().trust_pem_file(authority).client_certificate_files(&both, &both);
+    let options = ClientOptions::default().trust_pem_file(&authority).client_certificate_files(&both, &both);
     assert_eq!(request(options, &server).unwrap(), "HTTP/2.0");
+
+    // The same by the definition of a server, whose key is in the file of the certificate by default.
+    let mut def = McpServerDef::http(&server.url);
+    (def.ca_file, def.client_certificate) = (Some(authority), Some(both));
+    assert_eq!(request(ClientOptions::of(&def), &server).unwrap(), "HTTP/2.0");
+    def.proxy = Some("http://127.0.0.1:1".into());
+    request(ClientOptions::of(&def), &server).expect_err("nobody listens at the proxy's port");
+}
+
+#[test]
+fn the_file_of_the_environment_is_read_as_far_as_it_can_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    fs::write(&file, certificates().authority.pem()).unwrap();
+    assert_eq!(certificates_of_environment(Some(file.into())).len(), 1);
+    assert!(certificates_of_environment(Some(folder.path().join("absent").into())).is_empty());
+    assert!(certificates_of_environment(Some("".into())).is_empty() && certificates_of_environment(None).is_empty());
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! What a configuration starts, as a number.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use super::{EnvVarConfig, McpConfig, McpTransport};
 
 impl McpConfig {
-    /// A hash of all that decides what is started, or spoken to: package, arguments, address, working directory, and the
-    /// variables and headers with what they are, or where they are kept. SHA-256, in hexadecimal.
+    /// A hash of all that decides what is started, or spoken to: package, arguments, address, certificates, proxy, working
+    /// directory, and the variables and headers with what they are, or where they are kept. SHA-256, in hexadecimal.
     ///
     /// A tool list that was kept, and a user's consent, hold for as long as this is the same. Changes of secrets that are kept
     /// elsewhere, and of names, times and limits, do not change it.
@@ -36,11 +37,30 @@ impl McpConfig {
                 parts.value(value);
             }
         }
+        // Added only if they are set, so that the hash of a configuration without them is the one of earlier versions.
+        for (name, path) in self.http_files() {
+            parts.all(name, [&*path.to_string_lossy()]);
+        }
+        if let Some(proxy) = &self.proxy {
+            parts.all("proxy", [proxy.as_str()]);
+        }
         let mut text = String::with_capacity(64);
         for byte in parts.0.finalize() {
             let _ = write!(text, "{byte:02x}");
         }
         text
+    }
+}
+
+impl McpConfig {
+    /// Returns the certificate files that are set, with the names of their fields.
+    pub(crate) fn http_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files = [
+            ("ca_file", &self.ca_file),
+            ("client_certificate", &self.client_certificate),
+            ("client_key", &self.client_key),
+        ];
+        files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
     }
 }
 

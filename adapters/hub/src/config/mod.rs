@@ -77,6 +77,19 @@ pub struct McpConfig {
     /// told as its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<PathBuf>,
+    /// PEM file with CA certificates that this server's certificate may be signed by, in addition to the default ones. For servers
+    /// over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+    /// PEM file with the client certificate (mutual TLS). For servers over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_certificate: Option<PathBuf>,
+    /// PEM file with the private key of `client_certificate`. The default is the file of the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_key: Option<PathBuf>,
+    /// URL of the proxy, in place of the proxies of the environment. It contains no password. For servers over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
     /// Whether secret variables may stand in arguments, where every user of the machine can read them in the list of processes.
     #[serde(default, skip_serializing_if = "is_false")]
     pub secrets_in_args: bool,
@@ -132,6 +145,10 @@ impl McpConfig {
             headers: BTreeMap::new(),
             variables: BTreeMap::new(),
             unix_socket: None,
+            ca_file: None,
+            client_certificate: None,
+            client_key: None,
+            proxy: None,
             secrets_in_args: false,
             inherit_env: Vec::new(),
             cwd: None,

@@ -3,7 +3,7 @@
 mod package;
 mod values;
 
-use super::{McpConfig, McpPackageType, McpSource, Origin, names_in};
+use super::{McpConfig, McpPackageType, McpSource, Origin, is_address, names_in};
 use crate::HubError;
 
 pub(crate) use package::{runs, split_version};
@@ -118,6 +118,25 @@ fn arguments(config: &McpConfig, problems: &mut Problems) {
             problems.add("unix_socket", "Only a server that is spoken to by HTTP listens on a socket");
         } else if !socket.is_absolute() || socket.to_string_lossy().contains('\0') {
             problems.add("unix_socket", "A socket is an absolute path");
+        }
+    }
+    for (field, path) in config.http_files() {
+        if !is_http {
+            problems.add(field, "Certificates are for servers over HTTP");
+        } else if !path.is_absolute() || path.to_string_lossy().contains('\0') {
+            problems.add(field, "The path of a certificate file must be absolute");
+        }
+    }
+    if config.client_key.is_some() && config.client_certificate.is_none() {
+        problems.add("client_key", "A key needs the certificate that it belongs to: `client_certificate`");
+    }
+    if let Some(proxy) = &config.proxy {
+        if !is_http {
+            problems.add("proxy", "A proxy is for servers over HTTP");
+        } else if !is_address(proxy) {
+            let message =
+                "A proxy is a URL with `http` or `https` and a host, without a password, such as http://proxy:3128";
+            problems.add("proxy", message);
         }
     }
     if let Some(cwd) = &config.cwd {

@@ -51,8 +51,8 @@ pub(super) fn is_secret_text(text: &str) -> bool {
     known || scheme(text).is_some_and(|(_, token)| is_token(token)) || has_password(text)
 }
 
-/// Whether a literal is a secret: it has such a name and could be one, or looks like one.
-pub(super) fn is_secret(name: &str, text: &str) -> bool {
+/// Returns whether the value of a variable or header is probably a secret: the name says so, or the text looks like one.
+pub fn is_secret(name: &str, text: &str) -> bool {
     let is_path = text.starts_with(['/', '~', '.']) || text.contains(":\\");
     let is_plain = text.len() < 4 || text.parse::<f64>().is_ok() || matches!(text, "true" | "false" | "none" | "null");
     is_secret_text(text) || (is_secret_name(name) && !is_path && !is_plain && !text.starts_with("http"))

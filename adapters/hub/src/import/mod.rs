@@ -57,6 +57,7 @@ use serde_json::Value;
 
 pub use dialect::Dialect;
 pub use export::{Exported, export};
+pub use literals::is_secret;
 
 use crate::HubError;
 use crate::config::McpConfig;

@@ -72,7 +72,7 @@ impl Launch {
         config.validate()?;
         if !config.has_consent() {
             let message = format!(
-                "`{}` was not written by you. Look at what it starts, and agree to that first: {}",
+                "`{}` was imported and needs your approval. It starts: {}",
                 config.name.trim(),
                 preview(config)
             );
@@ -86,6 +86,10 @@ impl Launch {
                 let mut def = McpServerDef::http(resolved.url.take().unwrap_or_default());
                 def.headers = exposed(&resolved.headers);
                 def.unix_socket.clone_from(&config.unix_socket);
+                def.ca_file.clone_from(&config.ca_file);
+                def.client_certificate.clone_from(&config.client_certificate);
+                def.client_key.clone_from(&config.client_key);
+                def.proxy.clone_from(&config.proxy);
                 (def, None)
             }
             McpTransport::Stdio => command::compose(config, &resolved, instance),

@@ -24,6 +24,8 @@ pub struct Preview {
     pub env: Vec<(String, Shown)>,
     /// The headers of requests by HTTP.
     pub headers: Vec<(String, Shown)>,
+    /// The certificate files and the proxy of requests by HTTP, with the names of their fields in the configuration.
+    pub http: Vec<(String, String)>,
     /// The [`hash`](McpConfig::hash) to which consent is given.
     pub hash: String,
 }
@@ -65,8 +67,14 @@ pub fn preview(config: &McpConfig) -> Preview {
         cwd: config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
         env,
         headers: shown(&config.headers),
+        http: http(config),
         hash: config.hash(),
     }
+}
+
+fn http(config: &McpConfig) -> Vec<(String, String)> {
+    let files = config.http_files().map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
+    files.chain(config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()))).collect()
 }
 
 /// The program and its arguments, but for what is different at each start.
@@ -127,6 +135,9 @@ impl fmt::Display for Preview {
         }
         for (name, value) in &self.headers {
             write!(f, "\n  header {}: {value}", escaped(name))?;
+        }
+        for (name, value) in &self.http {
+            write!(f, "\n  {name} {}", quoted(value))?;
         }
         Ok(())
     }

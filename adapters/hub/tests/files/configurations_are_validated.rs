@@ -39,6 +39,40 @@ fn the_rules_of_the_requirement_hold_with_their_messages() {
 }
 
 #[test]
+fn certificates_and_a_proxy_are_for_servers_over_http_and_part_of_what_is_approved() {
+    let web = || McpConfig::http("a", "https://a.example/mcp");
+    let mut config = web();
+    config.ca_file = Some("/ca.pem".into());
+    config.client_certificate = Some("/client.pem".into());
+    config.proxy = Some("http://proxy:3128".into());
+    config.validate().unwrap();
+    assert_ne!(config.hash(), web().hash(), "others could read along");
+    let shown = mcpwire_hub::launch::preview(&config).to_string();
+    assert!(
+        ["ca_file /ca.pem", "client_certificate /client.pem", "proxy http://proxy:3128"]
+            .iter()
+            .all(|part| shown.contains(part)),
+        "{shown}"
+    );
+    assert_eq!(McpConfig::from_json(&config.to_json()).unwrap(), config);
+
+    config.proxy = Some("http://user:password@proxy".into());
+    assert_wrong(&config, "proxy");
+    let mut config = web();
+    config.ca_file = Some("ca.pem".into());
+    assert_wrong(&config, "ca_file");
+    let mut config = web();
+    config.client_key = Some("/key.pem".into());
+    assert_wrong(&config, "client_key");
+    let mut config = server();
+    config.ca_file = Some("/ca.pem".into());
+    assert_wrong(&config, "ca_file");
+    let mut config = server();
+    config.proxy = Some("http://proxy".into());
+    assert_wrong(&config, "proxy");
+}
+
+#[test]
 fn what_is_missing_in_a_file_is_named() {
     for (text, field, message) in [
         (
