@@ -5,6 +5,7 @@
 //! requests are served meanwhile. It ends when its input ends, whatever is still running; over HTTP it does not end.
 
 mod asks;
+mod base64;
 mod http;
 mod outbox;
 mod revision;

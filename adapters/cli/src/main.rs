@@ -2,24 +2,16 @@
 
 mod args;
 mod arguments;
-mod asks;
-mod base64;
 mod commands;
+mod console;
 mod demo_server;
 mod failure;
 mod hub;
-mod interrupt;
 mod log;
-mod notes;
-mod output;
-mod remote;
 mod save;
-mod schema;
 mod session;
 mod show;
-mod signature;
 mod text;
-mod trace;
 
 use std::process::ExitCode;
 
@@ -29,7 +21,7 @@ fn main() -> ExitCode {
     let args = match Args::from_env() {
         Ok(args) => args,
         Err(failure) => {
-            // Only a caller that wants JSON comes here: people have been told by then.
+            // Without `--json`, clap has printed the error and ended the process.
             failure.report(true);
             return ExitCode::from(failure.exit());
         }

@@ -1,17 +1,18 @@
-//! `--save DIR`: what is no text becomes files, under names that are safe, next to what is there already.
+//! `--save DIR`: writes binary content of results to files with safe names, beside the files that are there already.
 
+use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use mcpwire_blocking::core::{ContentBlock, ResourceContents};
+use mcpwire_blocking::core::{Base64Error, ContentBlock, ResourceContents};
 
 use crate::failure::Failure;
-use crate::{base64, text};
+use crate::text;
 
-/// A name that is taken gets a number; a directory with so many of them is no place to save to.
+/// Maximum number of file names to try for one file. A directory with more files of that name is no place to save to.
 const MOST_TWINS: usize = 10_000;
-/// Longer names are cut: file systems take 255 bytes, and people less.
+/// Maximum length of a file name, in bytes. File systems allow 255.
 const LONGEST_NAME: usize = 80;
 
 /// A file that was written.
@@ -22,80 +23,108 @@ pub(crate) struct Saved {
     pub(crate) length: u64,
 }
 
-/// A directory to save to; made when there is something to save.
-pub(crate) struct Save<'a> {
-    directory: &'a Path,
-    saved: Vec<Saved>,
+/// The files of a result that were written, and why others were not.
+#[derive(Debug, Default)]
+pub(crate) struct Saves {
+    pub(crate) saved: Vec<Saved>,
+    pub(crate) failures: Vec<Failure>,
 }
 
-impl<'a> Save<'a> {
-    pub(crate) fn to(directory: &'a Path) -> Self {
-        Self { directory, saved: Vec::new() }
-    }
-
-    /// Saves what a result has that is no text, and says which files that made.
-    pub(crate) fn blocks<'b>(
-        mut self,
-        blocks: impl IntoIterator<Item = &'b ContentBlock>,
-    ) -> Result<Vec<Saved>, Failure> {
-        for block in blocks {
-            match block {
-                ContentBlock::Image(image) => self.file("image", &image.mime_type, &image.data)?,
-                ContentBlock::Audio(audio) => self.file("audio", &audio.mime_type, &audio.data)?,
-                ContentBlock::Resource(embedded) => self.resource(&embedded.resource)?,
-                _ => {}
-            }
+/// Saves the binary content of a result. A block that cannot be saved does not keep others from being saved.
+pub(crate) fn blocks<'b>(directory: Option<&Path>, blocks: impl IntoIterator<Item = &'b ContentBlock>) -> Saves {
+    let Some(mut folder) = directory.map(Folder::new) else { return Saves::default() };
+    for block in blocks {
+        match block {
+            ContentBlock::Image(image) => folder.save("image", &image.mime_type, || image.bytes()),
+            ContentBlock::Audio(audio) => folder.save("audio", &audio.mime_type, || audio.bytes()),
+            ContentBlock::Resource(embedded) => folder.save_resource(&embedded.resource),
+            _ => {}
         }
-        Ok(self.saved)
+    }
+    folder.saves
+}
+
+/// Saves the binary contents of resources.
+pub(crate) fn contents(directory: Option<&Path>, contents: &[ResourceContents]) -> Saves {
+    let Some(mut folder) = directory.map(Folder::new) else { return Saves::default() };
+    contents.iter().for_each(|contents| folder.save_resource(contents));
+    folder.saves
+}
+
+/// A directory to save to. It is created with the first file.
+struct Folder<'a> {
+    directory: &'a Path,
+    saves: Saves,
+    /// The number that the next file of a name gets, so that many files of one name do not try the same numbers again.
+    next: HashMap<String, usize>,
+    /// Whether the directory cannot be written to. Further files are not tried, and the failure is reported once.
+    is_unusable: bool,
+}
+
+impl<'a> Folder<'a> {
+    fn new(directory: &'a Path) -> Self {
+        Self { directory, saves: Saves::default(), next: HashMap::new(), is_unusable: false }
     }
 
-    /// The same for what was read.
-    pub(crate) fn contents(mut self, contents: &[ResourceContents]) -> Result<Vec<Saved>, Failure> {
-        contents.iter().try_for_each(|contents| self.resource(contents))?;
-        Ok(self.saved)
-    }
-
-    fn resource(&mut self, resource: &ResourceContents) -> Result<(), Failure> {
-        let Some(blob) = &resource.blob else { return Ok(()) };
-        // The last part of the address, without what a query or a fragment adds.
+    fn save_resource(&mut self, resource: &ResourceContents) {
+        if resource.blob.is_none() {
+            return;
+        }
+        // The last segment of the path, without query and fragment.
         let path = resource.uri.split(['?', '#']).next().unwrap_or_default();
         let last = path.trim_end_matches('/').rsplit(['/', '\\', ':']).next().unwrap_or_default();
         let stem = if last.is_empty() { "resource" } else { last };
-        self.file(stem, resource.mime_type.as_deref().unwrap_or_default(), blob)
+        self.save(stem, resource.mime_type.as_deref().unwrap_or_default(), || resource.bytes());
     }
 
-    fn file(&mut self, name: &str, mime_type: &str, data: &str) -> Result<(), Failure> {
-        let bytes = base64::decode(data).ok_or_else(|| Failure::not_base64(&text::line(name)))?;
-        let written = fs::create_dir_all(self.directory)
-            .and_then(|()| write_new(self.directory, &safe_name(name, mime_type), &bytes));
-        let path = written.map_err(|error| Failure::not_saved(self.directory, &error))?;
-        self.saved.push(Saved { path, mime_type: mime_type.to_owned(), length: bytes.len() as u64 });
-        Ok(())
-    }
-}
-
-/// Writes a file that was not there, under the name or one with a number.
-fn write_new(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    for number in 1..=MOST_TWINS {
-        let dot = if extension.is_empty() { "" } else { "." };
-        let name = if number == 1 { name.to_owned() } else { format!("{stem}-{number}{dot}{extension}") };
-        let path = directory.join(name);
-        // Neither a file that is there nor one that a link points to is touched.
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => return file.write_all(bytes).map(|()| path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+    fn save(&mut self, name: &str, mime_type: &str, bytes: impl FnOnce() -> Result<Vec<u8>, Base64Error>) {
+        if self.is_unusable {
+            return;
+        }
+        let Ok(bytes) = bytes() else {
+            return self.saves.failures.push(Failure::not_base64(&text::name(name)));
+        };
+        match self.write(safe_name(name, mime_type), &bytes) {
+            Ok(path) => {
+                let saved = Saved { path, mime_type: mime_type.to_owned(), length: bytes.len() as u64 };
+                self.saves.saved.push(saved);
+            }
+            Err(error) => {
+                self.is_unusable = true;
+                self.saves.failures.push(Failure::not_saved(self.directory, &error));
+            }
         }
     }
-    Err(io::Error::new(ErrorKind::AlreadyExists, format!("{MOST_TWINS} files are called like {name}")))
+
+    /// Writes a new file of this name, or with a number added to it.
+    fn write(&mut self, name: String, bytes: &[u8]) -> io::Result<PathBuf> {
+        fs::create_dir_all(self.directory)?;
+        let (stem, extension) = name.rsplit_once('.').map_or((&*name, ""), |(stem, ending)| (stem, ending));
+        let dot = if extension.is_empty() { "" } else { "." };
+        let first = self.next.get(&name).copied().unwrap_or(1);
+        for number in first..first + MOST_TWINS {
+            let candidate = if number == 1 { name.clone() } else { format!("{stem}-{number}{dot}{extension}") };
+            let path = self.directory.join(candidate);
+            // `create_new` writes neither to an existing file nor through a link.
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(mut file) => {
+                    file.write_all(bytes)?;
+                    self.next.insert(name, number + 1);
+                    return Ok(path);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::new(ErrorKind::AlreadyExists, format!("{MOST_TWINS} files have the name {name}")))
+    }
 }
 
-/// A name of letters, digits, `_`, `-` and dots, with an ending: that of the media type if it has none.
+/// Returns a file name of letters, digits, `_`, `-` and dots. A name without an ending gets that of the media type.
 fn safe_name(name: &str, mime_type: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let mut safe: String = name.chars().map(safe).take(LONGEST_NAME).collect();
-    // Names that begin with a dot are hidden, those with a dash look like options, and `..` is no name.
+    // A dot at the beginning hides a file, a dash makes it look like an option, and `..` is the parent directory.
     let begin = safe.len() - safe.trim_start_matches(['.', '-']).len();
     safe.replace_range(..begin, "");
     safe.truncate(safe.trim_end_matches('.').len());
@@ -116,7 +145,7 @@ fn safe_name(name: &str, mime_type: &str) -> String {
     safe
 }
 
-/// What files of a media type end with.
+/// Returns the usual ending of files of a media type.
 fn ending(mime_type: &str) -> &'static str {
     let essence = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match &*essence {
@@ -174,5 +203,17 @@ mod tests {
             assert_eq!(safe_name(name, mime_type), safe, "{name:?}");
         }
         assert!(safe_name(&"x".repeat(10_000), "image/png").len() <= LONGEST_NAME + 6);
+    }
+
+    #[test]
+    fn many_files_of_one_name_are_counted_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut folder = Folder::new(directory.path());
+        for _ in 0..500 {
+            folder.save("image", "image/png", || Ok(Vec::new()));
+        }
+        assert_eq!((folder.saves.saved.len(), folder.saves.failures.len()), (500, 0));
+        assert_eq!(folder.next["image.png"], 501, "so the next one tries one name");
+        assert!(directory.path().join("image-500.png").exists());
     }
 }

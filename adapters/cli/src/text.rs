@@ -3,9 +3,10 @@
 use std::fmt::{self, Write};
 
 use mcpwire_blocking::core::printable;
+use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
-/// The text on one line: what could drive a terminal is gone, each run of white space is one space.
+/// Returns the text on one line, without characters that drive a terminal. Each run of white space becomes one space.
 pub(crate) fn line(text: &str) -> String {
     let printable = printable(text).to_string();
     let mut line = String::with_capacity(printable.len());
@@ -18,7 +19,7 @@ pub(crate) fn line(text: &str) -> String {
     line
 }
 
-/// Cuts the text to so many characters, marking the cut.
+/// Cuts the text to at most `most` characters, and marks the cut.
 pub(crate) fn cut(text: &mut String, most: usize) {
     if let Some((at, _)) = text.char_indices().nth(most) {
         text.truncate(at);
@@ -26,39 +27,45 @@ pub(crate) fn cut(text: &mut String, most: usize) {
     }
 }
 
-/// The lines of one paragraph, no wider than `width` where words allow it. Without a width it is one line.
+/// Returns a name from a server or a file on one line of at most [`LONGEST_NAME`] characters, so that it fits into a table.
+pub(crate) fn name(text: &str) -> String {
+    let mut name = line(text);
+    cut(&mut name, LONGEST_NAME);
+    name
+}
+
+/// Maximum length of a name in a table, in characters. Names of servers have at most 100.
+const LONGEST_NAME: usize = 100;
+
+/// Returns the candidate with a name so similar to `name` that a typing error is likely.
+pub(crate) fn nearest<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a str, T)>) -> Option<T> {
+    const LIKELY: f64 = 0.8;
+    let name = name.to_lowercase();
+    let rated = candidates.map(|(other, candidate)| (strsim::jaro_winkler(&name, &other.to_lowercase()), candidate));
+    rated.filter(|(likeness, _)| *likeness >= LIKELY).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
+}
+
+/// Wraps a paragraph into lines that are not wider than `width`, where words allow that. Without a width, returns one line.
 ///
 /// The first line starts at column `start`, the others at `indent`; the caller writes what stands before them.
 pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: usize) -> Vec<String> {
-    let Some(width) = width else {
-        return vec![line(paragraph)];
-    };
     let paragraph = line(paragraph);
-    let mut lines = vec![String::new()];
-    let mut column = start;
-    for word in paragraph.split(' ').filter(|word| !word.is_empty()) {
-        let current = lines.last().map_or(0, String::len);
-        let wide = word.width();
-        if current > 0 && column + 1 + wide > width
-            || current == 0 && lines.len() == 1 && column + wide > width && start > indent
-        {
-            lines.push(String::new());
-            column = indent;
-        }
-        if let Some(current) = lines.last_mut() {
-            if !current.is_empty() {
-                current.push(' ');
-                column += 1;
-            }
-            current.push_str(word);
-            column += wide;
-        }
-    }
+    let Some(width) = width else { return vec![paragraph] };
+    let first = paragraph.split(' ').next().unwrap_or_default();
+    let (mut lines, start) = match start + first.width() > width && start > indent {
+        // Even the first word does not fit.
+        true => (vec![String::new()], indent),
+        false => (Vec::new(), start),
+    };
+    let (first, others) = (" ".repeat(start.min(width)), " ".repeat(indent.min(width)));
+    let options = Options::new(width).initial_indent(&first).subsequent_indent(&others);
+    let options = options.break_words(false).word_splitter(WordSplitter::NoHyphenation);
+    lines.extend(textwrap::wrap(&paragraph, options).iter().map(|line| line.trim_start().to_owned()));
     lines
 }
 
-/// A JSON text that a terminal can show: the same value, with each character that could drive a terminal written as
-/// an escape.
+/// Returns a JSON text that a terminal can show: the same value, in which characters that drive a terminal or that nobody sees
+/// are written as escapes.
 pub(crate) fn json_for_terminals(json: &str) -> impl fmt::Display + '_ {
     JsonForTerminals(json)
 }
@@ -68,11 +75,11 @@ struct JsonForTerminals<'a>(&'a str);
 impl fmt::Display for JsonForTerminals<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_risky(*c)) {
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {
             f.write_str(&rest[..at])?;
             rest = &rest[at + c.len_utf8()..];
             match c {
-                // Inside a string JSON has none of these, so it stands between two tokens.
+                // A JSON string contains none of these, so this one stands between two tokens.
                 '\n' | '\r' | '\t' => f.write_char(' ')?,
                 c => c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(f, "\\u{unit:04x}"))?,
             }
@@ -81,14 +88,25 @@ impl fmt::Display for JsonForTerminals<'_> {
     }
 }
 
-/// Control characters, and those that reorder or hide text.
-fn is_risky(c: char) -> bool {
+/// Returns whether a character drives a terminal, changes the direction of text, or is invisible although it is no white space:
+/// the Unicode categories Cc and Cf, the other characters of the property `Default_Ignorable_Code_Point`, and line separators.
+fn is_escaped(c: char) -> bool {
+    // Most text is ASCII.
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     c.is_control()
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+            | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A JSON text over several lines, two spaces a level. It is laid out as text: members keep their order and numbers
-/// their digits, and no depth of nesting is too much.
+/// Returns a JSON text on several lines, indented by two spaces a level. Members keep their order and numbers their digits. Any
+/// depth of nesting works.
 pub(crate) fn pretty_json(json: &str) -> String {
     let mut pretty = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
@@ -117,7 +135,7 @@ pub(crate) fn pretty_json(json: &str) -> String {
             }
             ':' => pretty.push_str(": "),
             _ => {
-                // A string takes all that is written to it.
+                // Writing to a string cannot fail.
                 let _ = write!(pretty, "{}", json_for_terminals(token));
             }
         }
@@ -125,7 +143,7 @@ pub(crate) fn pretty_json(json: &str) -> String {
     pretty
 }
 
-/// Deeper levels stand no further right: a hostile nesting must not make a line of it for each level.
+/// Maximum indent, in levels, so that the size of deeply nested JSON does not grow with the square of its depth.
 const DEEPEST_INDENT: usize = 24;
 
 fn new_line(pretty: &mut String, depth: usize) {
@@ -195,6 +213,23 @@ mod tests {
         assert_eq!(safe, r#"{ "a":"\u009b31m \u202e \u007f \udb40\udc41 ok"}"#);
         let [before, after] = [json, &safe].map(|json| serde_json::from_str::<serde_json::Value>(json).expect("JSON"));
         assert_eq!(before, after);
+    }
+
+    #[test]
+    fn invisible_characters_of_json_are_escaped() {
+        for c in ['\u{200b}', '\u{200d}', '\u{ad}', '\u{2060}', '\u{3164}', '\u{fe0f}', '\u{61c}', '\u{e0100}'] {
+            let json = format!("\"a{c}b\"");
+            let shown = json_for_terminals(&json).to_string();
+            assert!(shown.is_ascii() && shown.contains("\\u"), "{shown}");
+            assert_eq!(serde_json::from_str::<String>(&shown).expect("JSON"), format!("a{c}b"));
+        }
+        let text = "\"zażółć 日本 🎉\"";
+        assert_eq!(json_for_terminals(text).to_string(), text, "visible characters are kept");
+    }
+
+    #[test]
+    fn names_fit_into_a_table() {
+        assert_eq!(name(&"x".repeat(70_000)).chars().count(), LONGEST_NAME + 1);
     }
 
     #[test]

@@ -1,141 +1,170 @@
-//! What can be asked about configured servers, and in which words.
+//! The commands for configured servers: `server`, `secret` and `hub`.
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
+use mcpwire_hub::import::Dialect;
 
-/// Where the configuration is.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Place {
-    /// Keep configurations, secrets and logs below DIR [default: the usual directories of this user]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) config_dir: Option<PathBuf>,
-}
-
-/// Which of the configured servers, where no other server is named.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Configured {
-    /// Only this one of the configured servers
-    #[arg(long = "server", id = "configured", value_name = "NAME", conflicts_with_all = ["demo", "url", "command"])]
-    pub(crate) server: Option<String>,
-    #[command(flatten)]
-    pub(crate) place: Place,
-}
+use super::target::TlsArgs;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ServerCommand {
-    /// Configure a server: a command, a package, an image or an address; a running hub starts it
+    /// Add a server: a command, a package, an image or a URL
     #[command(
         override_usage = "mcpwire server add [OPTIONS] NAME (--npm PACKAGE | --pypi PACKAGE | --docker IMAGE | --url URL | -- COMMAND [ARG]...)",
-        group = ArgGroup::new("package").args(["npm", "pypi", "docker", "address", "program"]).required(true)
+        group = ArgGroup::new("package").args(["npm", "pypi", "docker", "url", "program"]).required(true),
+        after_help = "Examples:\n  \
+            mcpwire server add things --npm @modelcontextprotocol/server-everything\n  \
+            mcpwire server add notes --secret NOTES_TOKEN -- ./notes-server --read-only\n  \
+            mcpwire server add search --url https://example.com/mcp"
     )]
-    Add {
-        /// What to call it
-        name: String,
-        /// A package of npm, run by npx
-        #[arg(long, value_name = "PACKAGE")]
-        npm: Option<String>,
-        /// A package of the Python index, run by uvx
-        #[arg(long, value_name = "PACKAGE")]
-        pypi: Option<String>,
-        /// An image of a container, run by docker
-        #[arg(long, value_name = "IMAGE")]
-        docker: Option<String>,
-        /// An address
-        #[arg(long = "url", id = "address", value_name = "URL")]
-        url: Option<String>,
-        /// A variable that is a secret: its value is kept apart, and set by `mcpwire secret set`; can be repeated
-        #[arg(long = "secret", value_name = "NAME")]
-        secrets: Vec<String>,
-        /// Start it only when one of its tools is called
-        #[arg(long)]
-        lazy: bool,
-        /// The program with its arguments; the arguments of a package
-        #[arg(last = true, id = "program", value_name = "COMMAND")]
-        command: Vec<String>,
-    },
-    /// Take over the servers of another program's file
+    Add(AddServer),
+    /// Import servers from another client's configuration
+    #[command(after_help = "Examples:\n  \
+        mcpwire server import ~/.cursor/mcp.json\n  \
+        mcpwire server import .vscode/mcp.json --folder . --trust")]
     Import {
-        /// The file
+        /// The configuration file
         file: PathBuf,
-        /// What it is, if it cannot be told: claude-desktop, claude-code, cursor, windsurf, vs-code, zed, gemini-cli, codex-toml, server-json
-        #[arg(long, value_name = "DIALECT")]
-        from: Option<String>,
-        /// Agree to what they start without being shown it
+        /// Which client the file belongs to [default: detected]
+        #[arg(long, value_name = "CLIENT", value_parser = client())]
+        from: Option<Dialect>,
+        /// Import the servers of this project folder, and use it for ${workspaceFolder}
+        #[arg(long, value_name = "DIR")]
+        folder: Option<PathBuf>,
+        /// Approve the commands of all imported servers without being asked
         #[arg(long)]
         trust: bool,
     },
     /// List the configured servers
     List,
-    /// Show what is configured of a server, and what it starts
+    /// Show the configuration of a server, and what it starts
     Show {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
     },
-    /// Allow a server to be started, and see that it can be
+    /// Approve and enable servers, and check that they start
+    #[command(after_help = "Examples:\n  mcpwire server enable notes\n  mcpwire server enable --all --trust")]
     Enable {
-        /// The server's name or id
-        server: String,
-        /// Agree to what it starts without being shown it
+        /// Names or ids of the servers
+        #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "SERVER")]
+        servers: Vec<String>,
+        /// Enable all servers
+        #[arg(long)]
+        all: bool,
+        /// Approve their commands without being asked
         #[arg(long)]
         trust: bool,
     },
-    /// End a server, and keep it from being started
+    /// Stop servers, and keep them from being started
     Disable {
-        /// The server's name or id
-        server: String,
+        /// Names or ids of the servers
+        #[arg(required = true, value_name = "SERVER")]
+        servers: Vec<String>,
     },
     /// Start a server of the running hub
     Start {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
     },
-    /// End a server of the running hub
+    /// Stop a server of the running hub
     Stop {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
     },
-    /// End a server of the running hub and start it
+    /// Restart a server of the running hub
     Restart {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
     },
-    /// Forget a server, with its secrets and logs
+    /// Remove a server with its secrets and logs
     Remove {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
     },
-    /// Show what a server wrote on standard error
+    /// Show what a server wrote on stderr
     Logs {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
-        /// So many of the last lines
+        /// Maximum number of lines
         #[arg(long, value_name = "N", default_value_t = 100)]
         lines: usize,
     },
-    /// Try all servers, and say of each what is wrong with it and what to do
+    /// Check all servers: start them, and explain what is wrong
     Doctor,
+}
+
+/// The arguments of `mcpwire server add`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct AddServer {
+    /// A name for the server
+    pub(crate) name: String,
+    /// Run this npm package with npx
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) npm: Option<String>,
+    /// Run this PyPI package with uvx
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) pypi: Option<String>,
+    /// Run this container image with docker
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) docker: Option<String>,
+    /// Connect to this URL over HTTP
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Read this environment variable from the secrets, see `mcpwire secret set`; can be repeated
+    #[arg(long = "secret", value_name = "NAME")]
+    pub(crate) secrets: Vec<String>,
+    /// Start the server only when one of its tools is called
+    #[arg(long)]
+    pub(crate) lazy: bool,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+    /// The command with its arguments; with a package, only the arguments
+    #[arg(last = true, id = "program", value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Parses the name of a client whose file can be imported. Names of earlier versions are accepted too.
+fn client() -> impl TypedValueParser<Value = Dialect> {
+    let value = |dialect: Dialect| {
+        let value = PossibleValue::new(dialect.name());
+        match dialect {
+            Dialect::VsCode => value.alias("vs-code"),
+            Dialect::GeminiCli => value.alias("gemini-cli"),
+            Dialect::CodexToml => value.alias("codex-toml"),
+            _ => value,
+        }
+    };
+    let named = move |name: String| {
+        let found = Dialect::ALL.into_iter().find(|dialect| value(*dialect).matches(&name, false));
+        found.ok_or("unknown client")
+    };
+    PossibleValuesParser::new(Dialect::ALL.map(value)).try_map(named)
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SecretCommand {
-    /// Keep a secret of a server; its value is read from standard input, or asked for
+    /// Set a secret of a server; reads the value from stdin, or asks for it
+    #[command(after_help = "Examples:\n  \
+        mcpwire secret set notes NOTES_TOKEN\n  \
+        pass show notes | mcpwire secret set notes NOTES_TOKEN")]
     Set {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
-        /// The name of the variable
+        /// Name of the environment variable
         name: String,
     },
     /// List the names of a server's secrets, and those that are missing
     List {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
     },
-    /// Forget a secret of a server
+    /// Remove a secret of a server
     Remove {
-        /// The server's name or id
+        /// Name or id of the server
         server: String,
-        /// The name of the variable
+        /// Name of the environment variable
         name: String,
     },
 }
@@ -144,6 +173,6 @@ pub(crate) enum SecretCommand {
 pub(crate) enum HubCommand {
     /// Run all enabled servers until Ctrl-C, and share them with other commands
     Run,
-    /// Let the running hub read servers.json again: only servers that have changed are touched
+    /// Read servers.json again, and restart the servers that have changed
     Reload,
 }

@@ -1,6 +1,10 @@
-//! The command line: what can be asked, and in which words.
+//! The command line.
 
+mod configured;
+mod header;
 mod options;
+mod place;
+mod target;
 mod values;
 
 use std::ffi::OsString;
@@ -9,13 +13,15 @@ use std::net::SocketAddr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-pub(crate) use self::options::{Completed, Connection, Options, Saving, Stderr, TaskAction};
+pub(crate) use self::configured::{AddServer, HubCommand, SecretCommand, ServerCommand};
+pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction};
+pub(crate) use self::place::Place;
+pub(crate) use self::target::{Target, TlsArgs};
 use self::values::parse_pair;
 pub(crate) use self::values::{Pair, Variable};
 use crate::failure::Failure;
-use crate::hub::args::{Configured, HubCommand, Place, SecretCommand, ServerCommand};
 
-/// Talk to MCP servers: see what they are, list their tools, call them.
+/// Talk to MCP servers: inspect them, list and call their tools, and keep many of them running
 #[derive(Debug, Parser)]
 #[command(
     name = "mcpwire",
@@ -41,133 +47,166 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a small server, talk to it, and show how that went
+    /// Start a small server, call its tools, and show each step
     Demo,
-    /// Show what a server says of itself
-    #[command(override_usage = "mcpwire info [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
+    /// Show a server's name, version and capabilities
+    #[command(
+        override_usage = "mcpwire info [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Examples:\n  mcpwire info --demo\n  mcpwire info -- npx -y @modelcontextprotocol/server-everything"
+    )]
     Info {
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// List the tools of a server, or of all that are configured, with their arguments
-    #[command(override_usage = "mcpwire tools [OPTIONS] [--server NAME | --demo | --url URL | -- COMMAND [ARG]...]")]
+    /// List the tools of a server, or of all configured servers, with their arguments
+    #[command(
+        override_usage = "mcpwire tools [OPTIONS] [--demo | --server NAME | --url URL | -- COMMAND [ARG]...]",
+        after_help = "Examples:\n  \
+            mcpwire tools\n  \
+            mcpwire tools --server things\n  \
+            mcpwire tools --url https://example.com/mcp --bearer-env TOKEN"
+    )]
     Tools {
         #[command(flatten)]
-        configured: Configured,
-        #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// Call a tool of a server and print its result; one of a configured server by the name that `tools` lists
+    /// Call a tool and print its result
+    ///
+    /// A tool of a configured server is called by the name that `mcpwire tools` lists.
     #[command(
-        override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] [--server NAME | --demo | --url URL | -- COMMAND [ARG]...]"
+        override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] [--demo | --server NAME | --url URL | -- COMMAND [ARG]...]",
+        after_help = "Examples:\n  \
+            mcpwire call add '{\"a\":2,\"b\":40}' --demo\n  \
+            mcpwire call things__echo '{\"message\":\"hi\"}'\n  \
+            mcpwire call chart @arguments.json --save images --demo"
     )]
     Call {
-        #[command(flatten)]
-        configured: Configured,
-        /// The name of the tool
+        /// Name of the tool
         tool: String,
-        /// The arguments: a JSON object, @FILE to read one, or - for standard input [default: {}]
+        /// Arguments: a JSON object, @FILE to read one, or - for stdin [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
-        /// Let the server make a task of the call: its id and how it stands go to stderr, its result is waited for
+        /// Let the server run the call as a task, and show its status on stderr
         #[arg(long)]
         task: bool,
-        /// Do not wait for the task's result: print what `mcpwire task` needs to find it again
+        /// Print the task's handle, for `mcpwire task`, instead of waiting for its result
         #[arg(long, requires = "task")]
         detach: bool,
         #[command(flatten)]
         save: Saving,
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// Look after a task that a call has become
+    /// Inspect or cancel a task started by a call
     #[command(
-        override_usage = "mcpwire task [OPTIONS] (get|result|cancel) ID|JSON|@FILE|- (--demo | --url URL | -- COMMAND [ARG]...)"
+        override_usage = "mcpwire task [OPTIONS] (get|result|cancel) ID|JSON|@FILE|- (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Examples:\n  \
+            mcpwire call slow --task --detach --url URL > task.json\n  \
+            mcpwire task result @task.json --url URL"
     )]
     Task {
-        /// What to do: show how it stands, wait for its result, or ask the server to end it
+        /// Show the status, wait for the result, or cancel the task
         action: TaskAction,
-        /// The task: its id, or what `mcpwire call --task --detach` has printed, @FILE to read that, or - for standard input
+        /// Id of the task, or the handle that `mcpwire call --task --detach` printed, @FILE to read it, or - for stdin
         #[arg(value_name = "ID|JSON|@FILE|-")]
         task: String,
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// List what a server has to read: addresses, and patterns of addresses
-    #[command(override_usage = "mcpwire resources [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
+    /// List a server's resources and resource templates
+    #[command(
+        override_usage = "mcpwire resources [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Example:\n  mcpwire resources --server things"
+    )]
     Resources {
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// Read a resource of a server and print it
-    #[command(override_usage = "mcpwire read [OPTIONS] URI (--demo | --url URL | -- COMMAND [ARG]...)")]
+    /// Read a resource and print it; binary content is written as it is if stdout is no terminal
+    #[command(
+        override_usage = "mcpwire read [OPTIONS] URI (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Examples:\n  \
+            mcpwire read file:///notes.txt --server notes\n  \
+            mcpwire read file:///logo.png --server notes > logo.png"
+    )]
     Read {
-        /// The address of the resource
+        /// URI of the resource
         uri: String,
         #[command(flatten)]
         save: Saving,
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// List the prompts of a server, with their arguments
-    #[command(override_usage = "mcpwire prompts [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
+    /// List a server's prompts with their arguments
+    #[command(
+        override_usage = "mcpwire prompts [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Example:\n  mcpwire prompts --server things"
+    )]
     Prompts {
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// Print a prompt of a server, filled in
+    /// Get a prompt with its arguments filled in
     #[command(
-        override_usage = "mcpwire prompt [OPTIONS] NAME [JSON|@FILE|-] (--demo | --url URL | -- COMMAND [ARG]...)"
+        override_usage = "mcpwire prompt [OPTIONS] NAME [JSON|@FILE|-] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Example:\n  mcpwire prompt code_review '{\"language\":\"rust\"}' --server things"
     )]
     Prompt {
-        /// The name of the prompt
+        /// Name of the prompt
         name: String,
-        /// The arguments: a JSON object of strings, @FILE to read one, or - for standard input [default: {}]
+        /// Arguments: a JSON object of strings, @FILE to read one, or - for stdin [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
         #[command(flatten)]
         save: Saving,
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// Ask a server how an argument of a prompt, or a part of an address, may go on
+    /// Get completions for a prompt or resource-template argument
     #[command(
-        override_usage = "mcpwire complete [OPTIONS] <prompt|resource> NAME ARGUMENT [PREFIX] (--demo | --url URL | -- COMMAND [ARG]...)"
+        override_usage = "mcpwire complete [OPTIONS] <prompt|resource> NAME ARGUMENT [PREFIX] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Examples:\n  \
+            mcpwire complete prompt code_review language ru --server things\n  \
+            mcpwire complete resource 'file:///{path}' path src/ --server notes"
     )]
     Complete {
-        /// Whether NAME is a prompt, or the pattern of a resource's address
+        /// Whether NAME is a prompt or a resource template
         kind: Completed,
-        /// The name of the prompt, or the pattern
+        /// Name of the prompt, or the URI template
         name: String,
-        /// The argument, or the part of the pattern
+        /// Name of the argument, or of the variable in the template
         argument: String,
-        /// Its beginning
+        /// Beginning of the value
         #[arg(default_value = "")]
         prefix: String,
-        /// Another argument that is known already; can be repeated
+        /// Pass another argument that is known already; can be repeated
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
         context: Vec<Pair>,
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// Ask a server whether it is there
-    #[command(override_usage = "mcpwire ping [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
+    /// Check that a server responds
+    #[command(
+        override_usage = "mcpwire ping [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        after_help = "Example:\n  mcpwire ping --url https://example.com/mcp"
+    )]
     Ping {
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
-    /// Print what a server tells, as it tells it: changes of its lists and of resources, and log messages
+    /// Print notifications and log messages as they arrive
     #[command(
-        override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | --url URL | -- COMMAND [ARG]...)",
+        override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Each is a line on stdout; with --json, a JSON document a line.\n\
-            Ctrl-C ends it, with exit status 0; so does a server that ends the subscription gracefully."
+            Ctrl-C ends it, with exit status 0; so does a server that ends the subscription gracefully.\n\n\
+            Example:\n  mcpwire listen --resource file:///notes.txt --server notes"
     )]
     Listen {
-        /// Also tell when this resource changes; can be repeated
+        /// Subscribe to changes of this resource; can be repeated
         #[arg(long = "resource", value_name = "URI")]
         resources: Vec<String>,
         #[command(flatten)]
-        connection: Connection,
+        target: Target,
     },
     /// Configure servers, to use them by name
     Server {
@@ -176,16 +215,17 @@ pub(crate) enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Keep the secrets of configured servers
+    /// Set, list and remove the secrets of configured servers
     Secret {
         #[command(subcommand)]
         command: SecretCommand,
         #[command(flatten)]
         place: Place,
     },
-    /// Show how the configured servers are: those of the running hub, or started for this
+    /// Show the state of the configured servers; starts them if no hub is running
+    #[command(after_help = "Examples:\n  mcpwire status\n  mcpwire status --watch")]
     Status {
-        /// Go on showing it until Ctrl-C
+        /// Update until Ctrl-C
         #[arg(short, long)]
         watch: bool,
         #[command(flatten)]
@@ -198,7 +238,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Serve the demo's tools on standard input and output, or over HTTP
+    /// Serve the demo's tools on stdin and stdout, or over HTTP
     #[command(hide = true)]
     DemoServer {
         /// Serve Streamable HTTP at this loopback address; the first line printed is the URL
@@ -208,17 +248,22 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// Reads the command line of this process. Help, the version, and errors for people are printed here, and end it;
-    /// an error is returned where JSON is wanted.
+    /// Reads the command line of this process.
+    ///
+    /// Prints help, version and errors for people, and ends the process then.
+    ///
+    /// # Errors
+    /// If the command line is invalid and contains `--json`.
     pub(crate) fn from_env() -> Result<Self, Failure> {
         let line: Vec<OsString> = std::env::args_os().collect();
-        // Without a server, these two are about the configured ones.
+        // Without a target, these two use all configured servers.
         let command = ["tools", "call"].into_iter().fold(Self::command(), |command, name| {
-            command.mut_subcommand(name, |command| command.mut_group("server", |group| group.required(false)))
+            command.mut_subcommand(name, |command| command.mut_group("target", |group| group.required(false)))
         });
         let matches = command.try_get_matches_from(&line);
-        matches.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|error| {
+        matches.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|mut error| {
             let for_people = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            suggest_server(&mut error, &line);
             if for_people || !asks_for_json(&line) {
                 error.exit();
             }
@@ -227,7 +272,19 @@ impl Args {
     }
 }
 
-/// Whether `--json` stands on a command line that could not be parsed as a whole.
+/// Suggests `--server` where somebody gave the name of a server as an argument of a command that takes none, as in `info calc`.
+fn suggest_server(error: &mut clap::Error, line: &[OsString]) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    let takes_target = line.get(1).is_some_and(|command| {
+        ["info", "tools", "resources", "prompts", "ping", "listen"].iter().any(|name| *command == **name)
+    });
+    if error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-') && takes_target {
+        let tip = format!("to use a configured server: --server {word}");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+}
+
+/// Returns whether a command line that could not be parsed contains `--json`.
 fn asks_for_json(line: &[OsString]) -> bool {
     line.iter().take_while(|word| *word != "--").any(|word| word == "--json")
 }
@@ -245,7 +302,7 @@ fn usage(error: &clap::Error) -> Failure {
     Failure::usage(field, message)
 }
 
-/// `--timeout <DURATION>` and `<TOOL>` without what is around the name.
+/// Returns the name in `--timeout <DURATION>` or `<TOOL>`.
 fn bare_name(shown: &str) -> &str {
     let shown = shown.trim_start_matches(['-', '<', '[']);
     shown.split([' ', '=', '>', ']']).next().unwrap_or(shown)
@@ -278,9 +335,9 @@ mod tests {
             let args = parse(line).expect(line);
             assert!(args.options.json);
             assert_eq!(args.options.timeout, Some(Duration::from_secs(2)));
-            let Command::Call { tool, arguments, connection, .. } = args.command else { panic!("{line}") };
+            let Command::Call { tool, arguments, target, .. } = args.command else { panic!("{line}") };
             assert_eq!((tool.as_str(), arguments.as_deref()), ("echo", Some("{}")));
-            assert_eq!(connection.command, ["server", "--json", "--timeout", "x"]);
+            assert_eq!(target.command, ["server", "--json", "--timeout", "x"]);
         }
     }
 
@@ -292,6 +349,9 @@ mod tests {
             "mcpwire call echo",
             "mcpwire call echo {}",
             "mcpwire info --demo -- server",
+            "mcpwire info --demo --server a",
+            "mcpwire info --server a --header A:b",
+            "mcpwire info --url http://localhost/mcp --client-key key.pem",
             "mcpwire info --demo --url http://localhost/mcp",
             "mcpwire info --url http://localhost/mcp -- server",
             "mcpwire info --url",

@@ -1,14 +1,14 @@
-//! `mcpwire complete`: how an argument of a prompt, or a part of an address, may go on.
+//! `mcpwire complete`: gets completions for a prompt or resource-template argument.
 
 use mcpwire_blocking::core::{CompleteParams, CompletionReference};
 
 use crate::args::{Completed, Pair};
+use crate::console::output;
 use crate::failure::Failure;
-use crate::output;
-use crate::session::Session;
+use crate::session::Direct;
 use crate::show;
 
-/// What is to be completed.
+/// What to complete.
 pub(super) struct Question<'a> {
     pub(super) kind: Completed,
     pub(super) name: &'a str,
@@ -17,8 +17,7 @@ pub(super) struct Question<'a> {
     pub(super) context: &'a [Pair],
 }
 
-pub(super) fn run(session: &mut Session<'_>, question: &Question<'_>) -> Result<u8, Failure> {
-    session.open()?;
+pub(super) fn run(session: &mut Direct<'_>, question: &Question<'_>) -> Result<u8, Failure> {
     let reference = match question.kind {
         Completed::Prompt => CompletionReference::Prompt { name: question.name },
         Completed::Resource => CompletionReference::ResourceTemplate { uri: question.name },

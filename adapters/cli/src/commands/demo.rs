@@ -1,4 +1,4 @@
-//! `mcpwire demo`: the whole way, from a process that is started to the results of its tools, with nothing to install.
+//! `mcpwire demo`: starts the demo server, calls its tools, and shows each step.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -9,13 +9,15 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 
 use super::info::Introduction;
+use super::report::report;
+use crate::args::{Options, Target};
+use crate::console::{Console, output};
 use crate::failure::{Failure, TOOL_ERROR};
-use crate::output;
-use crate::session::Session;
+use crate::session::{CallMode, Direct};
 use crate::show;
 use crate::text;
 
-/// What is called, with what: one that answers at once, one with structured output, one that reports progress.
+/// The tools to call, with their arguments: one with text, one with structured output, one with progress.
 const CALLS: [(&str, &str); 3] = [
     ("echo", r#"{"message":"Hello from the other end of a pipe!"}"#),
     ("weather", r#"{"city":"Porto"}"#),
@@ -29,11 +31,18 @@ Now you:
   mcpwire tools -- npx -y @modelcontextprotocol/server-everything
 ";
 
-pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
-    if session.options.json { as_json(session) } else { for_people(session) }
+pub(super) fn run(options: &Options) -> Result<u8, Failure> {
+    let mut session = Direct::start(&Target::to_demo(), options, Console::new(options), None)?;
+    let done = if options.json { as_json(&mut session) } else { for_people(&mut session) };
+    let exit = done.unwrap_or_else(|failure| report(&failure, options));
+    let ended = session.close();
+    if exit == 0 && !options.json {
+        farewell(ended.as_ref())?;
+    }
+    Ok(exit)
 }
 
-fn for_people(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let started = Instant::now();
     let info = session.open()?;
     let connected = time(started.elapsed());
@@ -49,7 +58,9 @@ fn for_people(session: &mut Session<'_>) -> Result<u8, Failure> {
     for (tool, arguments) in CALLS {
         output::page(|out| writeln!(out, "\n{} {} {arguments}", ">".dimmed(), tool.bold().cyan()))?;
         let started = Instant::now();
-        let result = session.call(tool, &parsed(arguments), false)?;
+        let raw = session.call_raw(tool, &parsed(arguments), CallMode::Call)?;
+        let result: CallToolResult =
+            raw.decode().map_err(|error| Failure::unreadable("the result", &error.to_string()))?;
         let took = started.elapsed();
         let remark = format!("{}{}", time(took), notable(session.progress_reports(), &result));
         output::page(|out| {
@@ -61,8 +72,8 @@ fn for_people(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(if failed { TOOL_ERROR } else { 0 })
 }
 
-/// What there is to say once the server has ended.
-pub(super) fn farewell(ended: Option<&ShutdownReport>) -> Result<(), Failure> {
+/// Shows how the server ended, and what to try next.
+fn farewell(ended: Option<&ShutdownReport>) -> Result<(), Failure> {
     let how = match ended.and_then(|report| report.exit) {
         Some(exit) => format!("the server, by closing its input: it {exit}"),
         None => "the server".to_owned(),
@@ -85,7 +96,7 @@ fn indented(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
     })
 }
 
-/// What else there is to say of a call: progress on the way, structure in the result.
+/// Returns what else a call shows: progress reports, and structured output.
 fn notable(reports: usize, result: &CallToolResult) -> String {
     let reports = if reports > 0 { format!(", {reports} progress reports on the way") } else { String::new() };
     match &result.structured_content {
@@ -103,12 +114,12 @@ fn parsed(arguments: &str) -> Json {
     Json::parse(arguments).unwrap_or_default()
 }
 
-fn as_json(session: &mut Session<'_>) -> Result<u8, Failure> {
+fn as_json(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let info = session.open()?;
     let mut calls = Vec::new();
     for (tool, arguments) in CALLS {
         let arguments = parsed(arguments);
-        let result = session.call_raw(tool, &arguments, false)?;
+        let result = session.call_raw(tool, &arguments, CallMode::Call)?;
         calls.push(Called { tool, arguments, result });
     }
     output::json(&Report { server: Introduction::of(&info), calls })?;

@@ -1,19 +1,18 @@
-//! `mcpwire info`: who the server is and what was agreed with it.
+//! `mcpwire info`: shows a server's name, version and capabilities.
 
 use mcpwire_blocking::core::{Implementation, ServerCapabilities, ServerInfo};
 use serde::Serialize;
 
+use crate::console::output;
 use crate::failure::Failure;
-use crate::output;
-use crate::session::Session;
+use crate::session::Direct;
 use crate::show::{self, Layout};
 
-pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
-    let info = session.open()?;
+pub(super) fn run(session: &Direct<'_>, info: &ServerInfo) -> Result<u8, Failure> {
     if session.options.json {
-        output::json(&Introduction::of(&info))?;
+        output::json(&Introduction::of(info))?;
     } else {
-        output::page(|out| show::server(out, &info, Layout::of_stdout()))?;
+        output::page(|out| show::server(out, info, Layout::of_stdout()))?;
     }
     Ok(0)
 }

@@ -1,7 +1,7 @@
-//! `mcpwire listen`: what the server tells, as it tells it, until Ctrl-C.
+//! `mcpwire listen`: prints notifications and log messages as they arrive.
 //!
-//! Being interrupted is the only way to end it, so that is no failure: the exit status is 0 then, as it is when the server
-//! ends the subscription gracefully. A server that ends, or breaks the subscription off, is one.
+//! The exit status is 0 after an interrupt, which is the usual end, and if the server ends the subscription gracefully. It is a
+//! failure if the server ends, or breaks the subscription off.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,22 +15,20 @@ use mcpwire_blocking::{Error, McpClient};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
+use crate::console::output;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::output;
-use crate::session::Session;
+use crate::session::Direct;
 use crate::text;
 
 /// Longer messages are cut for people.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// For ever, an hour at a time.
+/// How long to listen before listening again.
 const A_WHILE: Duration = Duration::from_secs(3600);
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-pub(super) fn run(session: &mut Session<'_>, resources: &[String], printer: &Printer) -> Result<u8, Failure> {
-    session.open()?;
+pub(super) fn run(session: &mut Direct<'_>, resources: &[String], printer: &Printer) -> Result<u8, Failure> {
     let wanted = SubscriptionFilter::new().tools().prompts().resources();
     let wanted = resources.iter().fold(wanted, SubscriptionFilter::resource);
     let mut subscription = match session.request(|client| Ok(client.subscribe(&wanted)))? {
@@ -40,13 +38,15 @@ pub(super) fn run(session: &mut Session<'_>, resources: &[String], printer: &Pri
     tell_agreed(session, subscription.acknowledged(), resources);
     loop {
         match subscription.next(&mut session.client) {
-            Ok(Some(SubscriptionEvent::Acknowledged(_))) => session.note("listening again; some may have been missed"),
-            // It was printed when it came.
+            Ok(Some(SubscriptionEvent::Acknowledged(_))) => {
+                session.console.note("listening again; some may have been missed")
+            }
+            // The listener has printed it.
             Ok(Some(_)) => {}
             Ok(None) => break,
             Err(error) => {
                 subscription.close(&mut session.client);
-                return stopped(session, printer).unwrap_or_else(|| Err(Failure::of(&error, session.options.stderr)));
+                return stopped(session, printer).unwrap_or_else(|| Err(session.failure(&error)));
             }
         }
     }
@@ -54,12 +54,12 @@ pub(super) fn run(session: &mut Session<'_>, resources: &[String], printer: &Pri
         Some(SubscriptionEnd::Failed(error)) => {
             let server = session.client.definition().map(|def| def.display_name().to_owned()).unwrap_or_default();
             let error = Error::new(&server, (**error).clone());
-            Err(Failure::of(&error, session.options.stderr))
+            Err(session.failure(&error))
         }
-        // What is known of its end, the next request is told.
+        // The next request fails with the reason.
         Some(SubscriptionEnd::Dropped(_)) => session.request(McpClient::ping).map(|()| 0),
         _ => {
-            session.note("the server ended the subscription");
+            session.console.note("the server ended the subscription");
             Ok(0)
         }
     }
@@ -69,31 +69,31 @@ fn is_unknown_method(error: &Error) -> bool {
     matches!(error.call_error(), Some(CallError::Server { error, .. }) if error.code == RpcError::METHOD_NOT_FOUND)
 }
 
-/// A modern server that knows of no subscriptions may still log.
-fn logs_only(session: &mut Session<'_>, printer: &Printer) -> Result<u8, Failure> {
-    session.note("the server tells of no changes; listening: log messages only (Ctrl-C ends it)");
+/// Prints the log messages of a modern server without subscriptions.
+fn logs_only(session: &mut Direct<'_>, printer: &Printer) -> Result<u8, Failure> {
+    session.console.note("the server does not report changes; listening: log messages only (Ctrl-C ends it)");
     loop {
         let listened = session.client.listen(A_WHILE);
         if let Some(stopped) = stopped(session, printer) {
             return stopped;
         }
-        listened.map_err(|error| Failure::of(&error, session.options.stderr))?;
+        listened.map_err(|error| session.failure(&error))?;
         if !session.client.is_running() {
             return session.request(McpClient::ping).map(|()| 0);
         }
     }
 }
 
-/// Why nothing is waited for any more, if it was this side that ended it.
-fn stopped(session: &Session<'_>, printer: &Printer) -> Option<Result<u8, Failure>> {
+/// Returns the outcome if this side has ended the wait: by an interrupt, or because stdout is closed.
+fn stopped(session: &Direct<'_>, printer: &Printer) -> Option<Result<u8, Failure>> {
     match printer.broken() {
         Some(error) => Some(Err(Failure::output(&error))),
         None => session.was_interrupted().then_some(Ok(0)),
     }
 }
 
-/// What will be told, and what was asked for in vain.
-fn tell_agreed(session: &Session<'_>, agreed: &SubscriptionFilter, resources: &[String]) {
+/// Shows what the server has agreed to report, and what it has not.
+fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[String]) {
     let lists = [
         (agreed.tools_list_changed, "tools"),
         (agreed.prompts_list_changed, "prompts"),
@@ -102,15 +102,15 @@ fn tell_agreed(session: &Session<'_>, agreed: &SubscriptionFilter, resources: &[
     let mut told: Vec<String> = lists.iter().filter(|(told, _)| *told).map(|(_, list)| (*list).to_owned()).collect();
     told.extend(agreed.resource_subscriptions.iter().map(|uri| text::line(uri)));
     let told = if told.is_empty() { "log messages only".to_owned() } else { told.join(", ") };
-    session.note(&format!("listening: {told} (Ctrl-C ends it)"));
+    session.console.note(&format!("listening: {told} (Ctrl-C ends it)"));
     for uri in resources.iter().filter(|uri| !agreed.resource_subscriptions.contains(uri)) {
-        session.note(&format!("the server does not tell of changes of {}", text::line(uri)));
+        session.console.note(&format!("the server does not report changes of {}", text::line(uri)));
     }
 }
 
-/// Prints what the server tells: for people a line each, with `--json` a JSON document a line.
+/// Prints notifications: a line each for people, or a JSON document a line with `--json`.
 #[derive(Clone)]
-pub(crate) struct Printer {
+pub(super) struct Printer {
     json: bool,
     /// Why nothing can be printed any more.
     broken: Arc<Mutex<Option<io::Error>>>,
@@ -121,13 +121,16 @@ impl Printer {
         Self { json, broken: Arc::default() }
     }
 
-    /// Prints a notification. If that fails, ends the wait for more.
-    pub(crate) fn print(&self, notification: &Notification, interrupt: &Interrupt) {
+    /// Prints a notification. Returns `false` if that fails, to end the wait for more.
+    pub(super) fn print(&self, notification: &Notification) -> bool {
         let printed =
             if self.json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };
-        if let Err(error) = printed {
-            *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            interrupt.cancel();
+        match printed {
+            Ok(()) => true,
+            Err(error) => {
+                *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                false
+            }
         }
     }
 

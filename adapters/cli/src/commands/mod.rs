@@ -1,159 +1,123 @@
-//! What each subcommand does.
+//! The commands: one file each.
 
 mod call;
 mod complete;
 mod demo;
+mod hub;
 mod info;
 mod listen;
 mod ping;
 mod prompts;
+mod report;
 mod resources;
-pub(crate) mod task;
+mod secret;
+mod server;
+mod status;
+mod task;
 mod tools;
 
-use std::path::Path;
+use mcpwire_blocking::core::ServerInfo;
 
-use mcpwire_blocking::core::{Json, TaskHandle};
-
-use self::call::How;
 use self::complete::Question;
-use crate::args::{Command, Connection, Options, TaskAction};
+use self::listen::Printer;
+use self::report::report;
+use crate::args::{Command, Options, Target};
 use crate::arguments;
+use crate::console::Console;
 use crate::demo_server;
 use crate::failure::{Failure, SERVER_FAILED};
-use crate::hub;
-use crate::output;
-use crate::save::Saved;
-use crate::session::Session;
-use crate::show;
+use crate::session::{CallMode, Direct, Listener, Session};
 
-pub(crate) use listen::Printer;
-
-/// What is done once there is a server, with all that it needs.
-enum Task<'a> {
-    Demo,
-    Info,
-    Tools,
-    Call { tool: &'a str, arguments: Json, how: How<'a> },
-    OfServer { action: TaskAction, handle: TaskHandle },
-    Resources,
-    Read { uri: &'a str, save: Option<&'a Path> },
-    Prompts,
-    Prompt { name: &'a str, arguments: Json, save: Option<&'a Path> },
-    Complete(Question<'a>),
-    Ping,
-    Listen { resources: &'a [String], printer: Printer },
-}
-
-/// Runs a command and says the exit status.
+/// Runs a command, and returns the exit status.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
-    if let Some(exit) = hub::run(command, options) {
-        return exit;
-    }
-    let told = |failure: Failure| {
-        failure.report(options.json);
-        failure.exit()
-    };
-    let (task, connection) = match prepare(command, options.json) {
-        Ok(Some(prepared)) => prepared,
-        Ok(None) => return serve(command),
-        Err(failure) => return told(failure),
-    };
-    let printer = match &task {
-        Task::Listen { printer, .. } => Some(printer),
-        _ => None,
-    };
-    let mut session = match Session::start(&connection, options, printer) {
-        Ok(session) => session,
-        Err(failure) => return told(failure),
-    };
-    // A failure is told before the server is ended: one that does not want to end takes its time.
-    let exit = task.run(&mut session).unwrap_or_else(told);
-    let ended = session.close();
-    match task {
-        Task::Demo if exit == 0 && !options.json => demo::farewell(ended.as_ref()).map_or_else(told, |()| exit),
-        _ => exit,
-    }
+    dispatch(command, options).unwrap_or_else(|failure| report(&failure, options))
 }
 
-/// Reads what the command needs before a server is started for it. One needs none: it is the server.
-fn prepare(command: &Command, json: bool) -> Result<Option<(Task<'_>, Connection)>, Failure> {
-    Ok(Some(match command {
-        Command::DemoServer { .. } => return Ok(None),
-        // They are about configured servers, and have been run by now.
-        Command::Server { .. } | Command::Secret { .. } | Command::Status { .. } | Command::Hub { .. } => {
-            return Err(Failure::no_server());
-        }
-        Command::Demo => (Task::Demo, Connection::to_demo()),
-        Command::Info { connection } => (Task::Info, connection.clone()),
-        Command::Tools { connection, .. } => (Task::Tools, connection.clone()),
-        Command::Call { tool, arguments, task, detach, save, connection, .. } => {
+fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
+    match command {
+        Command::DemoServer { http } => Ok(serve(*http)),
+        Command::Server { command, place } => server::run(command, place, options),
+        Command::Secret { command, place } => secret::run(command, place, options),
+        Command::Status { watch, place } => status::run(*watch, place, options),
+        Command::Hub { command, place } => hub::run(command, place, options),
+        Command::Demo => demo::run(options),
+        Command::Tools { target } => with_session(target, options, tools::run),
+        Command::Call { tool, arguments, task, detach, save, target } => {
             let arguments = arguments::read(arguments.as_deref())?;
-            let how = How { task: *task, detach: *detach, save: save.directory.as_deref() };
-            (Task::Call { tool, arguments, how }, connection.clone())
+            let mode = match (task, detach) {
+                (_, true) => CallMode::Detach,
+                (true, false) => CallMode::Task,
+                (false, false) => CallMode::Call,
+            };
+            let save = save.directory.as_deref();
+            with_session(target, options, |session, options| call::run(session, tool, &arguments, mode, save, options))
         }
-        Command::Task { action, task, connection } => {
-            (Task::OfServer { action: *action, handle: task::handle(task)? }, connection.clone())
+        Command::Info { target } => with_server(target, options, None, |session, info| info::run(session, &info)),
+        Command::Task { action, task, target } => {
+            let handle = task::handle(task)?;
+            with_server(target, options, None, |session, _| task::run(session, *action, &handle))
         }
-        Command::Resources { connection } => (Task::Resources, connection.clone()),
-        Command::Read { uri, save, connection } => {
-            (Task::Read { uri, save: save.directory.as_deref() }, connection.clone())
+        Command::Resources { target } => with_server(target, options, None, |session, _| resources::list(session)),
+        Command::Read { uri, save, target } => {
+            let save = save.directory.as_deref();
+            with_server(target, options, None, |session, _| resources::read(session, uri, save))
         }
-        Command::Listen { resources, connection } => {
-            (Task::Listen { resources, printer: Printer::new(json) }, connection.clone())
+        Command::Prompts { target } => with_server(target, options, None, |session, _| prompts::list(session)),
+        Command::Prompt { name, arguments, save, target } => {
+            let (arguments, save) = (arguments::read(arguments.as_deref())?, save.directory.as_deref());
+            with_server(target, options, None, |session, _| prompts::get(session, name, &arguments, save))
         }
-        Command::Prompts { connection } => (Task::Prompts, connection.clone()),
-        Command::Prompt { name, arguments, save, connection } => {
-            let arguments = arguments::read(arguments.as_deref())?;
-            (Task::Prompt { name, arguments, save: save.directory.as_deref() }, connection.clone())
+        Command::Complete { kind, name, argument, prefix, context, target } => {
+            let question = Question { kind: *kind, name, argument, prefix, context };
+            with_server(target, options, None, |session, _| complete::run(session, &question))
         }
-        Command::Complete { kind, name, argument, prefix, context, connection } => {
-            (Task::Complete(Question { kind: *kind, name, argument, prefix, context }), connection.clone())
+        Command::Ping { target } => with_server(target, options, None, |session, _| ping::run(session)),
+        Command::Listen { resources, target } => {
+            let printer = Printer::new(options.json);
+            let listener = printer.clone();
+            let listener: Listener = Box::new(move |notification| listener.print(notification));
+            with_server(target, options, Some(listener), |session, _| listen::run(session, resources, &printer))
         }
-        Command::Ping { connection } => (Task::Ping, connection.clone()),
-    }))
+    }
 }
 
-/// Says which files were made: with the result, or beside it where that is one JSON document.
-fn tell_saved(session: &Session<'_>, saved: &[Saved]) -> Result<(), Failure> {
-    if !session.options.json {
-        return output::page(|out| show::saved(out, saved));
-    }
-    for saved in saved.iter().filter(|_| !session.options.quiet) {
-        session.notes.line(&show::saved_line(saved));
-    }
-    Ok(())
+/// Connects to one server, runs a command, and ends the server.
+fn with_server<'a>(
+    target: &Target,
+    options: &'a Options,
+    listener: Option<Listener>,
+    command: impl FnOnce(&mut Direct<'a>, ServerInfo) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    let mut session = Direct::start(target, options, Console::new(options), listener)?;
+    let done = session.open().and_then(|info| command(&mut session, info));
+    // A failure is reported first, because ending the server may take time.
+    let exit = done.unwrap_or_else(|failure| report(&failure, options));
+    session.close();
+    Ok(exit)
 }
 
-fn serve(command: &Command) -> u8 {
-    let served = match command {
-        Command::DemoServer { http: Some(address) } => demo_server::run_http(*address),
-        _ => demo_server::run(),
+/// As [`with_server`], for a command that also works with all configured servers.
+fn with_session<'a>(
+    target: &Target,
+    options: &'a Options,
+    command: impl FnOnce(&mut Session<'a>, &Options) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    let mut session = Session::start(target, options)?;
+    let exit = command(&mut session, options).unwrap_or_else(|failure| report(&failure, options));
+    session.close();
+    Ok(exit)
+}
+
+fn serve(http: Option<std::net::SocketAddr>) -> u8 {
+    let served = match http {
+        Some(address) => demo_server::run_http(address),
+        None => demo_server::run(),
     };
     match served {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("mcpwire demo-server: {error}");
             SERVER_FAILED
-        }
-    }
-}
-
-impl Task<'_> {
-    fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
-        match self {
-            Self::Demo => demo::run(session),
-            Self::Info => info::run(session),
-            Self::Tools => tools::run(session),
-            Self::Call { tool, arguments, how } => call::run(session, tool, arguments, *how),
-            Self::OfServer { action, handle } => task::run(session, *action, handle),
-            Self::Resources => resources::list(session),
-            Self::Read { uri, save } => resources::read(session, uri, *save),
-            Self::Prompts => prompts::list(session),
-            Self::Prompt { name, arguments, save } => prompts::get(session, name, arguments, *save),
-            Self::Complete(question) => complete::run(session, question),
-            Self::Ping => ping::run(session),
-            Self::Listen { resources, printer } => listen::run(session, resources, printer),
         }
     }
 }

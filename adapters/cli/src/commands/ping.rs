@@ -1,4 +1,4 @@
-//! `mcpwire ping`: whether the server is there, and how long it takes to say so.
+//! `mcpwire ping`: checks that a server responds, and measures how long that takes.
 
 use std::io::Write;
 use std::time::Instant;
@@ -6,12 +6,11 @@ use std::time::Instant;
 use mcpwire_blocking::McpClient;
 use serde::Serialize;
 
+use crate::console::output;
 use crate::failure::Failure;
-use crate::output;
-use crate::session::Session;
+use crate::session::Direct;
 
-pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
-    session.open()?;
+pub(super) fn run(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let asked = Instant::now();
     session.request(McpClient::ping)?;
     let milliseconds = asked.elapsed().as_secs_f64() * 1000.0;

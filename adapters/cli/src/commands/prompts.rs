@@ -1,4 +1,4 @@
-//! `mcpwire prompts` and `mcpwire prompt`: what the server has to say to a language model.
+//! `mcpwire prompts` and `mcpwire prompt`: lists a server's prompts, and gets one.
 
 use std::path::Path;
 
@@ -6,19 +6,17 @@ use mcpwire_blocking::McpClient;
 use mcpwire_blocking::core::{GetPromptParams, GetPromptResult, Json, Prompt};
 use serde::Serialize;
 
-use super::tell_saved;
-use super::tools::Reject;
+use super::report::{Rejected, tell_saved};
+use crate::console::output;
 use crate::failure::Failure;
-use crate::output;
-use crate::save::Save;
-use crate::session::Session;
+use crate::save;
+use crate::session::Direct;
 use crate::show::{self, Layout};
 
-pub(super) fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
-    session.open()?;
+pub(super) fn list(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let prompts = session.request(McpClient::list_prompts)?;
     if session.options.json {
-        output::json(&List { prompts: &prompts.items, rejected: prompts.rejected.iter().map(Reject::of).collect() })?;
+        output::json(&List { prompts: &prompts.items, rejected: Rejected::all(&prompts.rejected) })?;
     } else {
         let layout = Layout::of_stdout();
         output::page(|out| {
@@ -29,30 +27,28 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-pub(super) fn get(session: &mut Session<'_>, name: &str, arguments: &Json, save: Option<&Path>) -> Result<u8, Failure> {
-    session.open()?;
-    let keep = |result: &GetPromptResult| match save {
-        Some(directory) => Save::to(directory).blocks(result.messages.items.iter().map(|message| &message.content)),
-        None => Ok(Vec::new()),
-    };
-    let saved = if session.options.json {
-        let params = Json::from_value(&GetPromptParams { name, arguments }).ok();
-        let result = session.request(|client| client.request_raw("prompts/get", params.as_ref()))?;
-        let saved = result.decode().map_or(Ok(Vec::new()), |prompt| keep(&prompt))?;
-        output::raw(&result)?;
-        saved
+pub(super) fn get(
+    session: &mut Direct<'_>,
+    name: &str,
+    arguments: &Json,
+    directory: Option<&Path>,
+) -> Result<u8, Failure> {
+    let params = Json::from_value(&GetPromptParams { name, arguments }).ok();
+    let raw = session.request(|client| client.request_raw("prompts/get", params.as_ref()))?;
+    let prompt: GetPromptResult =
+        raw.decode().map_err(|error| Failure::unreadable("the prompt", &error.to_string()))?;
+    if session.options.json {
+        output::raw(&raw)?;
     } else {
-        let result = session.request(|client| client.get_prompt(name, arguments))?;
-        let saved = keep(&result)?;
-        output::page(|out| show::messages(out, &result))?;
-        saved
-    };
-    tell_saved(session, &saved)?;
+        output::page(|out| show::messages(out, &prompt))?;
+    }
+    let saves = save::blocks(directory, prompt.messages.items.iter().map(|message| &message.content));
+    tell_saved(saves, &session.console, session.options)?;
     Ok(0)
 }
 
 #[derive(Serialize)]
 struct List<'a> {
     prompts: &'a [Prompt],
-    rejected: Vec<Reject<'a>>,
+    rejected: Vec<Rejected<'a>>,
 }

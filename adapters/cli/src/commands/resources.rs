@@ -1,30 +1,31 @@
-//! `mcpwire resources` and `mcpwire read`: what the server has to read.
+//! `mcpwire resources` and `mcpwire read`: lists a server's resources, and reads one.
 
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use mcpwire_blocking::McpClient;
-use mcpwire_blocking::core::{InvalidItem, Json, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate};
+use mcpwire_blocking::core::{
+    InvalidItem, Json, ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+};
 use serde::Serialize;
 
-use super::tell_saved;
-use super::tools::Reject;
+use super::report::{Rejected, tell_saved};
+use crate::console::output;
 use crate::failure::Failure;
-use crate::output;
-use crate::save::Save;
-use crate::session::Session;
+use crate::save;
+use crate::session::Direct;
 use crate::show::{self, Layout};
 
-pub(super) fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
-    session.open()?;
+pub(super) fn list(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let resources = session.request(McpClient::list_resources)?;
-    // Many servers have resources and no templates, and say that they do not know the method.
+    // Many servers have resources and no templates, and answer that the method is unknown.
     let templates = session.request(McpClient::list_resource_templates).unwrap_or_default();
     let rejected: Vec<InvalidItem> = resources.rejected.into_iter().chain(templates.rejected).collect();
     if session.options.json {
         output::json(&List {
             resources: &resources.items,
             resource_templates: &templates.items,
-            rejected: rejected.iter().map(Reject::of).collect(),
+            rejected: Rejected::all(&rejected),
         })?;
     } else {
         let layout = Layout::of_stdout();
@@ -36,26 +37,32 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-pub(super) fn read(session: &mut Session<'_>, uri: &str, save: Option<&Path>) -> Result<u8, Failure> {
-    session.open()?;
-    let keep = |result: &ReadResourceResult| match save {
-        Some(directory) => Save::to(directory).contents(&result.contents.items),
-        None => Ok(Vec::new()),
-    };
-    let saved = if session.options.json {
-        let params = Json::from_value(&ReadResourceParams { uri }).ok();
-        let result = session.request(|client| client.request_raw("resources/read", params.as_ref()))?;
-        let saved = result.decode().map_or(Ok(Vec::new()), |read| keep(&read))?;
-        output::raw(&result)?;
-        saved
+pub(super) fn read(session: &mut Direct<'_>, uri: &str, directory: Option<&Path>) -> Result<u8, Failure> {
+    let params = Json::from_value(&ReadResourceParams { uri }).ok();
+    let raw = session.request(|client| client.request_raw("resources/read", params.as_ref()))?;
+    let result: ReadResourceResult =
+        raw.decode().map_err(|error| Failure::unreadable("the resource", &error.to_string()))?;
+    let contents = &result.contents.items;
+    if session.options.json {
+        output::raw(&raw)?;
+    } else if let Some(bytes) = binary(contents).filter(|_| directory.is_none() && !io::stdout().is_terminal()) {
+        output::bytes(&bytes)?;
     } else {
-        let result = session.request(|client| client.read_resource(uri))?;
-        let saved = keep(&result)?;
-        output::page(|out| show::contents(out, &result.contents.items))?;
-        saved
-    };
-    tell_saved(session, &saved)?;
+        output::page(|out| show::contents(out, contents))?;
+        if directory.is_none() && contents.iter().any(|contents| contents.blob.is_some()) {
+            session.console.note("binary content is not shown: save it with --save DIR, or redirect stdout to a file");
+        }
+    }
+    tell_saved(save::contents(directory, contents), &session.console, session.options)?;
     Ok(0)
+}
+
+/// Returns the bytes of a resource whose only contents are binary.
+fn binary(contents: &[ResourceContents]) -> Option<Vec<u8>> {
+    match contents {
+        [contents] if contents.blob.is_some() => contents.bytes().ok(),
+        _ => None,
+    }
 }
 
 #[derive(Serialize)]
@@ -63,5 +70,5 @@ pub(super) fn read(session: &mut Session<'_>, uri: &str, save: Option<&Path>) ->
 struct List<'a> {
     resources: &'a [Resource],
     resource_templates: &'a [ResourceTemplate],
-    rejected: Vec<Reject<'a>>,
+    rejected: Vec<Rejected<'a>>,
 }

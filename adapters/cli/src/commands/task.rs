@@ -1,27 +1,26 @@
-//! `mcpwire task`: looking after a task that a call has become.
+//! `mcpwire task`: inspects or cancels a task started by a call.
 
-use mcpwire_blocking::core::{Task, TaskHandle, TaskProtocol};
+use mcpwire_blocking::core::{TaskHandle, TaskProtocol};
 use serde::Serialize;
 
 use crate::args::TaskAction;
 use crate::arguments;
+use crate::console::output;
 use crate::failure::{Failure, TOOL_ERROR};
-use crate::output;
-use crate::session::Session;
+use crate::session::Direct;
 use crate::show::{self, Layout};
 use crate::text;
 
-/// The task that is meant: by its id, or by the handle that `call --task --detach` has printed.
+/// Returns the handle of a task: from its id, or from what `call --task --detach` has printed.
 pub(super) fn handle(meant: &str) -> Result<TaskHandle, Failure> {
     if !meant.starts_with(['{', '@']) && meant != "-" {
         return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
     }
     let stored = arguments::read(Some(meant))?;
-    stored.decode().map_err(|error| Failure::usage("TASK", format!("this is no handle of a task: {error}")))
+    stored.decode().map_err(|error| Failure::usage("TASK", format!("this is not the handle of a task: {error}")))
 }
 
-pub(super) fn run(session: &mut Session<'_>, action: TaskAction, handle: &TaskHandle) -> Result<u8, Failure> {
-    session.open()?;
+pub(super) fn run(session: &mut Direct<'_>, action: TaskAction, handle: &TaskHandle) -> Result<u8, Failure> {
     match action {
         TaskAction::Get => {
             let task = session.request(|client| client.task(handle.clone()).status())?;
@@ -45,28 +44,19 @@ pub(super) fn run(session: &mut Session<'_>, action: TaskAction, handle: &TaskHa
         TaskAction::Cancel => {
             session.request(|client| client.task(handle.clone()).cancel())?;
             if session.options.json {
-                output::json(&Asked { task_id: &handle.task_id })?;
-            } else if !session.options.quiet {
-                session.notes.line(&format!("{}: the server was asked to end it", text::line(&handle.task_id)));
+                output::json(&Cancelled { task_id: &handle.task_id })?;
+            } else {
+                let id = text::line(&handle.task_id);
+                session.console.note(&format!("{id}: the server was asked to cancel the task"));
             }
             Ok(0)
         }
     }
 }
 
-/// Says that a server was asked to end a task.
+/// The server was asked to cancel a task.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked<'a> {
+struct Cancelled<'a> {
     task_id: &'a str,
-}
-
-/// What is told of a task on standard error.
-pub(crate) fn line(task: &Task) -> String {
-    let mut line = format!("task {}: {}", text::line(&task.task_id), text::line(task.status.as_str()));
-    if let Some(message) = task.status_message.as_deref().filter(|message| !message.is_empty()) {
-        line.push_str(", ");
-        line.push_str(&text::line(message));
-    }
-    line
 }

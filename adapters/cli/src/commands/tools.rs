@@ -1,22 +1,21 @@
-//! `mcpwire tools`: what the server can be asked to do.
+//! `mcpwire tools`: lists the tools of one server, or of all configured servers.
 
-use mcpwire_blocking::core::{InvalidItem, Tool};
+use mcpwire_blocking::core::Tool;
 use serde::Serialize;
 
+use super::report::Rejected;
+use crate::args::Options;
+use crate::console::output;
 use crate::failure::Failure;
-use crate::output;
-use crate::session::Session;
+use crate::session::{ListedTools, Session};
 use crate::show::{self, Layout};
 
-pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
-    session.open()?;
-    session.request(|client| client.list_tools().map(drop))?;
-    let listed = session.client.tools();
-    let (tools, rejected): (&[Tool], _) = (&listed, listed.rejected());
-    if session.options.json {
-        output::json(&List { tools, rejected: rejected.iter().map(Reject::of).collect() })?;
+pub(super) fn run(session: &mut Session<'_>, options: &Options) -> Result<u8, Failure> {
+    let ListedTools { tools, rejected } = session.list_tools()?;
+    if options.json {
+        output::json(&List { tools: &tools, rejected: Rejected::all(&rejected) })?;
     } else {
-        output::page(|out| show::tools(out, tools, rejected, Layout::of_stdout()))?;
+        output::page(|out| show::tools(out, &tools, &rejected, Layout::of_stdout()))?;
     }
     Ok(0)
 }
@@ -24,19 +23,5 @@ pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
 #[derive(Serialize)]
 struct List<'a> {
     tools: &'a [Tool],
-    rejected: Vec<Reject<'a>>,
-}
-
-/// An entry of a list that could not be read.
-#[derive(Serialize)]
-pub(super) struct Reject<'a> {
-    index: usize,
-    name: Option<&'a str>,
-    reason: &'a str,
-}
-
-impl<'a> Reject<'a> {
-    pub(super) fn of(rejected: &'a InvalidItem) -> Self {
-        Self { index: rejected.index, name: rejected.name.as_deref(), reason: &rejected.reason }
-    }
+    rejected: Vec<Rejected<'a>>,
 }

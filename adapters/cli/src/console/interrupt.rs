@@ -1,98 +1,80 @@
-//! Ctrl-C: the first cancels what is waited for, the second does not wait for anything.
+//! [`Interrupt`]: what Ctrl-C does.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use mcpwire_blocking::Canceller;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::failure::INTERRUPTED;
 
-/// What an interrupt of this process does; clones are the same.
-#[derive(Clone, Default)]
-pub(crate) struct Interrupt {
-    shared: Arc<Shared>,
-}
+/// What an interrupt of this process does. All clones are the same.
+#[derive(Clone)]
+pub(crate) struct Interrupt(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
-    pressed: AtomicBool,
-    server: Mutex<Option<Server>>,
+    was_pressed: AtomicBool,
+    action: Mutex<Box<Action>>,
 }
 
-/// The server that must not outlive us.
-struct Server {
-    canceller: Canceller,
-    pid: Option<u32>,
-}
+/// What an interrupt does. Called with `true` for the second interrupt and later ones.
+type Action = dyn FnMut(bool) + Send;
 
 impl Interrupt {
-    /// Handles SIGINT, SIGTERM and SIGHUP (Ctrl-C on Windows) from now on.
+    /// Handles SIGINT, SIGTERM and SIGHUP (Ctrl-C on Windows) from now on. Until [`Interrupt::on_press`] is called, the first
+    /// interrupt is only remembered, and the second ends the process.
     pub(crate) fn install() -> Self {
-        let interrupt = Self::default();
-        let handler = interrupt.clone();
-        // Without a handler an interrupt ends this process, and the server sees the end of its input.
-        let _ = ctrlc::set_handler(move || handler.press());
-        interrupt
+        static OF_PROCESS: OnceLock<Interrupt> = OnceLock::new();
+        let install = || {
+            let interrupt = Interrupt(Arc::new(Shared {
+                was_pressed: AtomicBool::new(false),
+                action: Mutex::new(default_action()),
+            }));
+            let handler = interrupt.clone();
+            // Without a handler, an interrupt ends this process, and the servers see the end of their input.
+            let _ = ctrlc::set_handler(move || handler.press());
+            interrupt
+        };
+        OF_PROCESS.get_or_init(install).clone()
     }
 
-    /// From now on an interrupt cancels what this server is asked, and a second one kills it.
-    pub(crate) fn watch(&self, canceller: Canceller, pid: Option<u32>) {
-        let mut server = self.server();
+    /// Sets what an interrupt does from now on. `action` is called with `true` for the second interrupt and later ones, and at once
+    /// if there was an interrupt before.
+    pub(crate) fn on_press(&self, mut action: impl FnMut(bool) + Send + 'static) {
+        let mut current = self.action();
         if self.was_pressed() {
-            canceller.cancel();
+            action(false);
         }
-        *server = Some(Server { canceller, pid });
+        *current = Box::new(action);
     }
 
-    /// The server has ended.
+    /// Does what the first interrupt would do, without one.
+    pub(crate) fn cancel_wait(&self) {
+        (self.action())(false);
+    }
+
+    /// Restores the initial action.
     pub(crate) fn forget(&self) {
-        *self.server() = None;
+        *self.action() = default_action();
     }
 
+    /// Returns whether there was an interrupt.
     pub(crate) fn was_pressed(&self) -> bool {
-        self.shared.pressed.load(Ordering::SeqCst)
-    }
-
-    /// Cancels what is waited for, as if an interrupt had, which it was not.
-    pub(crate) fn cancel(&self) {
-        if let Some(server) = &*self.server() {
-            server.canceller.cancel();
-        }
+        self.0.was_pressed.load(Ordering::SeqCst)
     }
 
     fn press(&self) {
-        let again = self.shared.pressed.swap(true, Ordering::SeqCst);
-        match &*self.server() {
-            Some(server) if !again => server.canceller.cancel(),
-            // It is being started, and will be watched in a moment.
-            None if !again => {}
-            server => {
-                server.iter().for_each(Server::kill);
-                process::exit(INTERRUPTED.into());
-            }
-        }
+        let again = self.0.was_pressed.swap(true, Ordering::SeqCst);
+        (self.action())(again);
     }
 
-    fn server(&self) -> MutexGuard<'_, Option<Server>> {
-        self.shared.server.lock().unwrap_or_else(PoisonError::into_inner)
+    fn action(&self) -> MutexGuard<'_, Box<Action>> {
+        self.0.action.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Server {
-    /// Kills the server with everything that it has started: it leads a process group.
-    #[cfg(unix)]
-    fn kill(&self) {
-        use rustix::process::{Pid, Signal, kill_process_group};
-        let group = self.pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        if let Some(group) = group {
-            // It may have ended by itself by now.
-            let _ = kill_process_group(group, Signal::KILL);
+fn default_action() -> Box<Action> {
+    Box::new(|again| {
+        if again {
+            process::exit(INTERRUPTED.into());
         }
-    }
-
-    #[cfg(not(unix))]
-    fn kill(&self) {
-        let _ = self.pid;
-    }
+    })
 }

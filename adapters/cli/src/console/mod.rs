@@ -1,50 +1,84 @@
-//! What is told on standard error while a command runs: progress, the server's log messages, its own standard error.
+//! [`Console`]: progress, notes, log messages and the server's stderr, all on standard error.
+
+mod interrupt;
+pub(crate) mod output;
+mod prompt;
+mod secret_prompt;
 
 use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcpwire_blocking::core::{LogMessage, LoggingLevel, Progress, Task, printable};
+use mcpwire_hub::redact::Redactor;
 use owo_colors::{AnsiColors, OwoColorize};
 
-use crate::text;
+pub(crate) use self::interrupt::Interrupt;
+pub(crate) use self::prompt::{Prompt, Terminal, Typed, is_at_terminal};
+pub(crate) use self::secret_prompt::read_secret;
+use crate::args::Options;
+use crate::{show, text};
 
-/// Log messages are cut: the whole is in the trace.
+/// Maximum length of a log message, in characters. The trace contains the whole message.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// What is over sooner than this has no progress bar.
+/// How long something takes before a progress bar appears.
 const SOON: Duration = Duration::from_millis(300);
 
-/// The lines and the progress bar on standard error; clones write to the same place.
+/// Standard error: lines and a progress bar. Clones write to the same place.
 #[derive(Clone)]
-pub(crate) struct Notes {
+pub(crate) struct Console {
+    json: bool,
     quiet: bool,
     running: Arc<Mutex<Option<Running>>>,
+    secrets: Arc<OnceLock<Redactor>>,
 }
 
 /// What is being waited for.
 struct Running {
     bar: ProgressBar,
     what: String,
-    /// Dropped when it is over.
+    /// Dropped when the wait is over.
     _over: mpsc::Sender<()>,
 }
 
-impl Notes {
-    pub(crate) fn new(quiet: bool) -> Self {
-        Self { quiet, running: Arc::default() }
+impl Console {
+    pub(crate) fn new(options: &Options) -> Self {
+        let Options { json, quiet, .. } = *options;
+        Self { json, quiet, running: Arc::default(), secrets: Arc::default() }
     }
 
-    pub(crate) fn are_shown(&self) -> bool {
-        !self.quiet
+    /// Replaces secrets in all lines from now on.
+    pub(crate) fn hide(&self, secrets: &Redactor) {
+        // A command talks to one server, so the secrets are set once.
+        let _ = self.secrets.set(secrets.clone());
     }
 
-    /// Shows, on a terminal, that something takes its time.
+    /// Returns whether notes and progress are shown: not with `--quiet`, and not with `--json`, where stderr is for an error object.
+    pub(crate) fn is_shown(&self) -> bool {
+        !self.quiet && !self.json
+    }
+
+    /// Writes a line that is shown neither with `--quiet` nor with `--json`.
+    pub(crate) fn note(&self, line: &str) {
+        if self.is_shown() {
+            self.line(line);
+        }
+    }
+
+    /// Writes a line that is shown with `--json` too.
+    pub(crate) fn warn(&self, line: &str) {
+        if !self.quiet {
+            self.line(line);
+        }
+    }
+
+    /// Shows, on a terminal, that something takes time, until [`Console::finish`].
     pub(crate) fn start(&self, what: &str) {
-        if self.quiet {
+        if !self.is_shown() {
             return;
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
@@ -61,14 +95,20 @@ impl Notes {
         *self.running() = Some(Running { bar, what: what.to_owned(), _over: over });
     }
 
-    /// Shows that a call of a tool is waited for; gives who is told how far it is.
+    /// Shows that a tool is called, and returns a callback that shows the progress of the call.
     pub(crate) fn watch_call(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
         self.start(&format!("calling {tool}"));
-        let notes = self.clone();
-        move |progress| notes.progress(progress)
+        let console = self.clone();
+        move |progress| console.progress(progress)
     }
 
-    /// Shows how far it is.
+    /// Changes the text beside the progress bar.
+    pub(crate) fn update(&self, message: &str) {
+        if let Some(Running { bar, .. }) = &*self.running() {
+            bar.set_message(text::line(message));
+        }
+    }
+
     fn progress(&self, progress: &Progress) {
         let running = self.running();
         let Some(Running { bar, .. }) = &*running else {
@@ -93,14 +133,14 @@ impl Notes {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the progress bar.
     pub(crate) fn finish(&self) {
         if let Some(running) = self.running().take() {
             running.bar.finish_and_clear();
         }
     }
 
-    /// Does something that needs the terminal for itself: the bar is away meanwhile.
+    /// Runs `f`, which needs the terminal for itself, without the progress bar.
     pub(crate) fn aside<T>(&self, f: impl FnOnce() -> T) -> T {
         let running = self.running().take();
         let what = running.map(|running| {
@@ -114,11 +154,8 @@ impl Notes {
         result
     }
 
-    /// A log message of the server.
+    /// Shows a log message of the server.
     pub(crate) fn log(&self, message: &LogMessage) {
-        if self.quiet {
-            return;
-        }
         let color = match message.level {
             LoggingLevel::Debug | LoggingLevel::Info | LoggingLevel::Notice => AnsiColors::Cyan,
             LoggingLevel::Warning => AnsiColors::Yellow,
@@ -127,25 +164,25 @@ impl Notes {
         let logger = message.logger.as_deref().map(|logger| format!("{}: ", text::line(logger))).unwrap_or_default();
         let mut said = text::line(&message.text());
         text::cut(&mut said, LONGEST_MESSAGE);
-        self.line(&format!("{} {logger}{said}", format_args!("[{}]", message.level).color(color)));
+        self.note(&format!("{} {logger}{said}", format_args!("[{}]", message.level).color(color)));
     }
 
-    /// How a task stands.
+    /// Shows the status of a task.
     pub(crate) fn task(&self, task: &Task) {
-        if !self.quiet {
-            self.line(&crate::commands::task::line(task));
-        }
+        self.note(&show::task_line(task));
     }
 
-    /// A line of the server's standard error.
+    /// Writes a line of the server's stderr.
     pub(crate) fn server_stderr(&self, line: &str) {
         self.line(&format!("{} {}", "server:".dimmed(), printable(line.trim_end())));
     }
 
-    /// A line of our own.
+    /// Writes a line, whatever the options say.
     pub(crate) fn line(&self, line: &str) {
-        // Standard error may be closed; that is no reason to stop.
+        let redacted = self.secrets.get().map(|secrets| secrets.redact(line));
+        let line = redacted.as_deref().unwrap_or(line);
         let write = || {
+            // Stderr may be closed.
             let _ = writeln!(anstream::stderr(), "{line}");
         };
         match &*self.running() {
@@ -159,7 +196,7 @@ impl Notes {
     }
 }
 
-/// What the whole bar counts as.
+/// The length of the whole progress bar.
 const STEPS: u32 = 1_000;
 
 fn style(template: &str) -> ProgressStyle {

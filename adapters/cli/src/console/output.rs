@@ -1,4 +1,4 @@
-//! Standard output: the result, and nothing else.
+//! Standard output, for results alone.
 
 use std::io::{self, BufWriter, Write};
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::text;
 
-/// Writes for people: in colour where that is wanted.
+/// Writes text for people. Colors are removed where they are not wanted.
 pub(crate) fn page(
     write: impl FnOnce(&mut AutoStream<io::StdoutLock<'static>>) -> io::Result<()>,
 ) -> Result<(), Failure> {
@@ -17,21 +17,27 @@ pub(crate) fn page(
     write(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
 }
 
-/// Writes a line at once.
+/// Writes a line, and flushes it.
 pub(crate) fn line(line: &str) -> io::Result<()> {
     let mut out = AutoStream::auto(io::stdout().lock());
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
-/// Writes the one JSON document of `--json`.
+/// Writes a value as the JSON document of `--json`.
 pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
     let json = Json::from_value(document).map_err(|error| Failure::output(&io::Error::other(error.to_string())))?;
     raw(&json)
 }
 
-/// Writes a JSON document as it is.
+/// Writes a JSON document as it is, with characters escaped that a terminal must not get.
 pub(crate) fn raw(json: &Json) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = writeln!(out, "{}", text::json_for_terminals(json.get())).and_then(|()| out.flush());
     written.map_err(|error| Failure::output(&error))
+}
+
+/// Writes bytes as they are.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
 }

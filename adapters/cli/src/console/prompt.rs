@@ -1,57 +1,64 @@
-//! The terminal, as a dialogue sees it.
+//! [`Terminal`]: questions to the person at the terminal.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use crate::interrupt::Interrupt;
+use super::interrupt::Interrupt;
 
 /// Where a dialogue is held.
-pub(super) trait Terminal {
-    /// Shows a text. It is safe to show, and may have colours.
+pub(crate) trait Terminal {
+    /// Shows a text, which must be safe to show, and may contain colors.
     fn show(&mut self, text: &str);
 
-    /// What the person types next.
+    /// Waits for what the person types next.
     fn read(&mut self) -> Typed;
 }
 
 /// What a person typed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(crate) enum Typed {
     Line(String),
-    /// No more: Ctrl-C, or the end of the input.
+    /// Ctrl-C, or the end of the input.
     End,
 }
 
-/// Standard error, to be read, and standard input, to be typed on.
-pub(super) struct Standard {
+/// The terminal of this process: shows texts on standard error, and reads standard input.
+pub(crate) struct Prompt {
     interrupt: Interrupt,
 }
 
-/// How soon an interrupt is noticed.
+/// How often an interrupt is looked for.
 const GLANCE: Duration = Duration::from_millis(50);
 
-impl Standard {
-    pub(super) fn new(interrupt: Interrupt) -> Self {
+impl Prompt {
+    pub(crate) fn new(interrupt: Interrupt) -> Self {
         Self { interrupt }
+    }
+
+    /// Asks a question, and returns whether the answer is yes. Ctrl-C and the end of the input mean no.
+    pub(crate) fn agrees(&mut self, question: &str) -> bool {
+        self.show(&format!("{question} [y/N] "));
+        matches!(self.read(), Typed::Line(line) if matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 }
 
-impl Terminal for Standard {
+impl Terminal for Prompt {
     fn show(&mut self, text: &str) {
         let mut stderr = anstream::stderr();
-        // Standard error may be closed; then nobody is asked, and nobody answers.
+        // Stderr may be closed.
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
-    /// A read cannot be interrupted, so a thread does it; after an interrupt it is left behind, and ends with the process.
+    /// Reads on another thread, because a read cannot be interrupted. After an interrupt that thread is left behind, and ends with
+    /// the process.
     fn read(&mut self) -> Typed {
         let (typed, line) = mpsc::channel();
         thread::spawn(move || {
             let mut line = String::new();
             let read = io::stdin().read_line(&mut line);
-            // Whoever does not wait any more was interrupted.
+            // The receiver is gone after an interrupt.
             let _ = typed.send(read.ok().filter(|length| *length > 0).map(|_| line));
         });
         loop {
@@ -65,4 +72,9 @@ impl Terminal for Standard {
             }
         }
     }
+}
+
+/// Returns whether there is a person to read a question and to type an answer.
+pub(crate) fn is_at_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }

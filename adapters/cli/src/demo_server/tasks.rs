@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,6 @@ use super::outbox::Outbox;
 use super::revision::{MISSING_CAPABILITY, Revision};
 use super::slow::waited;
 use super::{Answer, Failure, INVALID_PARAMS, METHOD_NOT_FOUND};
-use crate::trace::rfc3339;
 
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
@@ -64,7 +63,7 @@ impl Tasks {
             oldest.and_then(|id| self.all.remove(&id));
         }
         let id = random_id();
-        let created = rfc3339(SystemTime::now());
+        let created = jiff::Timestamp::now().to_string();
         let task = Task { begun: Instant::now(), created, length, cancelled: None, waiting: Vec::new() };
         let state = task.state(&id, revision);
         self.all.insert(id, task);
@@ -114,7 +113,7 @@ impl Tasks {
                     return Err(Failure::new(INVALID_PARAMS, message));
                 }
                 if !is_over {
-                    task.cancelled = Some(rfc3339(SystemTime::now()));
+                    task.cancelled = Some(jiff::Timestamp::now().to_string());
                     task.waiting.clear();
                 }
                 let state = if revision.is_modern() { json!({}) } else { task.state(name, revision) };

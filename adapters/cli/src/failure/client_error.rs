@@ -1,116 +1,123 @@
-//! Servers that are an address: what `--url` and its company mean, and what to do when it does not work out.
-
-use std::convert::Infallible;
-use std::env;
-use std::fmt;
-use std::str::FromStr;
+//! Failures of a client: what the error of the library means for the user.
 
 use mcpwire_blocking::core::http::{FailureKind, HttpError, SettingsError};
-use mcpwire_blocking::core::{CallError, ConnectError};
-use mcpwire_blocking::http::{EnvToken, HttpOptions};
-use mcpwire_blocking::{Cause, Error, HttpSetupError, McpServerDef};
+use mcpwire_blocking::core::{CallError, ConnectError, SendError};
+use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
 
-use crate::args::{Connection, Options};
-use crate::failure::Failure;
-use crate::text;
+use super::{CONNECTION_FAILED, Code, Failure, Kind, NOT_CONNECTED, TIMED_OUT, USAGE};
 
-/// A header of the command line. It may be a secret, so nothing of it but its name is ever shown.
-#[derive(Clone)]
-pub(crate) struct Header {
-    /// `None` if there is no colon: then what stands there may be a value.
-    parts: Option<(String, String)>,
-}
+/// The code of JSON-RPC for parameters that the server does not accept.
+const INVALID_PARAMS: i64 = -32602;
 
-impl FromStr for Header {
-    /// What is wrong is told later, and without the text, which errors of the command line have.
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        let parts = text.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-        Ok(Header { parts })
-    }
-}
-
-impl fmt::Debug for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Header").field(&self.parts.as_ref().map(|(name, _)| name)).finish()
-    }
-}
-
-/// The server at an address.
-pub(crate) fn definition(url: &str, connection: &Connection, options: &Options) -> Result<McpServerDef, Failure> {
-    if !options.variables.is_empty() {
-        return Err(Failure::usage("env", "--env is for a server that is started; one at an address has its own"));
-    }
-    if options.cwd.is_some() {
-        return Err(Failure::usage("cwd", "--cwd is for a server that is started; one at an address has its own"));
-    }
-    let mut definition = McpServerDef::http(url);
-    definition.unix_socket.clone_from(&connection.unix_socket);
-    for header in &connection.headers {
-        match &header.parts {
-            Some((name, value)) if !name.is_empty() => definition = definition.header(name, value),
-            _ => return Err(Failure::usage("header", "a header is NAME:VALUE, as in --header 'X-Team: blue'")),
+impl Failure {
+    /// Creates the failure for an error of a client. With `hide_stderr`, the message leaves out what the server wrote there.
+    pub(crate) fn from_client(error: &Error, hide_stderr: bool) -> Self {
+        let kind = match error.cause() {
+            Cause::Spawn(error) => spawn_kind(error.kind),
+            Cause::Http(HttpSetupError::Client(_)) => (NOT_CONNECTED, Code::Unavailable, "connection"),
+            Cause::Http(HttpSetupError::Settings(
+                SettingsError::HeaderName { .. } | SettingsError::HeaderValue { .. },
+            )) => (USAGE, Code::Validation, "header"),
+            Cause::Http(_) => (USAGE, Code::Validation, "url"),
+            Cause::Connect(_) if needs_authorization(error) => (NOT_CONNECTED, Code::Unavailable, "authorization"),
+            Cause::Call(_) if needs_authorization(error) => (CONNECTION_FAILED, Code::Unavailable, "authorization"),
+            Cause::Connect(error) => match error {
+                ConnectError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
+                ConnectError::Cancelled => return Self::interrupted(),
+                ConnectError::UnsupportedVersion { .. } => (NOT_CONNECTED, Code::Conflict, "protocol"),
+                _ => (NOT_CONNECTED, Code::Unavailable, "connection"),
+            },
+            Cause::Call(CallError::Cancelled { .. }) => return Self::interrupted(),
+            Cause::Call(cause) => call_kind(cause, error.process().is_some()),
+            Cause::Send(SendError::Closed) => (CONNECTION_FAILED, Code::Unavailable, "connection"),
+            Cause::Send(SendError::NotOffered { .. } | SendError::NotInRevision { .. }) => {
+                (CONNECTION_FAILED, Code::Unavailable, "server")
+            }
+            Cause::Send(_) => (CONNECTION_FAILED, Code::Validation, "arguments"),
+            _ => (CONNECTION_FAILED, Code::Network, "connection"),
+        };
+        let mut message = match error.cause() {
+            // The library's own message advises programmers.
+            Cause::Send(SendError::NotOffered { requires, .. }) => {
+                format!("server `{}` does not offer {requires}; see mcpwire info", error.server())
+            }
+            _ if hide_stderr => without_stderr(error),
+            _ => error.to_string(),
+        };
+        let advice = if kind.0 == TIMED_OUT { Some("allow more time with --timeout") } else { http_advice(error) };
+        if let Some(advice) = advice {
+            message.push_str("; ");
+            message.push_str(advice);
         }
+        Self::new(kind, message)
     }
-    Ok(definition)
 }
 
-/// What the requests are made with.
-pub(crate) fn options(connection: &Connection) -> Result<HttpOptions, Failure> {
-    let Some(name) = &connection.bearer_env else { return Ok(HttpOptions::default()) };
-    if env::var(name).is_ok_and(|token| !token.trim().is_empty()) {
-        return Ok(HttpOptions::default().token(EnvToken(name.clone())));
-    }
-    let name = text::line(name);
-    Err(Failure::usage(
-        "bearer-env",
-        format!("the variable {name}, which is to have the token, is not set, or is empty"),
-    ))
+fn spawn_kind(kind: SpawnErrorKind) -> Kind<'static> {
+    let (code, field) = match kind {
+        SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => (Code::NotFound, "command"),
+        SpawnErrorKind::DirectoryNotFound => (Code::NotFound, "cwd"),
+        SpawnErrorKind::NotExecutable | SpawnErrorKind::Invalid => (Code::Validation, "command"),
+        _ => (Code::Unavailable, "command"),
+    };
+    (NOT_CONNECTED, code, field)
 }
 
-/// The part of the command line that is to blame for an address that cannot be spoken to.
-pub(crate) fn culprit(error: &HttpSetupError) -> &'static str {
+fn call_kind(error: &CallError, process_ended: bool) -> Kind<'static> {
     match error {
-        HttpSetupError::Settings(SettingsError::HeaderName { .. } | SettingsError::HeaderValue { .. }) => "header",
-        _ => "url",
+        CallError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
+        CallError::ToolNotFound { .. } => (CONNECTION_FAILED, Code::NotFound, "tool"),
+        CallError::Server { error, .. } if error.code == INVALID_PARAMS => {
+            (CONNECTION_FAILED, Code::Validation, "arguments")
+        }
+        CallError::Server { .. } | CallError::Invalid { .. } | CallError::Input { .. } => {
+            (CONNECTION_FAILED, Code::Unavailable, "server")
+        }
+        // The server has failed, not only the connection.
+        _ if process_ended => (CONNECTION_FAILED, Code::Unavailable, "server"),
+        _ => (CONNECTION_FAILED, Code::Network, "connection"),
     }
 }
 
-/// What to do about an error of HTTP, if it is one.
-pub(crate) fn advice(error: &Error) -> Option<&'static str> {
-    Some(match of_http(error)? {
+/// Returns the error's message without what the server wrote on stderr.
+fn without_stderr(error: &Error) -> String {
+    let exit = error.process().and_then(|process| process.exit);
+    let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();
+    format!("{}{exit}", error.message())
+}
+
+/// Returns what to do about an HTTP error.
+fn http_advice(error: &Error) -> Option<&'static str> {
+    Some(match http_error(error)? {
         HttpError::Unauthorized { status: 401, .. } => {
-            "authorization is needed: give a token with --bearer-env NAME, or what else the server wants with --header"
+            "authorization is needed: give a token with --bearer-env NAME, or other credentials with --header"
         }
         HttpError::Unauthorized { .. } => {
             "authorization is needed: the token or header that was sent, if any, is not enough"
         }
         HttpError::Failed(failure) => match failure.kind {
-            FailureKind::Unreachable => "check that the server is running, and that the address is right",
+            FailureKind::Unreachable => "check that the server is running, and that the URL is right",
             FailureKind::Tls => {
-                "check that the address is right, and that the server's certificate is one to be trusted"
+                "check the URL; for a private certificate authority, name its certificate with --ca FILE"
             }
-            FailureKind::Redirect => "give --url the address that it is redirected to, if that is to be trusted",
-            FailureKind::Broken | FailureKind::Invalid => "check that what listens there is a server of this protocol",
+            FailureKind::Redirect => "if you trust the address it redirects to, give that to --url",
+            FailureKind::Broken | FailureKind::Invalid => "check that an MCP server listens at this URL",
             _ => return None,
         },
         HttpError::Status { status: 404 | 405, .. } => {
-            "check the path of the address: servers are at /mcp, or at /sse if they are old, as a rule"
+            "check the path of the URL: most servers are at /mcp, older ones at /sse"
         }
-        HttpError::Status { status: 500.., .. } => {
-            "the server, or what is in front of it, is in trouble: try again later"
-        }
+        HttpError::Status { status: 500.., .. } => "the server or a proxy has a problem: try again later",
         _ => return None,
     })
 }
 
-/// Whether the server wants to know who asks.
-pub(crate) fn wants_authorization(error: &Error) -> bool {
-    matches!(of_http(error), Some(HttpError::Unauthorized { .. }))
+/// Returns whether the server requires credentials.
+fn needs_authorization(error: &Error) -> bool {
+    matches!(http_error(error), Some(HttpError::Unauthorized { .. }))
 }
 
-fn of_http(error: &Error) -> Option<&HttpError> {
+fn http_error(error: &Error) -> Option<&HttpError> {
     match error.cause() {
         Cause::Connect(ConnectError::Http { error, .. }) | Cause::Call(CallError::Http { error, .. }) => Some(error),
         _ => None,

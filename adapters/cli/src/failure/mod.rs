@@ -1,35 +1,31 @@
-//! What went wrong, for people and for programs, and the exit status that says so.
+//! [`Failure`]: why a command failed, as a message, an error object and an exit status.
+
+mod client_error;
+mod hub_error;
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use mcpwire_blocking::core::{CallError, ConnectError, SendError};
-use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
+use mcpwire_hub::redact::Redactor;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
-use crate::args::Stderr;
-use crate::{remote, text};
-use mcpwire_hub::{ErrorCode, HubError};
+pub(crate) use self::hub_error::NOT_RUNNING;
+use crate::text;
 
-/// The tool itself reported an error; its result has been printed.
+/// The tool reported an error; its result has been printed.
 pub(crate) const TOOL_ERROR: u8 = 1;
-/// The demo server, as a server, could not read or write.
+/// The demo server could not read or write.
 pub(crate) const SERVER_FAILED: u8 = 1;
 const USAGE: u8 = 2;
-const NOT_CONNECTED: u8 = 3;
+/// A server could not be started or reached.
+pub(crate) const NOT_CONNECTED: u8 = 3;
 const CONNECTION_FAILED: u8 = 4;
 const TIMED_OUT: u8 = 5;
-/// 128 + SIGINT, as shells have it.
+/// 128 + SIGINT, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// The field of a hub's error that says that a server does not run, so nothing was sent to it.
-pub(crate) const NOT_RUNNING: &str = "server";
-
-/// The code of JSON-RPC for parameters that the server does not take.
-const INVALID_PARAMS: i64 = -32602;
-
-/// Why the command did not come to a result.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: u8,
@@ -39,7 +35,7 @@ pub(crate) struct Failure {
     hint: Option<String>,
 }
 
-/// What a failure is: its exit status, its code, and the part of the command line that it is about.
+/// Exit status, code and field of a failure. The field names the part of the command line that caused it.
 type Kind<'a> = (u8, Code, &'a str);
 
 /// The codes of the error contract `{code, message, field}`.
@@ -58,138 +54,83 @@ pub(crate) enum Code {
 }
 
 impl Failure {
-    /// The command line was wrong, or what it points at.
+    /// Creates the failure of an invalid command line, or of an invalid file that it names.
     pub(crate) fn usage(field: &str, message: impl Into<String>) -> Self {
         Self::new((USAGE, Code::Validation, field), message)
     }
 
-    /// No command was given. The command line asks for one, so this is its last resort.
+    /// Creates the failure of a command without a server.
     pub(crate) fn no_server() -> Self {
-        Self::usage("command", "no server was named: give its command after --, its address with --url, or --demo")
+        Self::usage("command", "no server is given: use --server NAME, --url URL, -- COMMAND, or --demo")
     }
 
-    /// `--trace` names a file that cannot be written.
+    /// Creates the failure of `--trace` with a file that cannot be written.
     pub(crate) fn no_trace(path: &Path, error: &io::Error) -> Self {
         Self::usage("trace", format!("could not create {}: {error}", path.display()))
     }
 
-    /// `--save` names a directory that cannot be written to.
+    /// Creates the failure of `--save` with a directory that cannot be written to.
     pub(crate) fn not_saved(directory: &Path, error: &io::Error) -> Self {
-        Self::usage("save", format!("could not save to {}: {error}", directory.display()))
+        Self::usage("save", format!("could not save to {}: {error}", text::line(&directory.display().to_string())))
     }
 
-    /// What is to be saved is not what the protocol says.
+    /// Creates the failure of `--save` for content that is not base64.
     pub(crate) fn not_base64(name: &str) -> Self {
         Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), format!("could not save {name}: it is not base64"))
     }
 
-    /// The demo's server is this very program, which the system would not show us.
+    /// Creates the failure for a result that the server sent and that cannot be read.
+    pub(crate) fn unreadable(what: &str, reason: &str) -> Self {
+        let message = format!("{what} cannot be read: {}", text::line(reason));
+        Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), message)
+    }
+
+    /// Creates the failure of `--demo` if this program's own path is unknown.
     pub(crate) fn no_demo_server(error: &io::Error) -> Self {
         let message = format!("could not find this program to start it as the demo server: {error}");
         Self::new((NOT_CONNECTED, Code::NotFound, "command"), message)
     }
 
-    /// What the library says went wrong.
-    pub(crate) fn of(error: &Error, stderr: Stderr) -> Self {
-        let kind = match error.cause() {
-            Cause::Spawn(error) => not_started(error.kind),
-            Cause::Http(HttpSetupError::Client(_)) => (NOT_CONNECTED, Code::Unavailable, "connection"),
-            Cause::Http(error) => (USAGE, Code::Validation, remote::culprit(error)),
-            Cause::Connect(_) if remote::wants_authorization(error) => {
-                (NOT_CONNECTED, Code::Unavailable, "authorization")
-            }
-            Cause::Call(_) if remote::wants_authorization(error) => {
-                (CONNECTION_FAILED, Code::Unavailable, "authorization")
-            }
-            Cause::Connect(error) => match error {
-                ConnectError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
-                ConnectError::Cancelled => return Self::interrupted(),
-                ConnectError::UnsupportedVersion { .. } => (NOT_CONNECTED, Code::Conflict, "protocol"),
-                _ => (NOT_CONNECTED, Code::Unavailable, "connection"),
-            },
-            Cause::Call(CallError::Cancelled { .. }) => return Self::interrupted(),
-            Cause::Call(cause) => not_called(cause, error.process().is_some()),
-            Cause::Send(SendError::Closed) => (CONNECTION_FAILED, Code::Unavailable, "connection"),
-            Cause::Send(SendError::NotOffered { .. } | SendError::NotInRevision { .. }) => {
-                (CONNECTION_FAILED, Code::Unavailable, "server")
-            }
-            Cause::Send(_) => (CONNECTION_FAILED, Code::Validation, "arguments"),
-            _ => (CONNECTION_FAILED, Code::Network, "connection"),
-        };
-        let mut message = if stderr == Stderr::Hide { without_stderr(error) } else { error.to_string() };
-        let advice = if kind.0 == TIMED_OUT { Some("allow more time with --timeout") } else { remote::advice(error) };
-        if let Some(advice) = advice {
-            message.push_str("; ");
-            message.push_str(advice);
-        }
-        Self::new(kind, message)
-    }
-
-    /// The server answered for a tool that its list does not have.
-    pub(crate) fn tool_not_found(tool: &str, said: &str) -> Self {
-        let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(said));
+    /// Creates the failure for a tool that the server does not list, although the server answered the call.
+    pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
+        let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
         Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message)
     }
 
-    /// Somebody pressed Ctrl-C.
+    /// Creates the failure of a command that was interrupted by Ctrl-C.
     pub(crate) fn interrupted() -> Self {
         Self::new((INTERRUPTED, Code::Network, "connection"), "interrupted")
     }
 
-    /// The result could not be written. Whoever closes our output has seen enough: that is no failure to speak of.
+    /// Creates the failure of a result that could not be written. A reader that closed the pipe early is no failure.
     pub(crate) fn output(error: &io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { CONNECTION_FAILED };
         Self::new((exit, Code::Unavailable, "stdout"), format!("could not write the result: {error}"))
-    }
-
-    /// What a hub says went wrong.
-    pub(crate) fn of_contract(error: &HubError) -> Self {
-        let (code, exit) = match error.code {
-            ErrorCode::NotFound => (Code::NotFound, if error.field == "tool_name" { CONNECTION_FAILED } else { USAGE }),
-            ErrorCode::ValidationError => (Code::Validation, USAGE),
-            ErrorCode::Conflict => (Code::Conflict, USAGE),
-            ErrorCode::ServiceUnavailable => (Code::Unavailable, NOT_CONNECTED),
-            ErrorCode::NetworkError => (Code::Network, CONNECTION_FAILED),
-        };
-        let exit = match error.field.as_str() {
-            "timeout" => TIMED_OUT,
-            field if field.starts_with("package.") && error.code != ErrorCode::ValidationError => NOT_CONNECTED,
-            _ => exit,
-        };
-        Self::new((exit, code, &error.field), text::line(&error.message))
-    }
-
-    /// What a hub says went wrong with a call; before it the server was there, unless the error says otherwise.
-    pub(crate) fn of_call(tool: &str, error: &HubError) -> Self {
-        let mut failure = Self::of_contract(error);
-        if failure.exit == NOT_CONNECTED && error.field != NOT_RUNNING {
-            failure.exit = CONNECTION_FAILED;
-        }
-        if !failure.message.contains(tool) {
-            failure.message = format!("`{}`: {}", text::line(tool), failure.message);
-        }
-        failure
-    }
-
-    /// What only a running hub can do was asked for, and none runs.
-    pub(crate) fn no_hub() -> Self {
-        Self::new((NOT_CONNECTED, Code::Unavailable, "hub"), "no hub runs, so servers do not go on after a command")
     }
 
     fn new((exit, code, field): Kind<'_>, message: impl Into<String>) -> Self {
         Self { exit, code, field: field.to_owned(), message: message.into(), hint: None }
     }
 
-    /// What to do about it; people see it below the message.
+    /// Adds what to do. People see it below the message.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Replaces secrets in the message and the hint.
+    pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
+        if !redactor.is_empty() {
+            self.message = redactor.redact(&self.message);
+            self.hint = self.hint.map(|hint| redactor.redact(&hint));
+        }
+        self
     }
 
     pub(crate) fn is_tool_not_found(&self) -> bool {
         self.code == Code::NotFound && self.field == "tool"
     }
 
-    /// Whether the server refused the arguments of a tool that it has.
+    /// Returns whether the server refused the arguments of a tool.
     pub(crate) fn is_of_arguments(&self) -> bool {
         self.field == "arguments"
     }
@@ -198,12 +139,12 @@ impl Failure {
         self.exit
     }
 
-    /// Says what happened on standard error: a line or more for people, one JSON object for programs.
+    /// Writes the failure to stderr: text for people, or one JSON object for programs.
     pub(crate) fn report(&self, json: bool) {
         if self.exit == 0 {
             return;
         }
-        // Standard error may be closed; then there is nobody left to tell.
+        // Stderr may be closed.
         let _ = if json { self.write_json(io::stderr().lock()) } else { self.write_text(anstream::stderr().lock()) };
     }
 
@@ -225,39 +166,6 @@ impl Failure {
     pub(crate) fn field(&self) -> &str {
         &self.field
     }
-}
-
-fn not_started(kind: SpawnErrorKind) -> Kind<'static> {
-    let (code, field) = match kind {
-        SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => (Code::NotFound, "command"),
-        SpawnErrorKind::DirectoryNotFound => (Code::NotFound, "cwd"),
-        SpawnErrorKind::NotExecutable | SpawnErrorKind::Invalid => (Code::Validation, "command"),
-        _ => (Code::Unavailable, "command"),
-    };
-    (NOT_CONNECTED, code, field)
-}
-
-fn not_called(error: &CallError, ended: bool) -> Kind<'static> {
-    match error {
-        CallError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
-        CallError::ToolNotFound { .. } => (CONNECTION_FAILED, Code::NotFound, "tool"),
-        CallError::Server { error, .. } if error.code == INVALID_PARAMS => {
-            (CONNECTION_FAILED, Code::Validation, "arguments")
-        }
-        CallError::Server { .. } | CallError::Invalid { .. } | CallError::Input { .. } => {
-            (CONNECTION_FAILED, Code::Unavailable, "server")
-        }
-        // A process that has ended is more than a connection that is lost.
-        _ if ended => (CONNECTION_FAILED, Code::Unavailable, "server"),
-        _ => (CONNECTION_FAILED, Code::Network, "connection"),
-    }
-}
-
-/// The error as it displays itself, but for what the server wrote on its standard error.
-fn without_stderr(error: &Error) -> String {
-    let exit = error.process().and_then(|process| process.exit);
-    let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();
-    format!("{}{exit}", error.message())
 }
 
 #[derive(Serialize)]

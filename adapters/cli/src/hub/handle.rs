@@ -1,138 +1,189 @@
-//! [`Link`]: the hub that a command talks to.
+//! [`HubHandle`]: the hub that a command talks to.
 
 use std::process;
 use std::sync::Arc;
 
 use mcpwire_blocking::core::Json;
 use mcpwire_hub::layout::Layout;
-use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
+use mcpwire_hub::service::HubEvent;
+use mcpwire_hub::{Hub, HubError, HubOptions, McpService, McpStatus};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
-use super::requests::{Request, answer};
-use super::serve::Client;
+use super::client::Client;
+use super::options::{hub_options, layout};
+use super::protocol::Request;
+use super::service::HubService;
+use crate::args::{Options, Place};
+use crate::console::{Console, Interrupt};
 use crate::failure::Failure;
-use crate::notes::Notes;
 
 /// The hub that a command talks to.
-pub(super) enum Link {
-    /// One of its own, which ends with the command.
-    Own(Own),
-    /// The one that `mcpwire hub run` runs.
-    Running(Client),
+pub(crate) enum HubHandle {
+    /// A hub of the command's own, which ends with the command.
+    InProcess(InProcess),
+    /// The hub of `mcpwire hub run`.
+    Remote(Remote),
 }
 
 /// A hub that ends with the command, however that ends: finished, failed or interrupted.
-pub(super) struct Own {
-    pub(super) hub: Hub,
+pub(crate) struct InProcess {
+    pub(crate) service: HubService,
     runtime: Runtime,
     pressed: Arc<Notify>,
-    /// An interrupt is told as JSON.
     json: bool,
 }
 
-impl Own {
-    /// Waits for something. An interrupt ends all servers, and the program.
-    pub(super) fn wait<T>(&self, something: impl Future<Output = T>) -> T {
-        self.wait_and(something, || {})
+/// A connection to the running hub.
+pub(crate) struct Remote {
+    client: Client,
+    json: bool,
+}
+
+impl InProcess {
+    fn open(options: HubOptions, json: bool) -> Result<Self, HubError> {
+        let runtime = runtime()?;
+        let pressed = Arc::new(Notify::new());
+        let press = Arc::clone(&pressed);
+        Interrupt::install().on_press(move |_| press.notify_one());
+        let hub = runtime.block_on(Hub::open(options))?;
+        Ok(InProcess { service: HubService::new(hub), runtime, pressed, json })
     }
 
-    /// The same, and something is done at once when an interrupt comes.
-    fn wait_and<T>(&self, something: impl Future<Output = T>, on_interrupt: impl FnOnce()) -> T {
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.service.hub
+    }
+
+    /// Waits for a future. An interrupt ends all servers, and the process.
+    pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.wait_and(future, || {})
+    }
+
+    /// As [`InProcess::wait`], and calls `on_interrupt` when an interrupt comes.
+    fn wait_and<T>(&self, future: impl Future<Output = T>, on_interrupt: impl FnOnce()) -> T {
         let done = self.runtime.block_on(async {
             tokio::select! {
                 biased;
-                done = something => Some(done),
+                done = future => Some(done),
                 () = self.pressed.notified() => None,
             }
         });
         done.unwrap_or_else(|| {
             on_interrupt();
-            // It is told before the servers are ended: one that does not want to end takes its time.
+            // Reported first, because ending a server may take time.
             let interrupted = Failure::interrupted();
             interrupted.report(self.json);
-            // What was under way has been dropped, so its server is told. The end has a deadline.
-            let _ = self.runtime.block_on(self.hub.shutdown_all());
+            // The future was dropped, which has cancelled its call. The shutdown has a deadline.
+            let _ = self.runtime.block_on(self.hub().shutdown_all());
             process::exit(interrupted.exit().into())
         })
     }
 
-    /// Waits for something that an interrupt is meant to end.
-    pub(super) fn wait_until_pressed<T>(&self, something: impl AsyncFnOnce(&Notify) -> T) -> T {
-        self.runtime.block_on(something(&self.pressed))
+    /// Runs a function that an interrupt is meant to end.
+    pub(crate) fn wait_until_pressed<T>(&self, function: impl AsyncFnOnce(&Notify) -> T) -> T {
+        self.runtime.block_on(function(&self.pressed))
+    }
+
+    /// Starts all enabled servers, and waits until each runs or has failed. Shows how many do.
+    pub(crate) fn boot(&self, console: &Console) -> Result<(), HubError> {
+        let hub = self.hub();
+        let all = hub.list().iter().filter(|config| config.enabled).count();
+        let what = if all == 1 { "starting 1 server".to_owned() } else { format!("starting {all} servers") };
+        console.start(&what);
+        let booted = self.wait_and(
+            async {
+                let mut events = hub.events();
+                let mut boot = std::pin::pin!(hub.boot());
+                loop {
+                    tokio::select! {
+                        booted = &mut boot => return booted,
+                        Some(HubEvent::Status { .. }) = events.next() => {
+                            let (mut running, mut failed) = (0, 0);
+                            for config in hub.list() {
+                                match hub.status(config.id) {
+                                    McpStatus::Running { .. } => running += 1,
+                                    McpStatus::Error { .. } => failed += 1,
+                                    _ => {}
+                                }
+                            }
+                            console.update(&format!("{what}: {running} running, {failed} failed"));
+                        }
+                    }
+                }
+            },
+            || console.finish(),
+        );
+        console.finish();
+        booted.map(drop)
     }
 }
 
-impl Link {
-    pub(super) fn open(layout: &Layout, json: bool, options: impl FnOnce() -> HubOptions) -> Result<Link, HubError> {
-        if let Some(client) = Client::connect(layout)? {
-            return Ok(Link::Running(client));
-        }
-        let runtime = runtime()?;
-        let pressed = Arc::new(Notify::new());
-        let press = Arc::clone(&pressed);
-        let _ = ctrlc::set_handler(move || press.notify_one());
-        let hub = runtime.block_on(Hub::open(options()))?;
-        Ok(Link::Own(Own { hub, runtime, pressed, json }))
+impl HubHandle {
+    /// Connects to the running hub, or opens one for this command. An interrupt ends both.
+    pub(crate) fn open(place: &Place, options: &Options) -> Result<HubHandle, Failure> {
+        let layout = layout(place)?;
+        let json = options.json;
+        let opened = match Client::connect(&layout) {
+            Ok(Some(client)) => Ok(HubHandle::Remote(Remote { client, json })),
+            Ok(None) => InProcess::open(hub_options(&layout, options), json).map(HubHandle::InProcess),
+            Err(error) => Err(error),
+        };
+        opened.map_err(Failure::from_hub)
     }
 
-    /// Whether `mcpwire hub run` runs here.
-    pub(super) fn is_hub_running(layout: &Layout) -> bool {
-        #[cfg(unix)]
-        let is_running = matches!(Client::connect(layout), Ok(Some(_)));
-        #[cfg(not(unix))]
-        let (is_running, _) = (false, layout);
-        is_running
+    /// Returns whether `mcpwire hub run` runs here.
+    pub(crate) fn is_hub_running(layout: &Layout) -> bool {
+        matches!(Client::connect(layout), Ok(Some(_)))
     }
 
-    pub(super) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, HubError> {
-        let json = self.ask_json(request)?;
-        json.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
+    /// Sends a request, and decodes the answer.
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, HubError> {
+        let json = match self {
+            HubHandle::InProcess(own) => own.wait(own.service.answer(request, &mut |_| {})),
+            HubHandle::Remote(remote) => remote.client.ask(&request, &mut |_| {}),
+        };
+        json?.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
     }
 
-    pub(super) fn ask_json(&mut self, request: Request) -> Result<Json, HubError> {
-        match self {
-            Link::Own(own) => own.wait(answer(&own.hub, request, &mut |_| {})),
-            Link::Running(client) => client.ask(&request, &mut |_| {}),
-        }
-    }
-
-    /// Calls a tool, with a progress bar. An interrupt cancels the call: the server is told before anything is ended.
-    pub(super) fn call(&mut self, request: Request, tool: &str, notes: &Notes, json: bool) -> Result<Json, HubError> {
-        let mut on_progress = notes.watch_call(tool);
+    /// Calls a tool, with a progress bar. An interrupt cancels the call before anything is ended.
+    pub(crate) fn call(&mut self, request: Request, tool: &str, console: &Console) -> Result<Json, HubError> {
+        let mut on_progress = console.watch_call(tool);
         let answered = match self {
-            Link::Own(own) => own.wait_and(answer(&own.hub, request, &mut on_progress), || notes.finish()),
-            Link::Running(client) => {
-                let notes = notes.clone();
-                // The hub cancels what nobody waits for any more.
-                let _ = ctrlc::set_handler(move || {
-                    notes.finish();
+            HubHandle::InProcess(own) => {
+                own.wait_and(own.service.answer(request, &mut on_progress), || console.finish())
+            }
+            HubHandle::Remote(remote) => {
+                let (console, json) = (console.clone(), remote.json);
+                // The hub cancels the call when this process ends.
+                Interrupt::install().on_press(move |_| {
+                    console.finish();
                     let interrupted = Failure::interrupted();
                     interrupted.report(json);
                     process::exit(interrupted.exit().into())
                 });
-                client.ask(&request, &mut on_progress)
+                remote.client.ask(&request, &mut on_progress)
             }
         };
-        notes.finish();
+        console.finish();
         answered
     }
 
-    pub(super) fn is_running(&self) -> bool {
-        !matches!(self, Link::Own(_))
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self, HubHandle::Remote(_))
     }
 
-    /// Ends all that this command has started.
-    pub(super) fn close(self) {
-        if let Link::Own(own) = self {
-            // The result has been told; what does not end politely is killed with the hub.
-            let _ = own.wait(own.hub.shutdown_all());
+    /// Ends everything that this command has started.
+    pub(crate) fn close(self) {
+        if let HubHandle::InProcess(own) = self {
+            // The result has been shown; servers that do not end politely are killed with the hub.
+            let _ = own.wait(own.hub().shutdown_all());
         }
     }
 }
 
-pub(super) fn runtime() -> Result<Runtime, HubError> {
+/// Creates the runtime of a hub.
+pub(crate) fn runtime() -> Result<Runtime, HubError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| HubError::unavailable(format!("this system gives no runtime: {error}")))
+    runtime.map_err(|error| HubError::unavailable(format!("the system provides no runtime: {error}")))
 }

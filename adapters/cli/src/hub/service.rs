@@ -1,159 +1,139 @@
-//! What a command asks of a hub, in the same process or in another.
+//! [`HubService`]: answers requests of commands with a hub of this process.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use mcpwire_blocking::core::{Json, Progress, Tool};
+use mcpwire_blocking::core::{Json, Tool};
 use mcpwire_hub::config::{McpConfig, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{Hub, HubError, McpService, Uuid};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::sync::Mutex;
+use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
 use super::advice::refusal;
+use super::protocol::{OnProgress, Request, Row, json};
+use crate::text;
 
-/// What a command asks. Servers are named by their name or id.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case")]
-pub(super) enum Request {
-    /// How all servers are: a list of [`Row`].
-    Status,
-    /// The same whenever something has changed.
-    Watch,
-    /// The same, once all servers have been tried that do not run although nobody has stopped them.
-    Try,
-    Start {
-        server: String,
-    },
-    Stop {
-        server: String,
-    },
-    Restart {
-        server: String,
-    },
-    Add {
-        config: Value,
-        /// Whether it is also started, which nobody waits for.
-        #[serde(default)]
-        start: bool,
-    },
-    Update {
-        config: Value,
-    },
-    Remove {
-        server: String,
-    },
-    /// The file was changed by somebody else.
-    Reload,
-    /// The tools of one server, or of all, by the names to call them by.
-    Tools {
-        server: Option<String>,
-    },
-    /// The result of a call, as its server gave it; before it, how far the call is.
-    Call {
-        tool: String,
-        server: Option<String>,
-        arguments: Value,
-        timeout_ms: Option<u64>,
-    },
+/// How long memory usage is reused. To read it takes a look at all processes of the machine.
+const USAGE_LIFETIME: Duration = Duration::from_millis(500);
+
+/// Maximum number of servers to name where a tool is not found.
+const MOST_ABSENT: usize = 5;
+
+/// A hub of this process. Clones share it.
+#[derive(Clone)]
+pub(crate) struct HubService {
+    pub(crate) hub: Hub,
+    usage: Arc<Mutex<UsageCache>>,
 }
 
-/// What a hub answers.
-#[cfg(unix)]
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Response {
-    /// Of a call that goes on.
-    Progress(Progress),
-    Done(Json),
-    Error(HubError),
+/// The memory usage of the servers, and when it was read.
+#[derive(Default)]
+struct UsageCache {
+    read_at: Option<Instant>,
+    usage: Vec<(Uuid, Usage)>,
 }
 
-/// A line of the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Row {
-    #[serde(flatten)]
-    pub(super) detail: StatusDetail,
-    pub(super) usage: Option<Usage>,
-}
+impl HubService {
+    pub(crate) fn new(hub: Hub) -> Self {
+        Self { hub, usage: Arc::default() }
+    }
 
-/// Who is told how far a call is.
-pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
+    /// Answers a request. [`Request::Watch`] gets its first answer here.
+    pub(super) async fn answer(&self, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
+        let hub = &self.hub;
+        match request {
+            Request::Status | Request::Watch => json(&self.rows().await),
+            Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
+            Request::Stop { server } => done(hub.stop(find(hub, &server)?.id).await),
+            Request::Restart { server } => done(hub.restart(find(hub, &server)?.id).await),
+            Request::Try => {
+                try_all(hub).await;
+                json(&self.rows().await)
+            }
+            Request::Add { config, start } => {
+                let config = McpConfig::from_json(&config)?;
+                let starts = start && config.enabled;
+                let id = config.id;
+                hub.create(config).await?;
+                if starts {
+                    let hub = hub.clone();
+                    tokio::spawn(async move { hub.boot_server(id).await });
+                }
+                json(&())
+            }
+            Request::Update { config } => done(hub.update(McpConfig::from_json(&config)?).await),
+            Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
+            Request::Reload => done(hub.reload().await),
+            Request::Tools { server } => {
+                let only = server.map(|server| find(hub, &server)).transpose()?.map(|config| config.id);
+                let tools = hub.available_tools();
+                let wanted = tools.iter().filter(|tool| only.is_none_or(|id| id == tool.mcp_id));
+                let named = wanted.map(|offered| {
+                    let mut tool = offered.tool.clone();
+                    offered.name.clone_into(&mut tool.name);
+                    tool
+                });
+                json(&named.collect::<Vec<Tool>>())
+            }
+            Request::Call { tool, server, arguments, timeout_ms } => {
+                let id = match server {
+                    Some(server) => find(hub, &server)?.id,
+                    None => hub.find_tool_server(&tool).ok_or_else(|| unknown_tool(hub, &tool))?,
+                };
+                if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
+                    return Err(refusal);
+                }
+                let mut options = CallOptions::new().on_progress(on_progress);
+                if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
+                    // Progress does not extend it: it is how long the user wants to wait.
+                    options = options.timeout(timeout).total_timeout(timeout);
+                }
+                let called = hub.call_tool_full(id, &tool, &arguments, options).await;
+                let outcome = called.map_err(|error| match error.field.as_str() {
+                    "tool_name" => unknown_tool(hub, &tool),
+                    _ => error,
+                })?;
+                json(&outcome.result)
+            }
+        }
+    }
 
-/// The answer to all but [`Request::Watch`], which has many.
-pub(super) async fn answer(hub: &Hub, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
-    match request {
-        Request::Status | Request::Watch => json(&rows(hub)),
-        Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
-        Request::Stop { server } => done(hub.stop(find(hub, &server)?.id).await),
-        Request::Restart { server } => done(hub.restart(find(hub, &server)?.id).await),
-        Request::Try => {
-            try_all(hub).await;
-            json(&rows(hub))
+    /// Returns the status of all servers.
+    ///
+    /// One caller at a time is served, in order, and others get their turn in between. So clients that ask for the status without
+    /// an end delay one another, and not the calls.
+    pub(crate) async fn rows(&self) -> Vec<Row> {
+        let mut cache = self.usage.lock().await;
+        yield_now().await;
+        if cache.read_at.is_none_or(|at| at.elapsed() >= USAGE_LIFETIME) {
+            let hub = self.hub.clone();
+            cache.usage = spawn_blocking(move || hub.usage()).await.unwrap_or_default();
+            cache.read_at = Some(Instant::now());
         }
-        Request::Add { config, start } => {
-            let config = McpConfig::from_json(&config)?;
-            let starts = start && config.enabled;
-            let id = config.id;
-            hub.create(config).await?;
-            if starts {
-                let hub = hub.clone();
-                tokio::spawn(async move { hub.boot_server(id).await });
-            }
-            json(&())
-        }
-        Request::Update { config } => done(hub.update(McpConfig::from_json(&config)?).await),
-        Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
-        Request::Reload => done(hub.reload().await),
-        Request::Tools { server } => {
-            let only = server.map(|server| find(hub, &server)).transpose()?.map(|config| config.id);
-            let tools = hub.available_tools();
-            let wanted = tools.iter().filter(|tool| only.is_none_or(|id| id == tool.mcp_id));
-            let named = wanted.map(|offered| {
-                let mut tool = offered.tool.clone();
-                offered.name.clone_into(&mut tool.name);
-                tool
-            });
-            json(&named.collect::<Vec<Tool>>())
-        }
-        Request::Call { tool, server, arguments, timeout_ms } => {
-            let id = match server {
-                Some(server) => find(hub, &server)?.id,
-                None => server_of(hub, &tool)?,
-            };
-            if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
-                return Err(refusal);
-            }
-            let mut options = CallOptions::new().on_progress(on_progress);
-            if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
-                // Reports of progress do not put it off: it is how long somebody wants to wait.
-                options = options.timeout(timeout).total_timeout(timeout);
-            }
-            json(&hub.call_tool_full(id, &tool, &arguments, options).await?.result)
-        }
+        let of = |id: Uuid| cache.usage.iter().find(|(of, _)| *of == id).map(|(_, usage)| *usage);
+        self.hub.details().into_iter().map(|detail| Row { usage: of(detail.id), detail }).collect()
     }
 }
 
-pub(super) fn rows(hub: &Hub) -> Vec<Row> {
-    let usage = hub.usage();
-    let of = |id: Uuid| usage.iter().find(|(of, _)| *of == id).map(|(_, usage)| *usage);
-    hub.details().into_iter().map(|detail| Row { usage: of(detail.id), detail }).collect()
-}
-
-/// The server of this name or id.
+/// Returns the server of this name or id.
 pub(super) fn find(hub: &Hub, server: &str) -> Result<McpConfig, HubError> {
     find_in(hub.list(), server)
 }
 
-pub(super) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig, HubError> {
+/// Returns the configuration with this name or id.
+pub(crate) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig, HubError> {
     let name = folded(server);
     let names: Vec<String> = configs.iter().map(|config| config.name.trim().to_owned()).collect();
     let is_it = |config: &McpConfig| config.folded_name() == name || server.parse() == Ok(config.id);
     configs.into_iter().find(is_it).ok_or_else(|| {
-        let all =
-            if names.is_empty() { "none is configured".into() } else { format!("there are: {}", names.join(", ")) };
-        HubError::not_found("server", format!("No server is called `{server}`; {all}"))
+        let instead = match text::nearest(server, names.iter().map(|name| (name.as_str(), name))) {
+            Some(nearest) => format!("Did you mean `{nearest}`?"),
+            None if names.is_empty() => "None is configured. Add one: mcpwire server add --help".to_owned(),
+            None => format!("Configured servers: {}", names.join(", ")),
+        };
+        HubError::not_found("server", format!("no server is called `{server}`. {instead}"))
     })
 }
 
@@ -170,37 +150,40 @@ async fn try_all(hub: &Hub) {
     starts.join_all().await;
 }
 
-/// So many servers without tools are named where a tool is not found: more than fit a line are not read.
-const MOST_ABSENT: usize = 5;
-
-/// The server that the name of a tool belongs to.
-fn server_of(hub: &Hub, tool: &str) -> Result<Uuid, HubError> {
-    hub.find_tool_server(tool).ok_or_else(|| {
-        let mut error = HubError::unknown_tool(tool);
-        let tools = hub.available_tools();
-        let alike: Vec<&str> =
-            tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
-        if !alike.is_empty() {
-            error.message.push_str(". Several servers have one of that name: ");
-            error.message.push_str(&alike.join(", "));
-            return error;
-        }
-        let absent = hub.details().into_iter().filter(|detail| detail.enabled && lacks_tools(detail));
-        let mut absent: Vec<String> = absent.map(|detail| format!("{} ({})", detail.name, detail.state)).collect();
-        if absent.len() > MOST_ABSENT {
-            let more = format!("{} more", absent.len() - MOST_ABSENT);
-            absent.splice(MOST_ABSENT.., [more]);
-        }
-        if !absent.is_empty() {
-            let note = format!(". Servers that do not run may have it: {}. See mcpwire status", absent.join(", "));
-            error.message.push_str(&note);
-        }
-        error
-    })
+/// Creates the error for a tool that no server is known to have: which name may be meant, or which servers may have the tool.
+pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
+    let mut error = HubError::unknown_tool(tool);
+    let tools = hub.available_tools();
+    let alike: Vec<&str> =
+        tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
+    if !alike.is_empty() {
+        error.message.push_str(". Several servers have one of that name: ");
+        error.message.push_str(&alike.join(", "));
+        return error;
+    }
+    // The user may have typed the server's own name of a tool, or the name to call it by.
+    let names = tools.iter().flat_map(|offered| [offered.name, &*offered.tool.name].map(|name| (name, offered.name)));
+    if let Some(nearest) = text::nearest(tool, names) {
+        error.message.push_str(". Did you mean ");
+        error.message.push_str(nearest);
+        error.message.push('?');
+        return error;
+    }
+    let absent = hub.details().into_iter().filter(|detail| detail.enabled && lacks_tools(detail));
+    let mut absent: Vec<String> = absent.map(|detail| format!("{} ({})", detail.name, detail.state)).collect();
+    if absent.len() > MOST_ABSENT {
+        let more = format!("{} more", absent.len() - MOST_ABSENT);
+        absent.splice(MOST_ABSENT.., [more]);
+    }
+    if !absent.is_empty() {
+        let note = format!(". Servers that do not run may have it: {}. See mcpwire status", absent.join(", "));
+        error.message.push_str(&note);
+    }
+    error
 }
 
-/// Whether the tools of a server are not offered because it does not run.
-pub(super) fn lacks_tools(detail: &StatusDetail) -> bool {
+/// Returns whether the tools of a server are not offered because it does not run.
+pub(crate) fn lacks_tools(detail: &StatusDetail) -> bool {
     !matches!(detail.state, State::Running | State::Sleeping)
 }
 
@@ -208,6 +191,36 @@ fn done(result: Result<(), HubError>) -> Result<Json, HubError> {
     result.and_then(|()| json(&()))
 }
 
-pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {
-    Json::from_value(value).map_err(|error| HubError::unavailable(error.to_string()))
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use mcpwire_hub::HubOptions;
+    use mcpwire_hub::layout::Layout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn clients_that_ask_for_the_status_take_turns_with_each_other_and_not_with_calls() {
+        let directory = tempfile::tempdir().unwrap();
+        let hub = Hub::open(HubOptions::new(Layout::below(directory.path()))).await.unwrap();
+        let service = HubService::new(hub);
+        service.rows().await;
+        let served = Arc::new(AtomicUsize::new(0));
+        for _ in 0..100 {
+            let (service, served) = (service.clone(), Arc::clone(&served));
+            tokio::spawn(async move {
+                loop {
+                    service.rows().await;
+                    served.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // A call needs some turns.
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        let served = served.load(Ordering::Relaxed);
+        assert!(served <= 40, "{served} in 20 turns");
+    }
 }

@@ -1,292 +1,227 @@
-//! `mcpwire hub run`: servers that many commands share, behind a Unix socket that only this user can open.
-//!
-//! Both sides write one JSON document a line: a `Request`, and a `Response` to each, in order. Before that of a call, there may
-//! be some that tell how far it is.
+//! The socket of the running hub: where it is, whose it is, and the lock that lets only one hub run.
 
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use mcpwire_hub::HubError;
 use mcpwire_hub::layout::Layout;
+use rustix::fs::{FlockOperation, flock};
 
-use super::args::Place;
-use crate::args::Options;
-use crate::failure::Failure;
+/// Maximum length of a socket's path, in bytes. Linux allows 107, macOS and the BSDs 103.
+const LONGEST_PATH: usize = 103;
 
-#[cfg(not(unix))]
-pub(super) use self::other::{Client, run};
-#[cfg(unix)]
-pub(super) use self::unix::Client;
-
-#[cfg(unix)]
-pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
-    let layout = super::layout(place)?;
-    let runtime = super::link::runtime().map_err(super::of)?;
-    runtime.block_on(unix::serve(&layout, super::hub_options(&layout, options), options)).map_err(super::of)
+/// Returns the path of the socket: in the state directory, or in the user's runtime directory if that path is too long. `None` if
+/// all paths are too long, so that no hub can be shared.
+pub(super) fn path(layout: &Layout) -> Option<PathBuf> {
+    let usual = layout.state().join("hub.sock");
+    let name = format!("{:016x}.sock", fnv1a(usual.as_os_str().as_bytes()));
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let temporary = Path::new("/tmp").join(format!("mcpwire-{}", rustix::process::geteuid().as_raw()));
+    let short = [runtime.map(|directory| directory.join("mcpwire")), Some(temporary)];
+    let paths = std::iter::once(usual).chain(short.into_iter().flatten().map(|directory| directory.join(&name)));
+    paths.into_iter().find(|path| path.as_os_str().len() <= LONGEST_PATH)
 }
 
-/// Without Unix sockets no hub is shared, so each command has its own.
-#[cfg(not(unix))]
-mod other {
-    use std::convert::Infallible;
+/// The hash FNV-1a, which is the same in all builds of the program.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
 
-    use mcpwire_blocking::core::Json;
-    use mcpwire_hub::HubError;
-
-    use super::super::requests::{OnProgress, Request};
-    use super::{Failure, Layout, Options, Place};
-
-    pub(in super::super) fn run(_: &Place, _: &Options) -> Result<u8, Failure> {
-        Err(Failure::usage("hub", "on this system, servers cannot be shared between commands"))
+/// Connects to the socket of the running hub. Returns `None` if no hub runs.
+///
+/// # Errors
+/// If the socket or its directory belongs to somebody else, or if others may write to the directory: then what answers there may
+/// be another program, which would get arguments of calls.
+pub(super) fn connect(layout: &Layout) -> Result<Option<UnixStream>, HubError> {
+    let Some(path) = path(layout) else { return Ok(None) };
+    match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("the running hub cannot be reached", &error)),
+        Ok(socket) if !socket.file_type().is_socket() => return Err(foreign(&path, "is no socket")),
+        Ok(socket) if !is_ours(socket.uid()) => return Err(foreign(&path, "belongs to another user")),
+        Ok(_) => check_directory(&path)?,
     }
-
-    /// A connection to a running hub: there is none.
-    pub(in super::super) struct Client(Infallible);
-
-    impl Client {
-        #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
-        pub(in super::super) fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
-            Ok(None)
-        }
-
-        pub(in super::super) fn ask(&mut self, _: &Request, _: OnProgress<'_>) -> Result<Json, HubError> {
-            match self.0 {}
-        }
+    match UnixStream::connect(&path) {
+        Ok(stream) if peer_is_ours(&stream) => Ok(Some(stream)),
+        Ok(_) => Err(foreign(&path, "is served by another user's program")),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => Ok(None),
+        Err(error) => Err(failed("the running hub cannot be reached", &error)),
     }
 }
 
-#[cfg(unix)]
-mod unix {
-    use std::fs::{self, DirBuilder, Permissions};
-    use std::io::{self, BufRead as _, BufReader as Lines, Write as _};
-    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-    use std::path::PathBuf;
-    use std::pin::pin;
-    use std::sync::Arc;
-
-    use mcpwire_blocking::core::{Json, Progress};
-    use mcpwire_hub::service::HubEvent;
-    use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
-    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-    use tokio::net::{UnixListener, UnixStream};
-    use tokio::sync::{Notify, watch as latest};
-
-    use super::super::requests::{OnProgress, Request, Response, answer, json, rows};
-    use super::Layout;
-    use crate::args::Options;
-    use crate::hub::call::{changed, note};
-
-    /// A longer request is none of ours. 64 MiB: more than any server takes as arguments.
-    const LONGEST: u64 = 64 << 20;
-
-    fn path(layout: &Layout) -> PathBuf {
-        layout.state().join("hub.sock")
+/// Checks that the directory of the socket belongs to this user, and that nobody else can write to it.
+fn check_directory(socket: &Path) -> Result<(), HubError> {
+    let directory = socket.parent().unwrap_or(socket);
+    let metadata = fs::metadata(directory).map_err(|error| failed("the hub's directory cannot be read", &error))?;
+    if !is_ours(metadata.uid()) {
+        return Err(foreign(directory, "belongs to another user"));
     }
-
-    fn failed(what: &str, error: &io::Error) -> HubError {
-        HubError::unavailable(format!("{what}: {error}"))
+    if metadata.mode() & 0o022 != 0 {
+        return Err(foreign(directory, "can be written to by others (chmod 700 mends that)"));
     }
+    Ok(())
+}
 
-    /// A command's end of the socket.
-    pub(in super::super) struct Client {
-        stream: Lines<std::os::unix::net::UnixStream>,
-    }
+/// Returns whether this is the user of this process.
+fn is_ours(uid: u32) -> bool {
+    uid == rustix::process::geteuid().as_raw()
+}
 
-    impl Client {
-        /// `None` if no hub runs.
-        pub(in super::super) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
-            match std::os::unix::net::UnixStream::connect(path(layout)) {
-                Ok(stream) => Ok(Some(Client { stream: Lines::new(stream) })),
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-                    Ok(None)
-                }
-                Err(error) => Err(failed("the running hub cannot be reached", &error)),
-            }
-        }
+/// Returns whether the process at the other end of a socket is this user's.
+#[cfg(target_os = "linux")]
+fn peer_is_ours(stream: &UnixStream) -> bool {
+    rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| is_ours(peer.uid.as_raw()))
+}
 
-        /// Whoever goes away before the answer gives up what they asked for: a call is cancelled then.
-        pub(in super::super) fn ask(
-            &mut self,
-            request: &Request,
-            on_progress: OnProgress<'_>,
-        ) -> Result<Json, HubError> {
-            self.send(request)?;
-            loop {
-                match self.next()? {
-                    Response::Progress(progress) => on_progress(&progress),
-                    Response::Done(json) => return Ok(json),
-                    Response::Error(error) => return Err(error),
-                }
-            }
-        }
+/// Elsewhere, owner and mode of the socket and its directory have been checked.
+#[cfg(not(target_os = "linux"))]
+fn peer_is_ours(_: &UnixStream) -> bool {
+    true
+}
 
-        fn send(&mut self, request: &Request) -> Result<(), HubError> {
-            let line = format!("{}\n", json(request)?.get());
-            let sent = self.stream.get_mut().write_all(line.as_bytes());
-            sent.map_err(|error| failed("the running hub does not listen any more", &error))
-        }
+/// The socket of a hub and the lock that lets it be the only one. Dropping it removes the socket, and then releases the lock.
+pub(super) struct Socket {
+    pub(super) path: PathBuf,
+    _lock: File,
+}
 
-        fn next(&mut self) -> Result<Response, HubError> {
-            let mut line = String::new();
-            let read =
-                self.stream.read_line(&mut line).map_err(|error| failed("the running hub does not answer", &error))?;
-            if read == 0 {
-                return Err(HubError::unavailable("the running hub has ended"));
-            }
-            serde_json::from_str(&line)
-                .map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
+impl Socket {
+    /// Takes the lock, and creates the socket in place of one that a killed hub has left.
+    ///
+    /// # Errors
+    /// `CONFLICT` if another hub holds the lock.
+    pub(super) fn bind(layout: &Layout) -> Result<(Self, std::os::unix::net::UnixListener), HubError> {
+        let path = path(layout).ok_or_else(|| {
+            HubError::unavailable("the path of the hub's socket would be too long: choose a shorter --config-dir")
+        })?;
+        let cannot = |error: io::Error| failed(&format!("the socket {} cannot be created", path.display()), &error);
+        create_directory(layout.state()).map_err(cannot)?;
+        let lock = lock(&layout.state().join("hub.lock"))?;
+        let directory = path.parent().unwrap_or(&path);
+        create_directory(directory).map_err(cannot)?;
+        check_directory(&path)?;
+        // A hub of an earlier version holds no lock.
+        if connect(layout)?.is_some() {
+            return Err(runs_already());
         }
-    }
-
-    pub(super) async fn serve(layout: &Layout, options: HubOptions, how: &Options) -> Result<u8, HubError> {
-        if Client::connect(layout)?.is_some() {
-            return Err(HubError::conflict("hub", "a hub runs here already"));
-        }
-        let listener = listen(layout).map_err(|error| failed("the socket cannot be made", &error))?;
-        let _socket = Socket(path(layout));
-        let pressed = Arc::new(Notify::new());
-        let press = Arc::clone(&pressed);
-        // A second Ctrl-C is the same as the first: the end has a deadline.
-        let _ = ctrlc::set_handler(move || press.notify_one());
-        let hub = Hub::open(options).await?;
-        for child in &hub.reaped().ended {
-            note(how, &format!("ended a process that an earlier hub had left: {}", child.pid));
-        }
-        note(how, &format!("listening at {}", path(layout).display()));
-        let starting = hub.clone();
-        let starting = tokio::spawn(async move { starting.boot().await });
-        let telling = tokio::spawn(tell(hub.clone(), how.quiet));
-        loop {
-            tokio::select! {
-                accepted = listener.accept() => {
-                    if let Ok((stream, _)) = accepted
-                        && is_ours(&stream)
-                    {
-                        let hub = hub.clone();
-                        tokio::spawn(async move {
-                            // Whoever has gone needs no answer.
-                            let _ = converse(hub, stream).await;
-                        });
-                    }
-                }
-                () = pressed.notified() => break,
-            }
-        }
-        starting.abort();
-        note(how, "ending all servers");
-        let ended = hub.shutdown_all().await;
-        telling.abort();
-        ended.map(|()| 0)
-    }
-
-    /// Only this user can get to it: by the directory from the beginning, by its own permissions a moment later.
-    fn listen(layout: &Layout) -> io::Result<UnixListener> {
-        let path = path(layout);
-        DirBuilder::new().recursive(true).mode(0o700).create(layout.state())?;
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(error)),
             _ => {}
         }
-        let listener = UnixListener::bind(&path)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        Ok(listener)
+        let listener = std::os::unix::net::UnixListener::bind(&path).map_err(cannot)?;
+        let socket = Socket { path: path.clone(), _lock: lock };
+        // Until then the directory keeps others out.
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(cannot)?;
+        listener.set_nonblocking(true).map_err(cannot)?;
+        Ok((socket, listener))
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn create_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Takes the lock of the hub. It is released when the file is closed, so also if the process is killed.
+fn lock(path: &Path) -> Result<File, HubError> {
+    let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+    let file = opened.map_err(|error| failed("the hub's lock cannot be opened", &error))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(runs_already()),
+        Err(error) => Err(failed("the hub's lock cannot be taken", &error.into())),
+    }
+}
+
+fn runs_already() -> HubError {
+    HubError::conflict("hub", "a hub is running here already")
+}
+
+fn foreign(path: &Path, what: &str) -> HubError {
+    let message = format!("the hub is not used, because {} {what}; remove it if you do not know it", path.display());
+    HubError::conflict("hub", message)
+}
+
+pub(super) fn failed(what: &str, error: &io::Error) -> HubError {
+    HubError::unavailable(format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn layout(directory: &tempfile::TempDir) -> Layout {
+        Layout::below(directory.path())
     }
 
-    fn is_ours(stream: &UnixStream) -> bool {
-        stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
+    #[test]
+    fn a_long_path_is_replaced_by_a_short_one() {
+        let short = Layout::below("/x");
+        assert_eq!(path(&short), Some("/x/state/hub.sock".into()));
+        let long = Layout::below(format!("/{}", "x".repeat(200)));
+        let path = path(&long).expect("a path");
+        assert!(path.as_os_str().len() <= LONGEST_PATH, "{path:?}");
+        assert_ne!(Some(path), super::path(&Layout::below(format!("/{}", "y".repeat(200)))));
     }
 
-    /// Removes the socket at the end.
-    struct Socket(PathBuf);
-
-    impl Drop for Socket {
-        fn drop(&mut self) {
-            let _ = fs::remove_file(&self.0);
-        }
+    #[test]
+    fn only_one_hub_has_the_socket_and_takes_it_away_at_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = layout(&directory);
+        let (first, _listener) = Socket::bind(&layout).unwrap();
+        assert_eq!(Socket::bind(&layout).err().map(|error| error.field), Some("hub".into()));
+        assert!(first.path.exists(), "the second has left it alone");
+        drop(first);
+        assert!(connect(&layout).unwrap().is_none());
+        Socket::bind(&layout).unwrap();
     }
 
-    /// Says on standard error what happens.
-    async fn tell(hub: Hub, quiet: bool) {
-        let mut events = hub.events();
-        while let Some(event) = events.next().await {
-            let lines = match event {
-                HubEvent::Status { name, state, error, .. } => {
-                    let why = error.map(|error| format!(": {error}")).unwrap_or_default();
-                    vec![format!("{}: {state}{}", crate::text::line(&name), crate::text::line(&why))]
-                }
-                HubEvent::ToolChanged { name, changes, more, .. } => {
-                    let rest = (more > 0).then(|| format!("{}: and {more} more", crate::text::line(&name)));
-                    changes.iter().map(|change| changed(&name, change)).chain(rest).collect()
-                }
-                _ => continue,
-            };
-            if !quiet {
-                let _ = anstream::stderr().write_all(format!("{}\n", lines.join("\n")).as_bytes());
-            }
-        }
+    #[test]
+    fn a_hub_that_has_not_made_its_socket_yet_keeps_others_from_starting() {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = layout(&directory);
+        create_directory(layout.state()).unwrap();
+        let _held = lock(&layout.state().join("hub.lock")).unwrap();
+        assert!(Socket::bind(&layout).is_err());
     }
 
-    async fn converse(hub: Hub, stream: UnixStream) -> io::Result<()> {
-        let (reader, mut writer) = stream.into_split();
-        let mut reader = BufReader::new(tokio::io::AsyncReadExt::take(reader, LONGEST));
-        let mut line = String::new();
-        loop {
-            line.clear();
-            if reader.read_line(&mut line).await? == 0 {
-                return Ok(());
-            }
-            reader.get_mut().set_limit(LONGEST);
-            let request: Request = match serde_json::from_str(&line) {
-                Ok(request) => request,
-                Err(error) => {
-                    let error = HubError::validation("ask", format!("this is nothing that can be asked: {error}"));
-                    write(&mut writer, Err(error)).await?;
-                    continue;
-                }
-            };
-            if matches!(request, Request::Watch) {
-                return watch(&hub, &mut writer).await;
-            }
-            // Only the last report counts: one that nobody has read yet is replaced.
-            let (told, mut progress) = latest::channel(Progress::default());
-            let mut on_progress = |progress: &Progress| drop(told.send_replace(progress.clone()));
-            let mut answer = pin!(answer(&hub, request, &mut on_progress));
-            let mut more = String::new();
-            loop {
-                tokio::select! {
-                    biased;
-                    answer = &mut answer => {
-                        write(&mut writer, answer).await?;
-                        break;
-                    }
-                    // Whoever goes away in the middle gives up what they asked for; nobody speaks out of turn.
-                    _ = reader.read_line(&mut more) => return Ok(()),
-                    Ok(()) = progress.changed() => {
-                        let report = progress.borrow_and_update().clone();
-                        respond(&mut writer, &Response::Progress(report)).await?;
-                    }
-                }
-            }
-        }
+    #[test]
+    fn a_socket_that_a_killed_hub_left_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = layout(&directory);
+        create_directory(layout.state()).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(path(&layout).unwrap()).unwrap());
+        assert!(connect(&layout).unwrap().is_none());
+        Socket::bind(&layout).unwrap();
     }
 
-    async fn watch(hub: &Hub, writer: &mut (impl tokio::io::AsyncWrite + Unpin)) -> io::Result<()> {
-        let mut events = hub.events();
-        loop {
-            write(writer, json(&rows(hub))).await?;
-            if events.next().await.is_none() {
-                return Ok(());
-            }
-            while events.try_next().is_some() {}
-        }
-    }
-
-    async fn write(
-        writer: &mut (impl tokio::io::AsyncWrite + Unpin),
-        answer: Result<Json, HubError>,
-    ) -> io::Result<()> {
-        respond(writer, &answer.map_or_else(Response::Error, Response::Done)).await
-    }
-
-    async fn respond(writer: &mut (impl tokio::io::AsyncWrite + Unpin), response: &Response) -> io::Result<()> {
-        let mut line = serde_json::to_vec(response)?;
-        line.push(b'\n');
-        writer.write_all(&line).await
+    #[test]
+    fn what_others_could_have_put_there_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = layout(&directory);
+        create_directory(layout.state()).unwrap();
+        let path = path(&layout).unwrap();
+        let elsewhere = directory.path().join("elsewhere.sock");
+        let _listener = std::os::unix::net::UnixListener::bind(&elsewhere).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        assert!(connect(&layout).unwrap_err().message.contains("is no socket"));
+        fs::remove_file(&path).unwrap();
+        fs::rename(&elsewhere, &path).unwrap();
+        assert!(connect(&layout).unwrap().is_some());
+        fs::set_permissions(layout.state(), Permissions::from_mode(0o777)).unwrap();
+        assert!(connect(&layout).unwrap_err().message.contains("written to by others"));
     }
 }

@@ -1,148 +1,134 @@
-//! `mcpwire tools` and `mcpwire call` over all configured servers.
+//! [`Configured`]: the configured servers, of the running hub or started for this command.
 
-use std::path::Path;
-
-use mcpwire_blocking::core::{CallToolResult, Tool};
+use mcpwire_blocking::core::Json;
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
-use mcpwire_hub::{McpService, McpStatus, ToolChange};
-use serde::Serialize;
-use serde_json::Value;
+use mcpwire_hub::{HubError, McpService, McpStatus};
 
-use super::advice::not_started;
-use super::args::Configured;
-use super::link::Link;
-use super::requests::{Request, Row, find, lacks_tools};
-use super::{link, of};
-use crate::args::Options;
-use crate::arguments;
-use crate::failure::{Failure, TOOL_ERROR};
-use crate::notes::Notes;
-use crate::output;
-use crate::save::Save;
-use crate::show::{self, Layout};
+use super::calls::{CallMode, Called, ListedTools};
+use crate::args::{Options, Target};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::hub::{HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool};
 use crate::text;
 
-pub(super) fn list(configured: &Configured, options: &Options) -> Result<u8, Failure> {
-    let mut link = link(&configured.place, options)?;
-    bring_up(&link, configured.server.as_deref(), None, options)?;
-    let tools: Vec<Tool> = link.ask(Request::Tools { server: configured.server.clone() }).map_err(of)?;
-    if link.is_running() {
-        note_absent(link.ask(Request::Status).map_err(of)?, configured.server.as_deref(), options);
-    }
-    link.close();
-    if options.json {
-        output::json(&List { tools: &tools, rejected: [] })?;
-    } else {
-        output::page(|out| show::tools(out, &tools, &[], Layout::of_stdout()))?;
-    }
-    Ok(0)
+/// The configured servers, or one of them.
+pub(crate) struct Configured<'a> {
+    pub(super) console: Console,
+    handle: HubHandle,
+    server: Option<String>,
+    options: &'a Options,
 }
 
-/// As `mcpwire tools` of one server prints it.
-#[derive(Serialize)]
-struct List<'a> {
-    tools: &'a [Tool],
-    rejected: [(); 0],
-}
+impl<'a> Configured<'a> {
+    pub(super) fn open(target: &Target, options: &'a Options, console: Console) -> Result<Self, Failure> {
+        let handle = HubHandle::open(&target.place, options)?;
+        Ok(Self { console, handle, server: target.server.clone(), options })
+    }
 
-pub(super) fn run(
-    tool: &str,
-    arguments: Option<&str>,
-    save: Option<&Path>,
-    configured: &Configured,
-    options: &Options,
-) -> Result<u8, Failure> {
-    let arguments = arguments::read(arguments)?;
-    let arguments: Value = arguments
-        .decode()
-        .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
-    let mut link = link(&configured.place, options)?;
-    bring_up(&link, configured.server.as_deref(), Some(tool), options)?;
-    let notes = Notes::new(options.quiet || options.json);
-    let timeout_ms = options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-    let request = Request::Call { tool: tool.to_owned(), server: configured.server.clone(), arguments, timeout_ms };
-    let answered = link.call(request, tool, &notes, options.json);
-    link.close();
-    let raw = answered.map_err(|error| Failure::of_call(tool, &error))?;
-    let result: CallToolResult = raw.decode().map_err(|error| Failure::usage("server", error.to_string()))?;
-    let saved = save.map(|directory| Save::to(directory).blocks(&result.content)).transpose()?.unwrap_or_default();
-    if options.json {
-        output::raw(&raw)?;
-        for saved in &saved {
-            note(options, &show::saved_line(saved));
+    pub(super) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
+        self.start_servers(None)?;
+        let tools = self.ask(Request::Tools { server: self.server.clone() })?;
+        if self.handle.is_remote() {
+            let rows: Vec<Row> = self.ask(Request::Status)?;
+            self.warn_of_absent(rows);
         }
-    } else {
-        output::page(|out| show::result(out, &result).and_then(|()| show::saved(out, &saved)))?;
+        Ok(ListedTools { tools, rejected: Vec::new() })
     }
-    if result.is_error {
-        note(options, &format!("{}: the tool reported an error", text::line(tool)));
-    }
-    Ok(if result.is_error { TOOL_ERROR } else { 0 })
-}
 
-/// Starts what is needed, where no hub runs that has done so: one server, the one that the name of the tool is of, or all.
-fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Options) -> Result<(), Failure> {
-    let Link::Own(own) = link else { return Ok(()) };
-    let hub = &own.hub;
-    let only = match server {
-        Some(server) => Some(find(hub, server).map_err(of)?),
-        None => tool.and_then(|tool| hub.get(hub.find_tool_server(tool)?)),
-    };
-    if let Some(config) = only {
-        own.wait(hub.start(config.id)).map_err(|error| not_started(config.name.trim(), &error))?;
-        note_changes(&hub.details(), options);
-        return Ok(());
+    pub(super) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
+        if mode != CallMode::Call {
+            let message = "a call through the hub cannot be a task: leave out --task, or use --url or -- COMMAND";
+            return Err(Failure::usage("task", message));
+        }
+        let arguments = arguments
+            .decode()
+            .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
+        self.start_servers(Some(tool))?;
+        let timeout_ms = self.options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        let request = Request::Call { tool: tool.to_owned(), server: self.server.clone(), arguments, timeout_ms };
+        let called = self.handle.call(request, tool, &self.console);
+        called.map(Called::Result).map_err(|error| Failure::from_hub_call(tool, &error))
     }
-    if hub.list().is_empty() {
-        let failure = Failure::no_server();
-        return Err(failure.with_hint("Or configure servers: mcpwire server add --help, mcpwire server import --help"));
+
+    pub(super) fn close(self) {
+        self.handle.close();
     }
-    own.wait(hub.boot()).map_err(of)?;
-    for config in hub.list() {
-        if let McpStatus::Error { message } = hub.status(config.id) {
-            note(options, &format!("{}: {}", text::line(&config.name), text::line(&message)));
+
+    fn ask<T: serde::de::DeserializeOwned>(&mut self, request: Request) -> Result<T, Failure> {
+        self.handle.ask(request).map_err(Failure::from_hub)
+    }
+
+    /// Starts what the command needs, unless the running hub has done so: one server, the server of the tool, or all.
+    fn start_servers(&self, tool: Option<&str>) -> Result<(), Failure> {
+        let HubHandle::InProcess(own) = &self.handle else { return Ok(()) };
+        let hub = own.hub();
+        if hub.list().is_empty() {
+            let failure = Failure::no_server();
+            return Err(failure.with_hint("Or add a server: mcpwire server add --help, mcpwire server import --help"));
+        }
+        let only = match (&self.server, tool) {
+            (Some(server), _) => Some(find_in(hub.list(), server).map_err(Failure::from_hub)?),
+            (None, Some(tool)) => {
+                let server = hub.find_tool_server(tool).and_then(|id| hub.get(id));
+                if server.is_none() && tool.contains("__") {
+                    return Err(Failure::from_hub_call(tool, &unknown_prefix(own, tool)));
+                }
+                server
+            }
+            (None, None) => None,
+        };
+        if let Some(config) = only {
+            self.console.start(&format!("starting {}", config.name.trim()));
+            let started = own.wait(hub.start(config.id));
+            self.console.finish();
+            started.map_err(|error| not_started(config.name.trim(), &error))?;
+        } else {
+            own.boot(&self.console).map_err(Failure::from_hub)?;
+            for config in hub.list() {
+                if let McpStatus::Error { message } = hub.status(config.id) {
+                    self.console.warn(&format!("{}: {}", text::name(&config.name), text::line(&message)));
+                }
+            }
+        }
+        warn_of_changes(&self.console, &hub.details());
+        Ok(())
+    }
+
+    /// Warns of servers whose tools are not listed because they do not run.
+    fn warn_of_absent(&self, rows: Vec<Row>) {
+        let server = self.server.as_deref();
+        let is_meant = |detail: &StatusDetail| {
+            server.is_none_or(|server| folded(server) == folded(&detail.name) || server.parse() == Ok(detail.id))
+        };
+        for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
+            if detail.enabled || server.is_some() {
+                let why = detail.last_error.map(|error| format!(": {}", error.message)).unwrap_or_default();
+                let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
+                self.console.warn(&text::line(&line));
+            }
         }
     }
-    note_changes(&hub.details(), options);
-    Ok(())
 }
 
-/// Says which servers' tools are not listed because these do not run; of one server, only whether it is one of them.
-fn note_absent(rows: Vec<Row>, server: Option<&str>, options: &Options) {
-    let is_meant = |detail: &StatusDetail| {
-        server.is_none_or(|server| folded(server) == folded(&detail.name) || server.parse() == Ok(detail.id))
-    };
-    for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
-        if detail.enabled || server.is_some() {
-            let why = detail.last_error.map(|error| format!(": {error}")).unwrap_or_default();
-            let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
-            note(options, &text::line(&line));
-        }
-    }
-}
-
-/// Says which tools are not what they were when they were last listed.
-pub(super) fn note_changes<'a>(details: impl IntoIterator<Item = &'a StatusDetail>, options: &Options) {
+/// Warns of tools whose definition is not the one that was listed before.
+pub(crate) fn warn_of_changes<'a>(console: &Console, details: impl IntoIterator<Item = &'a StatusDetail>) {
     for detail in details {
-        for change in &detail.changed_tools {
-            note(options, &changed(&detail.name, change));
-        }
+        detail.changed_tools.iter().for_each(|change| console.warn(&changed_tool(&detail.name, change)));
     }
 }
 
-/// It is all of a server's making but the words in between.
-pub(super) fn changed(server: &str, change: &ToolChange) -> String {
-    let change = text::line(&change.to_string());
-    format!(
-        "{}: a tool is described in another way than before: {change}; look at it again before you use it",
-        text::line(server)
-    )
-}
-
-pub(super) fn note(options: &Options, line: &str) {
-    if !options.quiet {
-        // Standard error may be closed; then there is nobody left to tell.
-        let _ = std::io::Write::write_all(&mut anstream::stderr(), format!("{line}\n").as_bytes());
-    }
+/// Creates the error for a name such as `server__tool` with an unknown server. All servers would be started in vain for it.
+fn unknown_prefix(own: &InProcess, tool: &str) -> HubError {
+    let hub = own.hub();
+    let mut error = unknown_tool(hub, tool);
+    let configs = hub.list();
+    let (server, rest) = tool.split_once("__").unwrap_or((tool, ""));
+    let names: Vec<&str> = configs.iter().map(|config| config.name.trim()).collect();
+    let instead = match text::nearest(server, names.iter().map(|name| (*name, name))) {
+        Some(nearest) => format!("Did you mean {}__{rest}?", nearest.to_lowercase().replace(' ', "_")),
+        None => format!("Configured servers: {}. To call a tool of that name, add --server NAME", names.join(", ")),
+    };
+    error.message = format!("tool not found: no configured server has the prefix `{server}`. {instead}");
+    error
 }

@@ -1,156 +1,142 @@
-//! One run of the tool: its options, what it tells on standard error, and the server that it talks to.
+//! [`Direct`]: a connection of this command's own to one server.
 
-use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcpwire_blocking::core::{
-    CallToolResult, Config, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, TaskHandle,
-};
-use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef, RunningTask, ShutdownReport};
+use mcpwire_blocking::core::{Config, LoggingLevel, Notification, Progress, ServerInfo, Task};
+use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, ShutdownReport};
+use mcpwire_hub::redact::Redactor;
 
-use crate::args::{Connection, Options, Stderr, Variable};
-use crate::asks::Asks;
-use crate::commands::Printer;
-use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::notes::Notes;
-use crate::remote;
-use crate::trace::Trace;
+use super::definition::Definition;
+use super::requests::Handlers;
+use super::trace::Trace;
+use crate::args::{Options, Stderr, Target};
+use crate::console::{Console, Interrupt};
+use crate::failure::{Failure, INTERRUPTED};
 
-/// A server that was started, until it is closed.
-pub(crate) struct Session<'a> {
+/// A connection of this command's own to one server.
+pub(crate) struct Direct<'a> {
     pub(crate) options: &'a Options,
-    pub(crate) notes: Notes,
+    pub(crate) console: Console,
     pub(crate) client: McpClient,
     interrupt: Interrupt,
-    reports: Arc<AtomicUsize>,
+    redactor: Redactor,
+    progress_reports: Arc<AtomicUsize>,
 }
 
-impl<'a> Session<'a> {
-    /// Starts the server. From then on an interrupt ends it. What the server tells is told on standard error, or by the
-    /// printer.
+/// Called with each notification of the server. Returns `false` to end the wait for more.
+pub(crate) type Listener = Box<dyn Fn(&Notification) -> bool + Send>;
+
+impl<'a> Direct<'a> {
+    /// Starts the server, or prepares the connection to its URL. From then on an interrupt ends it.
+    ///
+    /// Log messages are shown on standard error, or passed to the listener with all other notifications.
     pub(crate) fn start(
-        connection: &Connection,
+        target: &Target,
         options: &'a Options,
-        printer: Option<&Printer>,
+        console: Console,
+        listener: Option<Listener>,
     ) -> Result<Self, Failure> {
-        let definition = definition(connection, options)?;
-        let http = remote::options(connection)?;
-        let asks = Asks::prepare(options)?;
-        let notes = Notes::new(options.quiet || options.json);
+        let Definition { server, http, redactor } = Definition::new(target, options)?;
+        console.hide(&redactor);
+        let handlers = Handlers::new(options)?;
         let interrupt = Interrupt::install();
-        if definition.is_exposed() && !options.json {
-            notes.line(EXPOSED);
+        if server.is_exposed() {
+            console.note(EXPOSED);
         }
-        let mut connect_options = connect_options(options, &notes)?.http(http);
-        if let Some(printer) = printer.cloned() {
+        let mut connect_options = connect_options(options, &console, &redactor)?.http(http);
+        if let Some(listener) = listener {
             let interrupt = interrupt.clone();
-            connect_options = connect_options
-                .log_level(LoggingLevel::Info)
-                .on_notification(move |notification| printer.print(notification, &interrupt));
+            connect_options = connect_options.log_level(LoggingLevel::Info).on_notification(move |notification| {
+                if !listener(notification) {
+                    interrupt.cancel_wait();
+                }
+            });
         }
-        let connect_options = asks.declare(connect_options, definition.display_name(), &notes, &interrupt);
-        let client = McpClient::connect_with(&definition, connect_options)
-            .map_err(|error| Failure::of(&error, options.stderr))?;
-        let mut session = Self { options, notes, client, interrupt, reports: Arc::default() };
+        let connect_options = handlers.declare(connect_options, server.display_name(), &console, &interrupt);
+        let client = McpClient::connect_with(&server, connect_options)
+            .map_err(|error| Failure::from_client(&error, options.stderr == Stderr::Hide).redacted(&redactor))?;
+        let mut session = Self { options, console, client, interrupt, redactor, progress_reports: Arc::default() };
         session.watch()?;
         Ok(session)
     }
 
     /// Opens the connection.
     pub(crate) fn open(&mut self) -> Result<ServerInfo, Failure> {
-        self.notes.start("connecting");
+        self.console.start("connecting");
         let info = self.request(|client| client.initialize().cloned())?;
-        // It may be another process by now: one that ends when it is asked for its era is started once more.
+        // A server that ends when it is asked for its era is started again, as another process.
         self.watch()?;
         Ok(info)
     }
 
-    /// Asks the server for something. An interrupt that came when nothing was waited for counts as well.
-    pub(crate) fn request<T>(&mut self, ask: impl FnOnce(&mut McpClient) -> Result<T, Error>) -> Result<T, Failure> {
-        let answer = ask(&mut self.client);
-        self.notes.finish();
+    /// Sends a request. An interrupt that came while nothing was waited for counts too.
+    pub(crate) fn request<T>(
+        &mut self,
+        request: impl FnOnce(&mut McpClient) -> Result<T, Error>,
+    ) -> Result<T, Failure> {
+        let answer = request(&mut self.client);
+        self.console.finish();
         if self.interrupt.was_pressed() {
             return Err(Failure::interrupted());
         }
-        answer.map_err(|error| Failure::of(&error, self.options.stderr))
+        answer.map_err(|error| self.failure(&error))
     }
 
-    /// A line on standard error, unless it is to be quiet.
-    pub(crate) fn note(&self, line: &str) {
-        if self.notes.are_shown() {
-            self.notes.line(line);
-        }
+    /// Creates the failure for an error of the client, without secrets.
+    pub(crate) fn failure(&self, error: &Error) -> Failure {
+        Failure::from_client(error, self.options.stderr == Stderr::Hide).redacted(&self.redactor)
+    }
+
+    /// Replaces secrets in a failure.
+    pub(crate) fn redacted(&self, failure: Failure) -> Failure {
+        failure.redacted(&self.redactor)
     }
 
     pub(crate) fn was_interrupted(&self) -> bool {
         self.interrupt.was_pressed()
     }
 
+    /// Lets an interrupt cancel what the server is asked, and a second one kill the server.
     fn watch(&mut self) -> Result<(), Failure> {
-        let canceller = self.client.canceller().map_err(|error| Failure::of(&error, self.options.stderr))?;
-        self.interrupt.watch(canceller, self.client.pid());
+        let canceller = self.client.canceller().map_err(|error| self.failure(&error))?;
+        let pid = self.client.pid();
+        self.interrupt.on_press(move |again| {
+            if again {
+                kill(pid);
+                std::process::exit(INTERRUPTED.into());
+            }
+            canceller.cancel();
+        });
         Ok(())
     }
 
-    /// Calls a tool, with a progress bar; as a task if the server may make one of it.
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Json, task: bool) -> Result<CallToolResult, Failure> {
-        let (progress, status) = (self.progress_of(tool), self.status_of_task());
-        self.request(|client| {
-            let call = client.call_tool(tool, arguments).on_progress(progress).on_status(status);
-            if task { call.follow_task().call() } else { call.call() }
-        })
-    }
-
-    /// The same, and the result is as the server sent it.
-    pub(crate) fn call_raw(&mut self, tool: &str, arguments: &Json, task: bool) -> Result<Json, Failure> {
-        let (progress, status) = (self.progress_of(tool), self.status_of_task());
-        self.request(|client| {
-            let call = client.call_tool(tool, arguments).on_progress(progress).on_status(status);
-            if task { call.follow_task().raw() } else { call.raw() }
-        })
-    }
-
-    /// Begins a call, and gives what is to be kept of the task that the server makes of it; the result if it makes none.
-    pub(crate) fn begin_task(
-        &mut self,
-        tool: &str,
-        arguments: &Json,
-    ) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
-        self.notes.start(&format!("calling {tool}"));
-        self.request(|client| {
-            let started = client.call_tool(tool, arguments).as_task()?;
-            Ok(started.into_task().map(RunningTask::into_handle))
-        })
-    }
-
-    /// Shows that a task is waited for; gives who is told how it stands.
+    /// Shows that a task is waited for, and returns a callback that shows its status.
     pub(crate) fn watch_task(&self, what: &str) -> impl FnMut(&Task) + Send + 'static {
-        self.notes.start(what);
-        self.status_of_task()
+        self.console.start(what);
+        self.on_status()
     }
 
-    fn status_of_task(&self) -> impl FnMut(&Task) + Send + 'static {
-        let notes = self.notes.clone();
-        move |task| notes.task(task)
+    pub(super) fn on_status(&self) -> impl FnMut(&Task) + Send + 'static {
+        let console = self.console.clone();
+        move |task| console.task(task)
     }
 
-    fn progress_of(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
-        let (mut shown, reports) = (self.notes.watch_call(tool), Arc::clone(&self.reports));
+    pub(super) fn on_progress(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
+        let (mut show, reports) = (self.console.watch_call(tool), Arc::clone(&self.progress_reports));
         reports.store(0, Ordering::Relaxed);
         move |progress| {
             reports.fetch_add(1, Ordering::Relaxed);
-            shown(progress);
+            show(progress);
         }
     }
 
-    /// How often the last call has reported progress.
+    /// Returns how often the last call has reported progress.
     pub(crate) fn progress_reports(&self) -> usize {
-        self.reports.load(Ordering::Relaxed)
+        self.progress_reports.load(Ordering::Relaxed)
     }
 
-    /// Ends the server and says how it ended, if that is known.
+    /// Ends the server, and returns how it ended, if that is known.
     pub(crate) fn close(self) -> Option<ShutdownReport> {
         let report = self.client.shutdown();
         self.interrupt.forget();
@@ -158,34 +144,24 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Others on the way see tokens, and may change what is said.
+/// Shown for a server that is reached without TLS and not on this machine.
 const EXPOSED: &str =
-    "warning: http:// is not encrypted: others on the way can read and change what is said, and see tokens";
+    "warning: http:// is not encrypted: others on the network can read and change messages and tokens";
 
-fn definition(connection: &Connection, options: &Options) -> Result<McpServerDef, Failure> {
-    if let Some(url) = &connection.url {
-        return remote::definition(url, connection, options);
+/// Kills a server with all processes that it has started: it leads a process group.
+#[cfg(unix)]
+fn kill(pid: Option<u32>) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    if let Some(group) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
+        // The group may have ended by now.
+        let _ = kill_process_group(group, Signal::KILL);
     }
-    let mut definition = if connection.demo {
-        let ourselves = env::current_exe().map_err(|error| Failure::no_demo_server(&error))?;
-        McpServerDef::new(ourselves.to_string_lossy()).arg("demo-server")
-    } else {
-        let (command, arguments) = connection.command.split_first().ok_or_else(Failure::no_server)?;
-        McpServerDef::new(command).args(arguments)
-    };
-    for variable in &options.variables {
-        definition = match variable {
-            Variable::Set(name, value) => definition.env(name, value),
-            Variable::Inherit(name) => definition.inherit(name),
-        };
-    }
-    if let Some(directory) = &options.cwd {
-        definition = definition.cwd(directory);
-    }
-    Ok(definition)
 }
 
-fn config(options: &Options, notes: &Notes) -> Config {
+#[cfg(not(unix))]
+fn kill(_: Option<u32>) {}
+
+fn config(options: &Options, console: &Console) -> Config {
     let mut config = Config::new("mcpwire", env!("CARGO_PKG_VERSION"));
     config.negotiate = options.protocol;
     if let Some(timeout) = options.timeout {
@@ -196,19 +172,20 @@ fn config(options: &Options, notes: &Notes) -> Config {
     if let Some(longest) = options.max_message {
         config.max_message = longest;
     }
-    // Messages that nobody is shown need not be sent.
-    config.log_level = notes.are_shown().then_some(LoggingLevel::Info);
+    // Messages that are not shown need not be sent.
+    config.log_level = console.is_shown().then_some(LoggingLevel::Info);
     config
 }
 
-fn connect_options(args: &Options, notes: &Notes) -> Result<ConnectOptions, Failure> {
-    let mut options = ConnectOptions::new(config(args, notes)).follow_tasks();
+fn connect_options(args: &Options, console: &Console, redactor: &Redactor) -> Result<ConnectOptions, Failure> {
+    let mut options = ConnectOptions::new(config(args, console)).follow_tasks();
     if args.stderr == Stderr::Show {
-        let notes = notes.clone();
-        options = options.stderr(move |line| notes.server_stderr(line));
+        let console = console.clone();
+        options = options.stderr(move |line| console.server_stderr(line));
     }
     if let Some(path) = &args.trace {
-        let mut trace = Trace::create(path).map_err(|error| Failure::no_trace(path, &error))?;
+        let trace = Trace::create(path, redactor.clone());
+        let mut trace = trace.map_err(|error| Failure::no_trace(path, &error))?;
         options = options.trace(move |direction, message| {
             let direction = match direction {
                 Direction::Sent => "sent",
@@ -217,10 +194,10 @@ fn connect_options(args: &Options, notes: &Notes) -> Result<ConnectOptions, Fail
             trace.record(direction, message);
         });
     }
-    let notes = notes.clone();
+    let console = console.clone();
     Ok(options.on_notification(move |notification| {
         if let Notification::Log(message) = notification {
-            notes.log(message);
+            console.log(message);
         }
     }))
 }

@@ -1,11 +1,14 @@
-//! What servers say, laid out for people.
+//! Results and lists of servers as text for people.
 //!
-//! Everything here comes from a server, so all of it goes through `text` or `printable` on its way out. Styles are
-//! written without asking whether they are wanted: the stream takes them out where they are not.
+//! All data comes from servers, so all of it passes through `text` or `printable`. Styles are always written: the output stream
+//! removes them where they are not wanted.
 
 mod lists;
 mod result;
+mod schema;
 mod server;
+mod signature;
+mod status;
 mod tasks;
 mod tools;
 
@@ -13,9 +16,10 @@ mod tools;
 mod tests;
 
 pub(crate) use self::lists::{completion, messages, prompts, rejected, resources};
-pub(crate) use self::result::{contents, result, saved, saved_line};
+pub(crate) use self::result::{contents, result, saved_line};
 pub(crate) use self::server::{full_name, server};
-pub(crate) use self::tasks::task;
+pub(crate) use self::status::{fitting, server_list, status_row, status_table};
+pub(crate) use self::tasks::{task, task_line};
 pub(crate) use self::tools::{tool, tools};
 
 use std::io::{self, Write};
@@ -24,32 +28,32 @@ use mcpwire_blocking::core::printable;
 
 use crate::text;
 
-/// More lines of a description are left to `--json`.
+/// Maximum number of lines of a description.
 const MOST_LINES: usize = 12;
 
-/// Where it is shown: the width to wrap at, which only a terminal has.
+/// The width to wrap at. Only a terminal has one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Layout {
     pub(crate) width: Option<usize>,
 }
 
 impl Layout {
-    /// Wider lines than this are hard to read, narrower ones are no lines.
+    /// Widths that are used. Wider lines are hard to read.
     const WIDTHS: std::ops::RangeInclusive<usize> = 40..=110;
 
-    /// The layout for standard output.
+    /// Returns the layout of standard output.
     pub(crate) fn of_stdout() -> Self {
         let size = terminal_size::terminal_size_of(io::stdout());
         let width = size.map(|(width, _)| usize::from(width.0).clamp(*Self::WIDTHS.start(), *Self::WIDTHS.end()));
         Self { width }
     }
 
-    /// Writes a text of several lines, wrapped and indented. Lines beyond the limit are left out, with a mark.
+    /// Writes a text, wrapped and indented. Replaces lines beyond the limit by a mark.
     fn lines(self, out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
         let printable = printable(text.trim()).to_string();
         let mut left = MOST_LINES;
         for source in printable.lines().filter(|line| !line.trim().is_empty()) {
-            // A list's own indentation is kept, within reason.
+            // Keeps the indentation of lists.
             let own = (source.len() - source.trim_start().len()).min(8);
             let at = indent + own;
             for line in text::wrap(source, self.width, at, at) {
@@ -64,11 +68,11 @@ impl Layout {
     }
 }
 
-/// A number of bytes as people say it.
+/// Returns a number of bytes as people write it, such as `1.5 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
-        // Tenths, counted in whole numbers: a size may be anything that a server claims.
+        // In integers: a server may claim any size.
         Some((unit, name)) => {
             let tenths = u128::from(bytes) * 10 / u128::from(unit);
             format!("{}.{} {name}", tenths / 10, tenths % 10)

@@ -1,4 +1,4 @@
-//! The result of a tool.
+//! Results of tools, and contents of resources.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,8 @@ use super::size;
 use crate::save::Saved;
 use crate::text;
 
-/// Writes the text of a result as it is, and names what is no text. Structured content is shown where there is no text
-/// that says the same.
+/// Writes the text of a result as it is, and one line for each binary block. Writes structured content only if there is no text,
+/// which says the same.
 pub(crate) fn result(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
     if result.content.is_empty()
         && let ToolText::RawJson(json) = result.text()
@@ -45,17 +45,12 @@ pub(super) fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()
     }
 }
 
-/// Writes what was read: text as it is, all else by name.
+/// Writes the contents of a resource: text as it is, and one line for binary contents.
 pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> io::Result<()> {
     match contents {
         [ResourceContents { text: Some(text), .. }] => paragraph(out, text),
         contents => contents.iter().try_for_each(|content| resource(out, content)),
     }
-}
-
-/// Writes which files were made.
-pub(crate) fn saved(out: &mut impl Write, saved: &[Saved]) -> io::Result<()> {
-    saved.iter().try_for_each(|saved| writeln!(out, "{}", saved_line(saved)))
 }
 
 /// `saved out/image.png (image/png, 12.3 KiB)`
@@ -68,7 +63,7 @@ pub(crate) fn saved_line(saved: &Saved) -> String {
     format!("saved {} ({facts}{})", text::line(&saved.path.display().to_string()), size(saved.length))
 }
 
-/// A resource is named, and its text follows where it has one.
+/// Writes a line about a resource, and its text if it has one.
 fn resource(out: &mut impl Write, resource: &ResourceContents) -> io::Result<()> {
     let length = match (&resource.text, &resource.blob) {
         (Some(text), _) => Some(text.len() as u64),
@@ -80,7 +75,7 @@ fn resource(out: &mut impl Write, resource: &ResourceContents) -> io::Result<()>
     resource.text.as_deref().map_or(Ok(()), |text| paragraph(out, text))
 }
 
-/// Text as it came, but that it cannot drive the terminal and that it ends with its line.
+/// Writes a text without what drives a terminal, and ends its last line.
 fn paragraph(out: &mut impl Write, text: &str) -> io::Result<()> {
     write!(out, "{}", printable(text))?;
     if text.ends_with('\n') { Ok(()) } else { writeln!(out) }
@@ -100,7 +95,7 @@ fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) 
 
 const LONGEST_FACT: usize = 300;
 
-/// How many bytes a text in base64 stands for.
+/// Returns how many bytes a base64 text encodes.
 fn decoded(base64: &str) -> u64 {
     let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
     (base64.len() - padding) as u64 * 3 / 4

@@ -6,7 +6,7 @@ use mcpwire_blocking::core::{Implementation, Json, ServerCapabilities, ServerInf
 use owo_colors::OwoColorize;
 
 use super::Layout;
-use crate::schema::Node;
+use super::schema::Node;
 use crate::text;
 
 const LONGEST_NAME: usize = 200;

@@ -3,7 +3,7 @@
 //! A schema comes from a server and may be anything: deep, huge, recursive, nonsense. What is shown of it is bounded,
 //! and what cannot be shown is named.
 
-use crate::schema::Node;
+use super::schema::Node;
 use crate::text;
 
 /// A longer schema is not read: hundreds of times what tools have.

@@ -1,4 +1,4 @@
-//! How a task stands.
+//! The status of a task.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 use super::Layout;
 use crate::text;
 
-/// Writes how a task stands. Its result is for `mcpwire task result`.
+/// Writes the status of a task. `mcpwire task result` prints its result.
 pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Result<()> {
     writeln!(out, "{} {}", text::line(&task.task_id).bold(), text::line(task.status.as_str()))?;
     if let Some(message) = task.status_message.as_deref() {
@@ -26,4 +26,14 @@ pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Res
         writeln!(out, "  {} {}", "error".dimmed(), text::json_for_terminals(error.get()))?;
     }
     Ok(())
+}
+
+/// Returns the status of a task on one line.
+pub(crate) fn task_line(task: &Task) -> String {
+    let mut line = format!("task {}: {}", text::line(&task.task_id), text::line(task.status.as_str()));
+    if let Some(message) = task.status_message.as_deref().filter(|message| !message.is_empty()) {
+        line.push_str(", ");
+        line.push_str(&text::line(message));
+    }
+    line
 }

@@ -211,3 +211,44 @@ fn prompts_have_their_arguments_and_messages_their_speakers() {
     let shown = plain(|out| messages(out, &filled));
     assert_eq!(shown, "user:\nLook at this.\nassistant:\n[image: image/png, 1 byte]\n");
 }
+
+fn detail(name: &str, error: &str) -> mcpwire_hub::service::StatusDetail {
+    decode(&json!({
+        "id": "00000000-0000-4000-8000-000000000001", "name": name, "enabled": true, "state": "failed", "for_ms": 5,
+        "version": null, "era": null, "pid": null, "tools": 3, "calls": 2, "calls_in_flight": 0, "restarts": 1, "attempt": 1,
+        "retry_in_ms": null, "stderr_tail": [],
+        "last_error": { "code": "NOT_FOUND", "message": error, "field": "" },
+    }))
+}
+
+#[test]
+fn a_narrow_table_breaks_between_words() {
+    let error = "Package not found: the program that was configured does not exist";
+    let details = [detail("demo", error)];
+    for width in [40, 60, 72, 100] {
+        let layout = Layout { width: Some(width) };
+        let lines = status_table(details.iter().map(|detail| (detail, None)), layout);
+        let shown: Vec<String> = lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect();
+        assert!(shown.iter().all(|line| line.chars().count() <= width), "{shown:#?}");
+        for word in ["SERVER", "STATE", "TOOLS", "failed"].into_iter().chain(error.split(' ')) {
+            assert!(
+                shown.iter().any(|line| line.split_whitespace().any(|other| other == word)),
+                "{word} in {shown:#?}"
+            );
+        }
+    }
+    let wide = status_table(details.iter().map(|detail| (detail, None)), Layout::default());
+    assert!(wide.len() == 2 && wide[1].ends_with(error), "{wide:#?}");
+}
+
+#[test]
+fn no_width_is_taken_from_data() {
+    let long = "x".repeat(100_000);
+    let details = [detail(&long, &long), detail("short", "")];
+    for width in [None, Some(40)] {
+        let lines = status_table(details.iter().map(|detail| (detail, None)), Layout { width });
+        assert!(lines.concat().len() < 20_000, "{}", lines.concat().len());
+        let lines = server_list([[long.clone(), "a".into(), String::new()]].into_iter(), Layout { width });
+        assert!(lines.concat().len() < 2_000);
+    }
+}

@@ -7,7 +7,7 @@ use owo_colors::OwoColorize;
 use unicode_width::UnicodeWidthStr;
 
 use super::Layout;
-use crate::signature::{self, Parameter, Signature};
+use super::signature::{self, Parameter, Signature};
 use crate::text;
 
 const LONGEST_NAME: usize = 200;

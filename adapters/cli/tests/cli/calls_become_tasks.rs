@@ -98,7 +98,7 @@ fn a_task_is_looked_after_by_its_id() {
 
     let cancelled = task(&["task", "cancel", "t1"]);
     assert_eq!((cancelled.code(), cancelled.stdout.as_str()), (0, ""), "{cancelled:?}");
-    assert!(cancelled.stderr.contains("t1: the server was asked to end it"), "{cancelled:?}");
+    assert!(cancelled.stderr.contains("t1: the server was asked to cancel the task"), "{cancelled:?}");
     assert_eq!(task(&["task", "cancel", "t1", "--json"]).json(), json!({"taskId": "t1"}));
     assert_eq!(task(&["task", "cancel", "t2"]).code(), 4);
 }

@@ -108,6 +108,40 @@ fn what_is_no_text_is_saved() {
 }
 
 #[test]
+fn a_result_of_a_hub_is_shown_too_if_it_cannot_be_saved() {
+    let place = tempfile::tempdir().expect("a directory");
+    let broken = r#"{"content":[{"type":"text","text":"words"},{"type":"image","mimeType":"image/png","data":"?"}]}"#;
+    let list = r#"{"tools":[{"name":"draw","inputSchema":{"type":"object"}}]}"#;
+    let config = place.path().to_str().expect("it is Unicode");
+    let add = ["server", "add", "art", "--config-dir", config];
+    assert_eq!(mcpwire(&scripted(&add, list, broken, "")).code(), 0);
+    let finished = mcpwire(&["call", "art__draw", "--save", &format!("{config}/out"), "--config-dir", config]);
+    assert!(finished.code() == 4 && finished.stderr.contains("not base64"), "{finished:?}");
+    assert!(finished.stdout.contains("words"), "{finished:?}");
+}
+
+/// A server with one binary resource.
+const BINARY: &str = r#"
+while IFS= read -r line; do
+  id=${line#*\"id\":}; id=${id%%[,\}]*}
+  say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+  case $line in
+    *'"method":"initialize"'*) say '"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"binary","version":"1"}}' ;;
+    *'"method":"server/discover"'*) say '"error":{"code":-32601,"message":"no"}' ;;
+    *'"method":"resources/read"'*) say '"result":{"contents":[{"uri":"a:b","mimeType":"x/y","blob":"QUIKQw=="}]}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn binary_contents_are_written_as_they_are_where_no_terminal_is() {
+    let read = |more: &[&str]| mcpwire(&[&["read", "a:b"], more, &["--", "sh", "-c", BINARY]].concat());
+    let finished = read(&[]);
+    assert_eq!((finished.code(), finished.stdout.as_str()), (0, "AB\nC"), "{finished:?}");
+    assert_eq!(read(&["--json"]).json()["contents"][0]["blob"], "QUIKQw==");
+}
+
+#[test]
 fn nothing_that_is_there_is_touched() {
     let directory = directory("kept");
     fs::create_dir_all(&directory).expect("it can be made");
@@ -132,12 +166,21 @@ fn what_cannot_be_saved_is_told() {
     let file = file.to_str().expect("it is Unicode");
     let finished = mcpwire(&scripted(&["call", "draw", "--json", "--save", file], "{}", image, ""));
     assert_eq!((finished.code(), &finished.error()["field"]), (2, &json!("save")), "{finished:?}");
+    assert_eq!(finished.stdout.trim_end(), image, "the tool has run, so its result is shown");
 
     let directory = directory("broken");
     let broken = r#"{"content":[{"type":"image","mimeType":"image/png","data":"?"}]}"#;
     let save = ["call", "draw", "--save", directory.to_str().expect("it is Unicode")];
     let finished = mcpwire(&scripted(&save, "{}", broken, ""));
     assert!(finished.code() == 4 && finished.stderr.contains("base64"), "{finished:?}");
+    let mixed = r#"{"content":[{"type":"text","text":"words"},{"type":"image","mimeType":"image/png","data":"?"},{"type":"image","mimeType":"image/png","data":"iVBORw=="}]}"#;
+    for more in [&[][..], &["--json"]] {
+        let finished = mcpwire(&scripted(&[&save[..], more].concat(), "{}", mixed, ""));
+        assert!(finished.code() == 4 && finished.stderr.contains("not base64"), "{finished:?}");
+        assert!(finished.stdout.contains("words"), "the rest is shown: {finished:?}");
+    }
+    assert_eq!(names(&directory), ["image-2.png", "image.png"], "the rest is saved");
+    fs::remove_dir_all(&directory).expect("it can be removed");
     let text = r#"{"content":[{"type":"text","text":"only words"}]}"#;
     assert_eq!(mcpwire(&scripted(&save, "{}", text, "")).code(), 0);
     assert!(!directory.exists(), "it is not made for nothing");

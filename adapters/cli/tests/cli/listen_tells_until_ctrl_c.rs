@@ -47,7 +47,7 @@ fn each_is_a_line_and_an_interrupt_is_success() {
     assert!(lines[2].starts_with("notifications/acme/told {"), "{finished:?}");
     assert_eq!(lines[3..], ["[warning] disk: full"], "{finished:?}");
     assert!(finished.stderr.contains("listening: tools, file:///a (Ctrl-C ends it)"), "{finished:?}");
-    assert!(finished.stderr.contains("the server does not tell of changes of file:///b"), "{finished:?}");
+    assert!(finished.stderr.contains("the server does not report changes of file:///b"), "{finished:?}");
     assert!(finished.stderr.contains("was given up"), "{finished:?}");
     mark.assert_nothing_left();
 }

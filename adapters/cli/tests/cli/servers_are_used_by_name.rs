@@ -40,7 +40,7 @@ fn one_that_fails_is_told_and_spoils_no_other() {
     assert!(tools.stdout.contains("demo__add") && tools.stderr.contains("bad: Package not found"), "{tools:?}");
     let doctor = at(place.path(), &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
-    assert!(doctor.stdout.contains("ok demo") && doctor.stdout.contains("wrong bad"), "{doctor:?}");
+    assert!(doctor.stdout.contains("ok demo") && doctor.stdout.contains("failed bad"), "{doctor:?}");
     let status = at(place.path(), &["status", "--json"]);
     let rows = status.json();
     assert_eq!((&rows[0]["state"], &rows[1]["state"]), (&"running".into(), &"failed".into()));
@@ -146,7 +146,7 @@ fn a_tool_that_is_not_what_it_was_is_told() {
         assert_eq!(at(place.path(), &["tools"]).stderr, "");
     }
     list("reads, and \u{1b}[2J sends it away");
-    let told = "one: a tool is described in another way than before: t (description)";
+    let told = "one: the definition of a tool has changed: t (description)";
     let tools = at(place.path(), &["tools"]);
     assert!(tools.code() == 0 && tools.stderr.starts_with(told), "{tools:?}");
     assert_eq!(at(place.path(), &["tools"]).stderr, "", "it is told once");

@@ -157,6 +157,8 @@ fn wrong_usage_is_2_and_shows_no_secret() {
         (&["info", "--url", "http://localhost/", "--env", "A=hunter2"], "env"),
         (&["info", "--url", "http://localhost/", "--cwd", "/"], "cwd"),
         (&["info", "--url", "http://localhost/", "--demo"], "url"),
+        (&["info", "--demo", "--ca", "/ca.pem"], "ca"),
+        (&["info", "--demo", "--proxy", "http://proxy:1"], "proxy"),
         (&["info", "--url", "http://localhost/", "--", "server"], "url"),
     ] {
         let finished = mcpwire(&[arguments, &[]].concat());
@@ -173,6 +175,25 @@ fn wrong_usage_is_2_and_shows_no_secret() {
         );
         assert!(!finished.stderr.contains("hunter"), "{finished:?}");
     }
+}
+
+#[test]
+fn a_certificate_file_that_cannot_be_used_is_named() {
+    for option in ["--ca", "--client-cert"] {
+        let finished = mcpwire(&["info", "--url", "https://localhost:1/mcp", option, "/not/there.pem"]);
+        assert_eq!(finished.code(), 3, "{finished:?}");
+        assert!(finished.stderr.contains("/not/there.pem"), "{finished:?}");
+    }
+}
+
+#[test]
+fn a_proxy_of_the_command_line_is_used() {
+    let (url, heads) = answering("403 Forbidden");
+    let proxy = url.trim_end_matches("/mcp");
+    let finished = mcpwire(&["info", "--url", "http://somewhere.example/mcp", "--proxy", proxy]);
+    assert_eq!(finished.code(), 3, "{finished:?}");
+    let head = heads.recv().expect("the proxy is asked");
+    assert!(head.starts_with("POST http://somewhere.example/mcp "), "{head}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn doctor_says_of_one_that_is_still_being_ended_that_it_failed() {
     add_script(place.path(), "lingers", script);
     let doctor = at(place.path(), &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
-    assert!(doctor.stdout.starts_with("wrong lingers: "), "{doctor:?}");
+    assert!(doctor.stdout.starts_with("failed lingers: "), "{doctor:?}");
     assert!(doctor.stdout.contains("no database"), "{doctor:?}");
     assert!(doctor.stdout.contains("mcpwire server logs lingers"), "{doctor:?}");
 }
@@ -83,7 +83,7 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
     let doctor = at(place, &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
     assert!(doctor.stdout.starts_with("ok given-up: running, "), "{doctor:?}");
-    assert!(doctor.stdout.contains("wrong sleeper: NOT_FOUND: Package not found"), "{doctor:?}");
+    assert!(doctor.stdout.contains("failed sleeper: Package not found"), "{doctor:?}");
     symlink(MCPWIRE, &sleeper).unwrap();
     let doctor = at(place, &["server", "doctor"]);
     assert_eq!(doctor.code(), 0, "{doctor:?}");
@@ -99,7 +99,7 @@ fn doctor_does_not_start_what_somebody_has_stopped_and_says_what_a_hub_does_not_
     assert_eq!(at(place, &["server", "stop", "demo"]).code(), 0);
     let doctor = at(place, &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
-    assert!(doctor.stdout.starts_with("wrong demo: it is stopped, so it was not tried"), "{doctor:?}");
+    assert!(doctor.stdout.starts_with("failed demo: it is stopped, so it was not tried"), "{doctor:?}");
     assert!(doctor.stdout.contains("mcpwire server start demo"), "{doctor:?}");
     let file = place.join("mcp/servers.json");
     let edited = fs::read_to_string(&file)
@@ -124,7 +124,7 @@ fn a_server_that_is_added_while_a_hub_runs_is_started_or_it_is_said_why_not() {
 
     let added = at(place, &["server", "add", "my bad", "--", "/no/such/program"]);
     assert_eq!(added.code(), 0, "it is configured: {added:?}");
-    assert!(added.stderr.starts_with("my bad: added, but not started: NOT_FOUND: Package not found"), "{added:?}");
+    assert!(added.stderr.starts_with("my bad: added, but not started: Package not found"), "{added:?}");
     assert!(added.stderr.ends_with("mcpwire server show 'my bad'\n"), "{added:?}");
 
     // One that needs a secret, and does as it is told.
@@ -151,10 +151,10 @@ fn imported_servers_are_started_by_a_running_hub_once_they_are_agreed_to() {
     };
     let imported = import("asks", &[]);
     assert!(imported.stdout.contains("mcpwire server enable asks"), "{imported:?}");
-    refused(place, &["asks__add", SUM], 2, &["To agree: mcpwire server enable asks"]);
+    refused(place, &["asks__add", SUM], 2, &["Review and approve it: mcpwire server enable asks"]);
     // Nobody is there to be asked.
     let enabled = at(place, &["server", "enable", "asks"]);
-    assert!(enabled.code() == 2 && enabled.stderr.contains("was not written by you"), "{enabled:?}");
+    assert!(enabled.code() == 2 && enabled.stderr.contains("was imported and needs your approval"), "{enabled:?}");
     assert_eq!(at(place, &["server", "enable", "asks", "--trust"]).code(), 0);
     called(place, "asks__add");
 

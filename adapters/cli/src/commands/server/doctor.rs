@@ -1,4 +1,4 @@
-//! `mcpwire server doctor`: tries all servers, and says what is wrong.
+//! `mcpwire server doctor`: starts all servers, and explains what is wrong.
 
 use std::io::Write as _;
 
@@ -10,48 +10,48 @@ use mcpwire_hub::{HubError, McpService};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::advice::{advice, start};
-use super::args::Place;
-use super::link::Link;
-use super::requests::{Request, Row};
-use super::{layout, link, of};
-use crate::args::Options;
-use crate::failure::Failure;
-use crate::output;
+use crate::args::{Options, Place};
+use crate::console::{Console, output};
+use crate::failure::{Failure, NOT_CONNECTED};
+use crate::hub::{HubHandle, Request, Row, advice, layout, start_advice};
 use crate::text;
 
+/// The verdict on a server, or on a file.
 #[derive(Serialize)]
 struct Finding {
     server: String,
     ok: bool,
     what: String,
+    /// The code of the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
     advice: String,
 }
 
 pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     let layout = layout(place)?;
-    let loaded = Store::new(layout.servers()).load().map_err(of)?;
+    let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
     let mut findings = Vec::new();
     for broken in &loaded.broken {
         let server = broken.name.clone().unwrap_or_else(|| format!("entry {}", broken.index));
-        findings.push(wrong(server, &broken.error));
+        findings.push(failed(server, &broken.error));
     }
     for problem in FileSecrets::new(layout.secrets()).audit() {
-        findings.push(wrong("secrets".into(), &problem));
+        findings.push(failed("secrets".into(), &problem));
     }
-    let mut link = link(place, options)?;
-    if let Link::Own(own) = &link {
-        let hub = &own.hub;
-        own.wait(hub.boot()).map_err(of)?;
-        // One that is lazy sleeps until it is called: here, everything is tried.
+    let mut handle = HubHandle::open(place, options)?;
+    if let HubHandle::InProcess(own) = &handle {
+        let hub = own.hub();
+        own.boot(&Console::new(options)).map_err(Failure::from_hub)?;
+        // A lazy server sleeps until it is called. Here, every server is tried.
         for config in hub.list().into_iter().filter(|config| config.enabled && config.lazy) {
             let _ = own.wait(hub.start(config.id));
         }
     }
-    // A running hub may have tried them long ago, or given up.
-    let request = if link.is_running() { Request::Try } else { Request::Status };
-    let rows: Vec<Row> = link.ask(request).map_err(of)?;
-    link.close();
+    // The running hub may have tried them long ago, or given up.
+    let request = if handle.is_remote() { Request::Try } else { Request::Status };
+    let rows: Vec<Row> = handle.ask(request).map_err(Failure::from_hub)?;
+    handle.close();
     for config in &loaded.configs {
         let name = config.name.trim().to_owned();
         let problems = config.problems();
@@ -62,20 +62,21 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
                     server: name,
                     ok: false,
                     what: "the running hub does not know it".into(),
+                    code: None,
                     advice: "Let the hub read servers.json again: mcpwire hub reload".into(),
                 }),
             }
         } else {
-            findings.extend(problems.iter().map(|problem| wrong(name.clone(), problem)));
+            findings.extend(problems.iter().map(|problem| failed(name.clone(), problem)));
         }
     }
     if options.json {
         output::json(&findings)?;
     } else {
         output::page(|out| {
-            for Finding { server, ok, what, advice } in &findings {
-                let mark = if *ok { "ok".green().to_string() } else { "wrong".red().to_string() };
-                writeln!(out, "{mark} {}: {}", text::line(server).bold(), text::line(what))?;
+            for Finding { server, ok, what, advice, .. } in &findings {
+                let mark = if *ok { "ok".green().to_string() } else { "failed".red().to_string() };
+                writeln!(out, "{mark} {}: {}", text::name(server).bold(), text::line(what))?;
                 if !advice.is_empty() {
                     writeln!(out, "   {}", text::line(advice))?;
                 }
@@ -83,10 +84,10 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
             Ok(())
         })?;
     }
-    Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { 3 })
+    Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
 }
 
-/// Only a server that runs, or that has run and sleeps, is fine: any other has failed, or nothing is known of it.
+/// Judges a server by its state. Only one that runs, or that has run and sleeps, is ok.
 fn judged(server: String, detail: &StatusDetail) -> Finding {
     let (ok, what, advice) = match (detail.state, &detail.last_error) {
         _ if !detail.enabled => (true, "it is disabled".into(), String::new()),
@@ -95,16 +96,17 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
             (true, format!("{}, {} tools, {version}", detail.state, detail.tools), String::new())
         }
         (State::Stopped, error) => {
-            let before = error.as_ref().map(|error| format!("; before, it failed: {error}")).unwrap_or_default();
-            (false, format!("it is stopped, so it was not tried{before}"), start(&server))
+            let before = error.as_ref().map(|error| format!("; before, it failed: {}", error.message));
+            let what = format!("it is stopped, so it was not tried{}", before.unwrap_or_default());
+            (false, what, start_advice(&server))
         }
-        (_, Some(error)) => return wrong(server, error),
+        (_, Some(error)) => return failed(server, error),
         (state, None) => (false, format!("it is {state}, so it was not tried"), "Try again in a moment".into()),
     };
-    Finding { server, ok, what, advice }
+    Finding { server, ok, what, code: None, advice }
 }
 
-fn wrong(server: String, error: &HubError) -> Finding {
+fn failed(server: String, error: &HubError) -> Finding {
     let advice = advice(&server, error);
-    Finding { server, ok: false, what: error.to_string(), advice }
+    Finding { server, ok: false, what: error.message.clone(), code: Some(error.code.as_str()), advice }
 }

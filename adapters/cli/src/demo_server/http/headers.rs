@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::revision::{PROTOCOL_VERSION, Revision, UNSUPPORTED_VERSION};
 use super::super::{Failure, tools};
 use super::message::Request;
-use crate::base64;
+use crate::demo_server::base64;
 
 pub(super) const HEADER_MISMATCH: i64 = -32020;
 pub(super) const VERSION: &str = "mcp-protocol-version";

@@ -1,34 +1,34 @@
-//! Questions of a server, put to the person at the terminal.
-//!
-//! A form is asked for field by field, shown as a whole, and sent when the person says so. An address is shown with its
-//! host, and never opened. All that the server wrote is made safe to show.
+//! Forms of a server, filled in by the person at the terminal: field by field, and sent after a confirmation. All text of the
+//! server is made safe to show.
 
 use std::fmt::Write as _;
 
 use mcpwire_blocking::core::{
-    ElicitAction, ElicitForm, ElicitResult, ElicitUrl, FieldSchema, FormField, Json, NumberKind, printable,
+    ElicitAction, ElicitForm, ElicitResult, FieldSchema, FormField, Json, NumberKind, printable,
 };
 use owo_colors::OwoColorize;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::terminal::{Terminal, Typed};
+use crate::console::{Terminal, Typed};
 use crate::text;
 
-/// More choices than these are not listed: their names do as well.
+/// Maximum number of choices to list. Others can be chosen by name.
 const MOST_CHOICES: usize = 50;
 
-/// How a dialogue is left before its end.
-struct Left(ElicitAction);
+/// The dialogue was left before its end.
+pub(super) struct Left(pub(super) ElicitAction);
 
-/// What was filled in: names of fields and their values.
+/// The fields that were filled in, with their values.
 struct Filled<'f>(Vec<(&'f str, Json)>);
 
-/// Has a form filled in.
+/// Asks the person to fill in a form.
 pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm) -> ElicitResult {
     let mut intro = introduction(server, "asks", &form.message);
     intro.push_str(
-        &"  Enter takes what stands in brackets; !decline says no, !cancel dismisses.\n".dimmed().to_string(),
+        &"  Press Enter for the default in brackets; type !decline to refuse, !cancel to dismiss.\n"
+            .dimmed()
+            .to_string(),
     );
     terminal.show(&intro);
     fill_in(terminal, form).unwrap_or_else(|Left(action)| action.into())
@@ -55,7 +55,7 @@ fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResul
     }
 }
 
-/// One field, until what was typed fits.
+/// Asks for one field until the input is valid.
 fn one(
     terminal: &mut dyn Terminal,
     field: &FormField,
@@ -76,11 +76,11 @@ fn one(
                 Err(problem) => problem.to_string(),
             },
         };
-        terminal.show(&format!("  {} {wrong}\n", "not so:".red()));
+        terminal.show(&format!("  {} {wrong}\n", "invalid:".red()));
     }
 }
 
-/// Shows the answers, and asks whether they are to be sent; `false` asks for all of them once more.
+/// Shows the answers, and asks whether to send them. Returns `false` to ask for all fields again.
 fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Left> {
     let content = result.content.as_ref().map_or("{}", Json::get);
     terminal.show(&format!("\n  To be sent: {}\n", text::json_for_terminals(content)));
@@ -96,8 +96,8 @@ fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Le
     }
 }
 
-/// What is typed, or how the dialogue is left. A text that starts with a `!` has two.
-fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
+/// Reads a line. `!decline` and `!cancel` leave the dialogue; a text that starts with `!` is typed with two.
+pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     match terminal.read() {
         Typed::End => Err(Left(ElicitAction::Cancel)),
         Typed::Line(line) => match line.trim() {
@@ -109,48 +109,8 @@ fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     }
 }
 
-/// Shows an address, and asks whether it will be visited.
-pub(super) fn url(terminal: &mut dyn Terminal, server: &str, url: &ElicitUrl) -> ElicitAction {
-    let mut page = introduction(server, "wants you to visit an address", &url.message);
-    let host = url.host().map_or_else(|| "none".to_owned(), text::line);
-    let _ = write!(page, "  address: {}\n  host:    {}\n", text::line(&url.url), host.bold());
-    for warning in warnings(url) {
-        let _ = writeln!(page, "  {} {warning}", "careful:".red());
-    }
-    page.push_str("  It is not opened for you. Open it yourself, in a browser, if you trust it.\n");
-    terminal.show(&page);
-    loop {
-        terminal.show("  Will you? yes, no or cancel: ");
-        match word(terminal) {
-            Err(Left(action)) => return action,
-            Ok(line) => match line.trim().to_lowercase().as_str() {
-                "y" | "yes" => return ElicitAction::Accept,
-                "n" | "no" | "d" | "decline" => return ElicitAction::Decline,
-                "c" | "cancel" => return ElicitAction::Cancel,
-                _ => {}
-            },
-        }
-    }
-}
-
-/// What makes an address suspicious (2026-07-28, client/elicitation, "Safe URL Handling").
-fn warnings(url: &ElicitUrl) -> Vec<&'static str> {
-    let host = url.host().unwrap_or_default().to_lowercase();
-    let is_local = matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
-    let authority = url.url.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
-    [
-        (host.is_empty(), "it names no host"),
-        (!url.url.starts_with("https://") && !is_local, "it is not https: others can read along"),
-        (host.split('.').any(|label| label.starts_with("xn--")), "its host is spelled in other letters (punycode)"),
-        (!url.url.is_ascii(), "it has letters that may look like others"),
-        (authority.contains('@'), "what stands before the @ is not its host"),
-    ]
-    .into_iter()
-    .filter_map(|(is, warning)| is.then_some(warning))
-    .collect()
-}
-
-fn introduction(server: &str, does: &str, message: &str) -> String {
+/// Returns the message of a server, under the server's name.
+pub(super) fn introduction(server: &str, does: &str, message: &str) -> String {
     let mut page = format!("{} {} {does}:\n", "?".green(), server.bold());
     for line in printable(message).to_string().lines() {
         let _ = writeln!(page, "  {}", text::line(line));
@@ -158,7 +118,7 @@ fn introduction(server: &str, does: &str, message: &str) -> String {
     page
 }
 
-/// What a field is, before it is asked for.
+/// Returns the description of a field.
 fn question(field: &FormField, is_required: bool) -> String {
     let necessity = if is_required { ", required" } else { "" };
     let kind = format!("({}{necessity})", takes(&field.schema));
@@ -181,7 +141,7 @@ fn question(field: &FormField, is_required: bool) -> String {
     page
 }
 
-/// What a field takes, in words.
+/// Returns what a field accepts, in words.
 fn takes(schema: &FieldSchema) -> String {
     match schema {
         FieldSchema::String(schema) => {
@@ -210,7 +170,7 @@ fn range(min: Option<impl ToString>, max: Option<impl ToString>, unit: &str) -> 
     }
 }
 
-/// A value as a person would type it.
+/// Returns a value as a person would type it.
 fn shown(schema: &FieldSchema, value: &Json) -> String {
     let title = |choices: Vec<(&str, &str)>, value: &str| {
         choices
@@ -246,5 +206,4 @@ impl Serialize for Filled<'_> {
 }
 
 #[cfg(test)]
-#[path = "dialogue/tests.rs"]
-mod tests;
+pub(super) mod tests;

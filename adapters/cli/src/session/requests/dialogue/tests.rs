@@ -1,15 +1,21 @@
-//! The dialogue in memory: what is shown, and what becomes of what is typed.
+//! Forms that are filled in by a script.
 
 use std::collections::VecDeque;
 
-use mcpwire_blocking::core::{ElicitAction, ElicitForm, ElicitUrl, Json};
+use mcpwire_blocking::core::{ElicitForm, Json};
 
-use super::super::terminal::{Terminal, Typed};
+use crate::console::{Terminal, Typed};
 
 /// A person who types these lines, then nothing more.
-struct Script {
+pub(crate) struct Script {
     typed: VecDeque<&'static str>,
-    shown: String,
+    pub(crate) shown: String,
+}
+
+impl Script {
+    pub(crate) fn new(typed: &[&'static str]) -> Self {
+        Script { typed: typed.iter().copied().collect(), shown: String::new() }
+    }
 }
 
 impl Terminal for Script {
@@ -25,7 +31,7 @@ impl Terminal for Script {
 fn fill_in(schema: &str, typed: &[&'static str]) -> (String, String) {
     let text = format!(r#"{{"message":"Who are\n\u001b[31myou?","requestedSchema":{schema}}}"#);
     let form: ElicitForm = Json::parse(text).expect("it is JSON").decode().expect("it is a form");
-    let mut script = Script { typed: typed.iter().copied().collect(), shown: String::new() };
+    let mut script = Script::new(typed);
     let result = super::form(&mut script, "server", &form);
     assert!(script.typed.is_empty(), "all that is typed is read: {}", script.shown);
     let content = result.content.map(|content| content.get().to_owned()).unwrap_or_default();
@@ -112,40 +118,4 @@ fn what_a_server_calls_its_fields_is_made_safe() {
         r#"{"properties":{"a\u001b]0;x\u0007\nb":{"type":"string","title":"T\u001b[2J","default":"d\u0008\u202e"}}}"#;
     let (_, shown) = fill_in(form, &["", ""]);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{8}', '\u{202e}']), "{shown:?}");
-}
-
-fn visit(url: &str, typed: &[&'static str]) -> (ElicitAction, String) {
-    let text = format!(r#"{{"mode":"url","message":"Log in","url":"{url}"}}"#);
-    let url: ElicitUrl = Json::parse(text).expect("it is JSON").decode().expect("it is an address");
-    let mut script = Script { typed: typed.iter().copied().collect(), shown: String::new() };
-    let action = super::url(&mut script, "server", &url);
-    (action, script.shown)
-}
-
-#[test]
-fn an_address_is_shown_whole_and_its_host_alone() {
-    let (action, shown) = visit("https://login.example:8443/a/b?c=d#e", &["", "hm", "yes"]);
-    assert_eq!(action, ElicitAction::Accept);
-    assert!(shown.contains("address: https://login.example:8443/a/b?c=d#e\n  host:    login.example\n"), "{shown}");
-    assert!(!shown.contains("careful"), "{shown}");
-    assert_eq!(visit("https://a.b", &["no"]).0, ElicitAction::Decline);
-    assert_eq!(visit("https://a.b", &["!decline"]).0, ElicitAction::Decline);
-    assert_eq!(visit("https://a.b", &["cancel"]).0, ElicitAction::Cancel);
-    assert_eq!(visit("https://a.b", &[]).0, ElicitAction::Cancel);
-}
-
-#[test]
-fn what_is_suspicious_in_an_address_is_said() {
-    for (url, warning) in [
-        ("https://good.example@evil.example/", "host:    evil.example"),
-        ("https://good.example@evil.example/", "before the @"),
-        ("http://plain.example/", "not https"),
-        ("https://xn--pypal-4ve.example/", "punycode"),
-        ("https://p\u{430}ypal.example/", "look like others"),
-        ("mailto:a@b.example", "names no host"),
-    ] {
-        let (_, shown) = visit(url, &[]);
-        assert!(shown.contains(warning), "{warning} in {shown}");
-    }
-    assert!(!visit("http://localhost:3000/", &[]).1.contains("careful"));
 }

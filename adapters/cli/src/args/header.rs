@@ -1,0 +1,43 @@
+//! [`Header`]: a header of `--header`.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::failure::Failure;
+
+/// A header from the command line. The value may be a secret, so only the name is ever shown.
+#[derive(Clone)]
+pub(crate) struct Header {
+    /// `None` if the text has no colon, in which case the whole text may be a secret.
+    parts: Option<(String, String)>,
+}
+
+impl Header {
+    /// Returns the name and the value.
+    ///
+    /// # Errors
+    /// If the text is not `NAME:VALUE`. The error does not contain the text.
+    pub(crate) fn parts(&self) -> Result<(&str, &str), Failure> {
+        match &self.parts {
+            Some((name, value)) if !name.is_empty() => Ok((name, value)),
+            _ => Err(Failure::usage("header", "a header is NAME:VALUE, as in --header 'X-Team: blue'")),
+        }
+    }
+}
+
+impl FromStr for Header {
+    /// Invalid headers are reported by [`Header::parts`], because clap's errors would show the text.
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let parts = text.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        Ok(Header { parts })
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Header").field(&self.parts.as_ref().map(|(name, _)| name)).finish()
+    }
+}

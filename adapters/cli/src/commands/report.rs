@@ -1,0 +1,51 @@
+//! What commands have in common to report: failures, saved files, and entries of lists that could not be read.
+
+use std::io::Write as _;
+
+use mcpwire_blocking::core::InvalidItem;
+use serde::Serialize;
+
+use crate::args::Options;
+use crate::console::{Console, output};
+use crate::failure::Failure;
+use crate::save::Saves;
+use crate::show;
+
+/// Writes a failure to stderr, and returns its exit status.
+pub(super) fn report(failure: &Failure, options: &Options) -> u8 {
+    failure.report(options.json);
+    failure.exit()
+}
+
+/// Tells which files were saved: below the result, or on stderr where stdout is one JSON document.
+///
+/// # Errors
+/// The first failure to save something. Others are reported here.
+pub(super) fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
+    if options.json {
+        saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
+    } else {
+        output::page(|out| saves.saved.iter().try_for_each(|saved| writeln!(out, "{}", show::saved_line(saved))))?;
+    }
+    let mut failures = saves.failures.into_iter();
+    let first = failures.next();
+    // With `--json`, stderr is one error object.
+    failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
+    first.map_or(Ok(()), Err)
+}
+
+/// An entry of a list that could not be read, as JSON.
+#[derive(Serialize)]
+pub(super) struct Rejected<'a> {
+    index: usize,
+    name: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> Rejected<'a> {
+    pub(super) fn all(rejected: &'a [InvalidItem]) -> Vec<Self> {
+        let entry =
+            |item: &'a InvalidItem| Self { index: item.index, name: item.name.as_deref(), reason: &item.reason };
+        rejected.iter().map(entry).collect()
+    }
+}

@@ -1,0 +1,23 @@
+//! The approval of what a server starts.
+
+use mcpwire_hub::config::McpConfig;
+use mcpwire_hub::launch::preview;
+
+use crate::args::Options;
+use crate::console::{Interrupt, Prompt, is_at_terminal};
+use crate::failure::Failure;
+use crate::text;
+
+/// Shows what a server starts, and asks the person to approve it. Without a person, the answer is no.
+///
+/// # Errors
+/// If the person presses Ctrl-C.
+pub(super) fn approves(config: &McpConfig, options: &Options) -> Result<bool, Failure> {
+    if options.json || !is_at_terminal() {
+        return Ok(false);
+    }
+    let interrupt = Interrupt::install();
+    let question = format!("{} starts:\n{}\nApprove?", text::name(&config.name), preview(config));
+    let agreed = Prompt::new(interrupt.clone()).agrees(&question);
+    if interrupt.was_pressed() { Err(Failure::interrupted()) } else { Ok(agreed) }
+}

@@ -1,0 +1,85 @@
+//! `mcpwire server import`: imports the servers of another client's configuration.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use mcpwire_hub::config::McpConfig;
+use mcpwire_hub::import::{Dialect, ImportOptions, import};
+use mcpwire_hub::secrets::{SecretStore as _, Secrets};
+use owo_colors::OwoColorize as _;
+
+use super::approval::approves;
+use crate::args::{Options, Place};
+use crate::console::{Console, output};
+use crate::failure::Failure;
+use crate::hub::{HubHandle, Request, enable_command, layout};
+use crate::text;
+
+pub(super) fn run(
+    file: &Path,
+    dialect: Option<Dialect>,
+    folder: Option<&Path>,
+    trust: bool,
+    place: &Place,
+    options: &Options,
+) -> Result<u8, Failure> {
+    let console = Console::new(options);
+    let content = fs::read_to_string(file)
+        .map_err(|error| Failure::usage("file", format!("could not read {}: {error}", file.display())))?;
+    let workspace = folder.map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
+    let mut reading = ImportOptions { dialect, path: Some(file.to_owned()), workspace, ..ImportOptions::default() };
+    reading.read_file = Some(|path| fs::read_to_string(path));
+    let imported = import(&content, &reading).map_err(Failure::from_hub)?;
+    for warning in &imported.warnings {
+        let server = warning.server.as_deref().unwrap_or("the file");
+        console.warn(&text::line(&format!("{server}: {} ({})", warning.message, warning.field)));
+    }
+    let mut refused: Vec<(String, String)> =
+        imported.refused.into_iter().map(|refused| (refused.name, refused.error.message)).collect();
+    let secrets = Secrets::in_directory(layout(place)?.secrets());
+    // All questions come before the first change, so that Ctrl-C changes nothing.
+    let mut servers = imported.servers;
+    for server in &mut servers {
+        if trust || approves(&server.config, options)? {
+            server.config.give_consent();
+        }
+    }
+    let mut handle = HubHandle::open(place, options)?;
+    let mut added: Vec<McpConfig> = Vec::new();
+    for server in servers {
+        let add = Request::Add { config: server.config.to_json(), start: handle.is_remote() };
+        match server.keep_secrets(&secrets).and_then(|()| handle.ask::<()>(add)) {
+            Ok(()) => added.push(server.config),
+            Err(error) => {
+                for (secret, _) in &server.secrets {
+                    let _ = secrets.remove(secret);
+                }
+                refused.push((server.config.name, error.message));
+            }
+        }
+    }
+    if handle.is_remote() && added.iter().any(|config| config.enabled && config.has_consent()) {
+        console.warn("the running hub starts them; see mcpwire status");
+    }
+    handle.close();
+    if options.json {
+        let refused: Vec<_> = refused.iter().map(|(name, why)| (name, why)).collect();
+        output::json(&serde_json::json!({ "imported": added, "refused": refused }))?;
+    } else {
+        output::page(|out| {
+            for config in &added {
+                let mut remark = String::new();
+                if !config.has_consent() {
+                    remark = format!(". Review and approve: {}", enable_command(config.name.trim()));
+                }
+                writeln!(out, "{} {}{remark}", "added".green(), text::name(&config.name))?;
+            }
+            for (name, why) in &refused {
+                writeln!(out, "{} {}: {}", "left out".yellow(), text::name(name), text::line(why))?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(if added.is_empty() && !refused.is_empty() { 2 } else { 0 })
+}

@@ -1,0 +1,92 @@
+//! [`read_secret`]: a secret that is typed without being shown.
+
+use std::io;
+
+/// Reads a line from the terminal without showing what is typed. Returns `None` at the end of the input.
+///
+/// Every way out of the prompt restores the terminal. A signal that ends the prompt (Ctrl-C, Ctrl-\, a hangup, a termination) ends
+/// the process with the exit status that shells give to such an end.
+#[cfg(unix)]
+pub(crate) fn read_secret() -> io::Result<Option<String>> {
+    match unix::read_hidden()? {
+        unix::Ended::Line(line) => Ok(line),
+        unix::Ended::Signal(number) => {
+            use std::io::Write as _;
+            let _ = anstream::stderr().write_all(b"\n");
+            std::process::exit(128 + number)
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn read_secret() -> io::Result<Option<String>> {
+    rpassword::read_password().map(Some)
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io;
+    use std::thread;
+
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    use tokio::sync::oneshot;
+
+    /// How the prompt ended.
+    pub(super) enum Ended {
+        Line(Option<String>),
+        Signal(i32),
+    }
+
+    /// Hides what is typed until it is dropped.
+    struct Hidden {
+        before: Termios,
+    }
+
+    impl Hidden {
+        fn begin() -> io::Result<Self> {
+            let before = tcgetattr(io::stdin())?;
+            let mut hidden = before.clone();
+            hidden.local_modes.remove(LocalModes::ECHO);
+            tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
+            Ok(Hidden { before })
+        }
+    }
+
+    impl Drop for Hidden {
+        fn drop(&mut self) {
+            // `Now`, because `Flush` would discard what was typed ahead for the shell.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+        }
+    }
+
+    /// Waits for a line on standard input, or for a signal that would end the process, and hides what is typed. Ctrl-Z does nothing
+    /// meanwhile: a stopped process could not restore the terminal.
+    pub(super) fn read_hidden() -> io::Result<Ended> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        runtime.block_on(async {
+            let mut interrupt = signal(SignalKind::interrupt())?;
+            let mut quit = signal(SignalKind::quit())?;
+            let mut terminate = signal(SignalKind::terminate())?;
+            let mut hangup = signal(SignalKind::hangup())?;
+            let _stop: Signal = signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?;
+            // After the signals, so that none ends the process while the terminal is changed.
+            let _hidden = Hidden::begin()?;
+            let (sender, line) = oneshot::channel();
+            // A read cannot be interrupted: after a signal this thread is left behind, and ends with the process.
+            thread::spawn(move || {
+                let mut line = String::new();
+                let read = io::stdin().read_line(&mut line);
+                let _ = sender.send(read.map(|length| (length > 0).then_some(line)));
+            });
+            let of = |kind: SignalKind| Ok(Ended::Signal(kind.as_raw_value()));
+            tokio::select! {
+                line = line => line.map_err(io::Error::other)?.map(Ended::Line),
+                _ = interrupt.recv() => of(SignalKind::interrupt()),
+                _ = quit.recv() => of(SignalKind::quit()),
+                _ = terminate.recv() => of(SignalKind::terminate()),
+                _ = hangup.recv() => of(SignalKind::hangup()),
+            }
+        })
+    }
+}

@@ -1,0 +1,38 @@
+//! Where the hub's files are, and the options of a hub of this program.
+
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::{ConnectOptions, HubOptions};
+
+use crate::args::{Options, Place};
+use crate::failure::Failure;
+
+/// The name of the user's directories for this program.
+const APPLICATION: &str = "mcpwire";
+/// The environment variable for the directory of all files, if no option names it.
+const DIRECTORY: &str = "MCPWIRE_CONFIG_DIR";
+
+/// Returns where configurations, secrets and logs are.
+pub(crate) fn layout(place: &Place) -> Result<Layout, Failure> {
+    let directory = place.config_dir.clone().or_else(|| std::env::var_os(DIRECTORY).map(Into::into));
+    match directory {
+        Some(directory) => Ok(Layout::below(std::path::absolute(&directory).unwrap_or(directory))),
+        None => Layout::of_application(APPLICATION).ok_or_else(|| {
+            Failure::usage("config_dir", "your home directory is not known: name a directory with --config-dir")
+        }),
+    }
+}
+
+/// Returns the options of a hub with these files.
+pub(crate) fn hub_options(layout: &Layout, options: &Options) -> HubOptions {
+    let (negotiate, max_message) = (options.protocol, options.max_message);
+    HubOptions::new(layout.clone())
+        .connect(move |_| {
+            let connect = ConnectOptions::default().negotiate(negotiate);
+            match max_message {
+                Some(most) => connect.max_message_bytes(most),
+                None => connect,
+            }
+        })
+        // A call waits while its server starts, as it does without a hub.
+        .policy(|_, policy| policy.call_wait_start = policy.first_start_timeout)
+}

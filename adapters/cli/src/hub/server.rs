@@ -1,0 +1,210 @@
+//! `mcpwire hub run`: serves the requests of other commands at a Unix socket that only this user can open.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_blocking::core::{Json, Progress};
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::service::HubEvent;
+use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Notify, watch as latest};
+use tokio::time::{sleep, timeout};
+
+use super::advice::changed_tool;
+use super::protocol::{Request, Response, json};
+use super::service::HubService;
+use super::socket::{Socket, failed};
+use crate::console::{Console, Interrupt};
+use crate::text;
+
+/// Maximum length of a request, in bytes. 64 MiB is more than any server accepts as arguments.
+const LONGEST: u64 = 64 << 20;
+
+/// How long a client may take to read an answer. Then its connection is closed.
+const SLOWEST_READ: Duration = Duration::from_secs(30);
+
+/// How long to wait after an error of `accept`, such as too many open files. The pause doubles up to the longest.
+const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// Runs all enabled servers and serves requests until an interrupt. Ends all servers then.
+pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Console) -> Result<(), HubError> {
+    let (socket, listener) = Socket::bind(layout)?;
+    let listener = UnixListener::from_std(listener).map_err(|error| failed("the socket cannot be used", &error))?;
+    let pressed = Arc::new(Notify::new());
+    let press = Arc::clone(&pressed);
+    // A second Ctrl-C does nothing more: the shutdown has a deadline.
+    Interrupt::install().on_press(move |_| press.notify_one());
+    let hub = Hub::open(options).await?;
+    for child in &hub.reaped().ended {
+        console.warn(&format!("ended a process that an earlier hub had left: {}", child.pid));
+    }
+    console.warn(&format!("listening at {}", socket.path.display()));
+    let starting = hub.clone();
+    let starting = tokio::spawn(async move { starting.boot().await });
+    let reporting = tokio::spawn(report(hub.clone(), console.clone()));
+    let service = HubService::new(hub.clone());
+    let accept = async || listener.accept().await.map(|(stream, _)| stream);
+    let serve = |stream: UnixStream| {
+        if stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw()) {
+            let service = service.clone();
+            tokio::spawn(async move {
+                // An error means that the client has gone.
+                let _ = converse(&service, stream).await;
+            });
+        }
+    };
+    tokio::select! {
+        () = accept_all(accept, serve, |error| console.warn(&format!("cannot accept a connection: {error}"))) => {}
+        () = pressed.notified() => {}
+    }
+    starting.abort();
+    console.warn("ending all servers");
+    let ended = hub.shutdown_all().await;
+    reporting.abort();
+    ended
+}
+
+/// Accepts connections without an end. After errors it waits longer and longer, and reports the first of them.
+async fn accept_all<S>(
+    mut accept: impl AsyncFnMut() -> io::Result<S>,
+    mut serve: impl FnMut(S),
+    mut report: impl FnMut(&io::Error),
+) {
+    let mut pause = ACCEPT_PAUSES.0;
+    loop {
+        match accept().await {
+            Ok(stream) => {
+                pause = ACCEPT_PAUSES.0;
+                serve(stream);
+            }
+            Err(error) => {
+                if pause == ACCEPT_PAUSES.0 {
+                    report(&error);
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(ACCEPT_PAUSES.1);
+            }
+        }
+    }
+}
+
+/// Writes to standard error what happens to the servers.
+async fn report(hub: Hub, console: Console) {
+    let mut events = hub.events();
+    while let Some(event) = events.next().await {
+        match event {
+            HubEvent::Status { name, state, error, .. } => {
+                let why = error.map(|error| format!(": {}", error.message)).unwrap_or_default();
+                console.warn(&format!("{}: {state}{}", text::name(&name), text::line(&why)));
+            }
+            HubEvent::ToolChanged { name, changes, more, .. } => {
+                changes.iter().for_each(|change| console.warn(&changed_tool(&name, change)));
+                if more > 0 {
+                    console.warn(&format!("{}: and {more} more", text::name(&name)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Answers the requests of one client, one after the other.
+async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
+    let (reader, mut writer) = stream.into_split();
+    let mut reader = BufReader::new(reader.take(LONGEST));
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
+        reader.get_mut().set_limit(LONGEST);
+        let request: Request = match serde_json::from_str(&line) {
+            Ok(request) => request,
+            Err(error) => {
+                let error = HubError::validation("ask", format!("the request is unknown: {error}"));
+                write(&mut writer, Err(error)).await?;
+                continue;
+            }
+        };
+        if matches!(request, Request::Watch) {
+            return watch(service, &mut writer).await;
+        }
+        // Only the last report of progress counts: one that has not been sent yet is replaced.
+        let (sender, mut progress) = latest::channel(Progress::default());
+        let mut on_progress = |progress: &Progress| drop(sender.send_replace(progress.clone()));
+        let mut answer = pin!(service.answer(request, &mut on_progress));
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    write(&mut writer, answer).await?;
+                    break;
+                }
+                // A client that goes away cancels its call.
+                () = has_gone(&mut reader) => return Ok(()),
+                Ok(()) = progress.changed() => {
+                    let report = progress.borrow_and_update().clone();
+                    respond(&mut writer, &Response::Progress(report)).await?;
+                }
+            }
+        }
+    }
+}
+
+/// Waits until the client closes its connection. If it has sent more instead, that is its next request, and nothing is noticed.
+async fn has_gone(reader: &mut (impl AsyncBufRead + Unpin)) {
+    if let Ok([_, ..]) = reader.fill_buf().await {
+        std::future::pending().await
+    }
+}
+
+async fn watch(service: &HubService, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    let mut events = service.hub.events();
+    loop {
+        write(writer, json(&service.rows().await)).await?;
+        if events.next().await.is_none() {
+            return Ok(());
+        }
+        while events.try_next().is_some() {}
+    }
+}
+
+async fn write(writer: &mut (impl AsyncWrite + Unpin), answer: Result<Json, HubError>) -> io::Result<()> {
+    respond(writer, &answer.map_or_else(Response::Error, Response::Done)).await
+}
+
+async fn respond(writer: &mut (impl AsyncWrite + Unpin), response: &Response) -> io::Result<()> {
+    let mut line = serde_json::to_vec(response)?;
+    line.push(b'\n');
+    timeout(SLOWEST_READ, writer.write_all(&line)).await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn errors_of_accept_are_waited_out() {
+        let (mut tries, mut served, mut reported) = (0_u32, 0_u32, 0_u32);
+        let accept = async || {
+            tries += 1;
+            match tries {
+                1 | 102 => Ok(()),
+                _ => Err(io::Error::from_raw_os_error(24)),
+            }
+        };
+        let all = accept_all(accept, |()| served += 1, |_| reported += 1);
+        assert!(timeout(Duration::from_secs(600), all).await.is_err(), "it never ends");
+        assert_eq!(
+            (served, reported),
+            (2, 2),
+            "it goes on when there is a descriptor again, and says each trouble once"
+        );
+        assert!((500..800).contains(&tries), "about one try a second: {tries}");
+    }
+}

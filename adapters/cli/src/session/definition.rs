@@ -1,0 +1,203 @@
+//! [`Definition`]: the server of a command, with the options of its connection and the secrets that must not be shown.
+
+use std::env;
+use std::path::Path;
+
+use mcpwire_blocking::McpServerDef;
+use mcpwire_blocking::http::{EnvToken, HttpOptions};
+use mcpwire_hub::import::is_secret;
+use mcpwire_hub::launch::{Instance, Launch};
+use mcpwire_hub::redact::Redactor;
+use mcpwire_hub::secrets::{Secret, Secrets};
+use mcpwire_hub::store::Store;
+
+use crate::args::{Options, Target, TlsArgs, Variable};
+use crate::failure::Failure;
+use crate::hub::{find_in, layout, not_started};
+use crate::text;
+
+/// Programs whose first argument names the server better than the program does.
+const LAUNCHERS: [&str; 12] =
+    ["npx", "bunx", "pnpx", "uvx", "uv", "pipx", "node", "bun", "deno", "python", "python3", "docker"];
+
+/// The shortest value of a header that is treated as a secret whatever its name is, in bytes. Shorter ones are ordinary words.
+const SHORTEST_SECRET: usize = 8;
+
+/// The server of a command.
+pub(super) struct Definition {
+    pub(super) server: McpServerDef,
+    pub(super) http: HttpOptions,
+    pub(super) redactor: Redactor,
+}
+
+impl Definition {
+    /// Creates the definition of the server that the command line names.
+    pub(super) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
+        if let Some(url) = &target.url {
+            return Self::at_url(url, target, options);
+        }
+        reject_tls_options(&target.http.tls)?;
+        if let Some(name) = &target.server {
+            return Self::configured(name, target, options);
+        }
+        let server = if target.demo {
+            let ourselves = env::current_exe().map_err(|error| Failure::no_demo_server(&error))?;
+            McpServerDef::new(ourselves.to_string_lossy()).arg("demo-server")
+        } else {
+            let (command, arguments) = target.command.split_first().ok_or_else(Failure::no_server)?;
+            let mut server = McpServerDef::new(command).args(arguments);
+            server.name = name_of(command, arguments);
+            server
+        };
+        Ok(Self::started(server, options))
+    }
+
+    /// The configured server of this name or id, connected to by this command alone.
+    fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
+        reject_process_options(options, "a configured server has its own")?;
+        let layout = layout(&target.place)?;
+        let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
+        let config = find_in(configs, name).map_err(Failure::from_hub)?;
+        let secrets = Secrets::in_directory(layout.secrets());
+        let launch = Launch::compose(&config, &secrets, &Instance::default())
+            .map_err(|error| not_started(config.name.trim(), &error))?;
+        Ok(Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor })
+    }
+
+    /// A server that is started as a process, with the variables and the directory of the options.
+    fn started(mut server: McpServerDef, options: &Options) -> Self {
+        let mut secrets = Vec::new();
+        for variable in &options.variables {
+            let (name, value) = match variable {
+                Variable::Set(name, value) => {
+                    server = server.env(name, value);
+                    (name, value.clone())
+                }
+                Variable::Inherit(name) => {
+                    server = server.inherit(name);
+                    (name, env::var(name).unwrap_or_default())
+                }
+            };
+            if is_secret(name, &value) {
+                secrets.push(Secret::new(value));
+            }
+        }
+        if let Some(directory) = &options.cwd {
+            server = server.cwd(directory);
+        }
+        Self { server, http: HttpOptions::default(), redactor: Redactor::new(secrets) }
+    }
+
+    fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
+        reject_process_options(options, "a server at a URL has none")?;
+        if !url.contains("://") {
+            return Err(without_scheme(url));
+        }
+        let mut server = McpServerDef::http(url);
+        server.unix_socket.clone_from(&target.http.unix_socket);
+        server.ca_file.clone_from(&target.http.tls.ca);
+        server.client_certificate.clone_from(&target.http.tls.client_cert);
+        server.client_key.clone_from(&target.http.tls.client_key);
+        server.proxy.clone_from(&target.http.tls.proxy);
+        let mut secrets = Vec::new();
+        for header in &target.http.headers {
+            let (name, value) = header.parts()?;
+            server = server.header(name, value);
+            if value.len() >= SHORTEST_SECRET || is_secret(name, value) {
+                secrets.push(Secret::new(value));
+            }
+        }
+        let mut http = HttpOptions::default();
+        if let Some(name) = &target.http.bearer_env {
+            let Some(token) = env::var(name).ok().filter(|token| !token.trim().is_empty()) else {
+                let message = format!("environment variable {} (for the token) is not set or empty", text::line(name));
+                return Err(Failure::usage("bearer-env", message));
+            };
+            secrets.push(Secret::new(token.trim()));
+            http = http.token(EnvToken(name.clone()));
+        }
+        Ok(Self { server, http, redactor: Redactor::new(secrets) })
+    }
+}
+
+/// Rejects options that only a server has that is started by its command.
+fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
+    let message = |option: &str| format!("{option} is for a server that is started with -- COMMAND; {why}");
+    if !options.variables.is_empty() {
+        return Err(Failure::usage("env", message("--env")));
+    }
+    if options.cwd.is_some() {
+        return Err(Failure::usage("cwd", message("--cwd")));
+    }
+    Ok(())
+}
+
+/// Rejects options that only a server at a URL has. Clap does not check that `--url` is there if another server is.
+fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
+    let TlsArgs { ca, client_cert, client_key, proxy } = tls;
+    let files = [("ca", ca), ("client-cert", client_cert), ("client-key", client_key)];
+    let file = files.into_iter().find_map(|(name, file)| file.as_ref().map(|_| name));
+    match file.or(proxy.as_ref().map(|_| "proxy")) {
+        Some(option) => Err(Failure::usage(option, format!("--{option} is for a server at a URL: use --url"))),
+        None => Ok(()),
+    }
+}
+
+/// Creates the failure for a URL without `http://`, with the URL that is probably meant.
+fn without_scheme(url: &str) -> Failure {
+    let host = url.split(['/', ':', '?']).next().unwrap_or_default();
+    let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
+    // User and password may be in it, which are not shown.
+    let is_plain = !host.is_empty() && !url.contains('@') && url.chars().all(|c| c.is_ascii_graphic());
+    let path = if url.contains('/') { "" } else { "/mcp" };
+    let failure = Failure::usage("url", "a URL starts with http:// or https://");
+    if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
+}
+
+/// Returns the name of a server that a launcher starts: the package or file. `None` if the command's own name is as good.
+fn name_of(command: &str, arguments: &[String]) -> Option<String> {
+    let program = Path::new(command).file_stem()?.to_str()?;
+    if !LAUNCHERS.contains(&program) {
+        return None;
+    }
+    let is_subcommand = |word: &str| ["run", "tool", "exec", "x"].contains(&word);
+    // Options may have values, so that an argument after one is not sure to be the package.
+    let first = arguments.iter().find(|word| !["-y", "--yes"].contains(&word.as_str()) && !is_subcommand(word))?;
+    if first.starts_with('-') {
+        return None;
+    }
+    let is_file = ["node", "bun", "deno", "python", "python3"].contains(&program);
+    Some(if is_file { Path::new(first).file_name()?.to_str()?.to_owned() } else { first.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_is_not_taken_for_the_server() {
+        let name = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            name_of(&words[0], &words[1..])
+        };
+        for (line, expected) in [
+            ("npx -y @modelcontextprotocol/server-everything stdio", Some("@modelcontextprotocol/server-everything")),
+            ("uvx mcp-server-time", Some("mcp-server-time")),
+            ("node dist/index.js", Some("index.js")),
+            ("python3 -m server", None),
+            ("docker run -i image", None),
+            ("./server --x", None),
+            ("npx", None),
+        ] {
+            assert_eq!(name(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_url_without_its_scheme_gets_a_suggestion_and_shows_no_password() {
+        let shown = |url: &str| format!("{:?}", without_scheme(url));
+        assert!(shown("localhost:3911").contains("Did you mean http://localhost:3911/mcp?"));
+        assert!(shown("example.com/mcp").contains("Did you mean https://example.com/mcp?"));
+        assert!(!shown("me:hunter2@example.com").contains("hunter2"));
+    }
+}

@@ -1,0 +1,76 @@
+//! Secrets of the command line: neither in errors nor in the trace, whole or in parts.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::thread;
+
+use crate::support::{command, mcpwire, scratch};
+
+#[test]
+fn a_trace_is_readable_for_its_owner_alone_and_has_no_secrets() {
+    let trace = scratch("private-trace");
+    fs::write(&trace, "an earlier one").unwrap();
+    fs::set_permissions(&trace, fs::Permissions::from_mode(0o644)).unwrap();
+    let path = trace.to_str().unwrap();
+    let arguments = r#"{"message":"it is hunter22hunter22!"}"#;
+    let line = ["call", "echo", arguments, "--demo", "--env", "TOKEN=hunter22hunter22", "--trace", path];
+    let called = mcpwire(&line);
+    assert_eq!((called.code(), called.stdout.as_str()), (0, "it is hunter22hunter22!\n"), "{called:?}");
+    let traced = fs::read_to_string(&trace).unwrap();
+    assert!(traced.contains("it is [secret]!") && !traced.contains("hunter22"), "{traced}");
+    assert!(!traced.contains("an earlier one"), "{traced}");
+    assert_eq!(fs::metadata(&trace).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// A server that refuses each request with this message.
+fn refusing(message: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+            let (mut head, mut length) = (String::new(), 0);
+            while reader.read_line(&mut head).unwrap_or(0) > 2 {
+                let value = head.to_lowercase().strip_prefix("content-length: ").and_then(|n| n.trim().parse().ok());
+                length = value.unwrap_or(length);
+                head.clear();
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            let request: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+            let error = serde_json::json!({
+                "jsonrpc": "2.0", "id": request["id"], "error": { "code": -32603, "message": message },
+            });
+            let body = error.to_string();
+            let head = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/json\r\n";
+            let _ = write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    url
+}
+
+#[test]
+fn a_token_that_the_server_repeats_is_replaced_whole_and_in_parts() {
+    let url = refusing("Bearer tok3n is wrong, tok3n is; so is key-hunter4 of Custom key-hunter4");
+    for more in [&[][..], &["--json"]] {
+        let line =
+            ["info", "--url", &url, "--header", "X-Key: Custom key-hunter4", "--bearer-env", "MCPWIRE_TEST_TOKEN"];
+        let output = command(&[&line[..], more].concat()).env("MCPWIRE_TEST_TOKEN", "tok3n").output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("[secret]") && stderr.contains("is wrong"), "{stderr}");
+        assert!(!stderr.contains("tok3n") && !stderr.contains("hunter"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_variable_that_a_dying_server_prints_is_replaced() {
+    let script = "echo \"cannot use $TOKEN\" >&2; exit 1";
+    let line = ["info", "--env", "TOKEN=hunter22hunter22", "--", "sh", "-c", script];
+    for more in [&["--stderr", "tail"], &["--stderr", "show"]] {
+        let finished = mcpwire(&[&line[..1], more, &line[1..]].concat());
+        assert!(finished.stderr.contains("cannot use [secret]"), "{finished:?}");
+    }
+}
