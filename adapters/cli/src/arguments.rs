@@ -1,4 +1,4 @@
-//! The arguments of a tool, from the command line, a file or standard input.
+//! Reads the arguments of a tool from the command line, a file or standard input.
 
 use std::fs;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use mcpwire_blocking::core::Json;
 
 use crate::failure::Failure;
 
-/// Reads what stands for the arguments: nothing, a JSON object, `@FILE` or `-`.
+/// Reads the arguments: nothing, a JSON object, `@FILE` or `-`.
 pub(crate) fn read(argument: Option<&str>) -> Result<Json, Failure> {
     let (source, text) = match argument {
         None => return object("the arguments", "{}"),

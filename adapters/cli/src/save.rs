@@ -47,7 +47,9 @@ pub(crate) fn blocks<'b>(directory: Option<&Path>, blocks: impl IntoIterator<Ite
 /// Saves the binary contents of resources.
 pub(crate) fn contents(directory: Option<&Path>, contents: &[ResourceContents]) -> Saves {
     let Some(mut folder) = directory.map(Folder::new) else { return Saves::default() };
-    contents.iter().for_each(|contents| folder.save_resource(contents));
+    for contents in contents {
+        folder.save_resource(contents);
+    }
     folder.saves
 }
 

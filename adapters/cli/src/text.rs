@@ -52,11 +52,9 @@ pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: 
     let paragraph = line(paragraph);
     let Some(width) = width else { return vec![paragraph] };
     let first = paragraph.split(' ').next().unwrap_or_default();
-    let (mut lines, start) = match start + first.width() > width && start > indent {
-        // Even the first word does not fit.
-        true => (vec![String::new()], indent),
-        false => (Vec::new(), start),
-    };
+    // Even the first word may not fit behind what the caller writes.
+    let is_full = start + first.width() > width && start > indent;
+    let (mut lines, start) = if is_full { (vec![String::new()], indent) } else { (Vec::new(), start) };
     let (first, others) = (" ".repeat(start.min(width)), " ".repeat(indent.min(width)));
     let options = Options::new(width).initial_indent(&first).subsequent_indent(&others);
     let options = options.break_words(false).word_splitter(WordSplitter::NoHyphenation);

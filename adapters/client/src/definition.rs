@@ -83,8 +83,8 @@ pub struct McpServerDef {
     /// `mcpServers` files.
     #[serde(skip)]
     pub client_key: Option<PathBuf>,
-    /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, and is not shown by
-    /// `{:?}`. Not part of `mcpServers` files.
+    /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, which `{:?}` does
+    /// not show. Not part of `mcpServers` files.
     #[serde(skip)]
     pub proxy: Option<String>,
     /// Headers for all requests by HTTP. They may be secrets, and are not shown by `{:?}`.
@@ -331,6 +331,8 @@ impl fmt::Debug for McpServerDef {
             .field("unix_socket", &self.unix_socket)
             .field("ca_file", &self.ca_file)
             .field("client_certificate", &self.client_certificate)
+            .field("client_key", &self.client_key)
+            .field("proxy", &self.proxy.as_deref().map(without_secrets))
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .finish()
     }

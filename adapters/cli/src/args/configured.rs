@@ -19,7 +19,7 @@ pub(crate) enum ServerCommand {
             mcpwire server add notes --secret NOTES_TOKEN -- ./notes-server --read-only\n  \
             mcpwire server add search --url https://example.com/mcp"
     )]
-    Add(AddServer),
+    Add(Box<AddServer>),
     /// Import servers from another client's configuration
     #[command(after_help = "Examples:\n  \
         mcpwire server import ~/.cursor/mcp.json\n  \
@@ -103,7 +103,7 @@ pub(crate) struct AddServer {
     /// Run this npm package with npx
     #[arg(long, value_name = "PACKAGE")]
     pub(crate) npm: Option<String>,
-    /// Run this PyPI package with uvx
+    /// Run this package of the Python index with uvx
     #[arg(long, value_name = "PACKAGE")]
     pub(crate) pypi: Option<String>,
     /// Run this container image with docker

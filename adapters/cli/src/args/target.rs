@@ -54,7 +54,7 @@ pub(crate) struct HttpArgs {
 /// Certificates and proxy of a server that is reached over HTTP.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TlsArgs {
-    /// Trust the CA certificates of this PEM file too, as those of SSL_CERT_FILE
+    /// Trust the CA certificates of this PEM file too, as those of `SSL_CERT_FILE`
     #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     pub(crate) ca: Option<PathBuf>,
     /// Present the client certificate of this PEM file (mutual TLS)
@@ -63,7 +63,7 @@ pub(crate) struct TlsArgs {
     /// Read the key of --client-cert from this PEM file [default: the file of --client-cert]
     #[arg(long, value_name = "FILE", requires = "client_cert", hide_short_help = true)]
     pub(crate) client_key: Option<PathBuf>,
-    /// Use this proxy instead of those of HTTPS_PROXY and HTTP_PROXY
+    /// Use this proxy instead of those of `HTTPS_PROXY` and `HTTP_PROXY`
     #[arg(long, value_name = "URL", requires = "url", hide_short_help = true)]
     pub(crate) proxy: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Values as people write them.
+//! Parsers of values such as durations and sizes.
 
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::session::Direct;
 use crate::text;
 
-/// Longer messages are cut for people.
+/// Maximum length of a message, in characters. `--json` prints messages whole.
 const LONGEST_MESSAGE: usize = 2_000;
 
 /// How long to listen before listening again.
@@ -39,7 +39,7 @@ pub(super) fn run(session: &mut Direct<'_>, resources: &[String], printer: &Prin
     loop {
         match subscription.next(&mut session.client) {
             Ok(Some(SubscriptionEvent::Acknowledged(_))) => {
-                session.console.note("listening again; some may have been missed")
+                session.console.note("listening again; some may have been missed");
             }
             // The listener has printed it.
             Ok(Some(_)) => {}
@@ -112,7 +112,7 @@ fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[S
 #[derive(Clone)]
 pub(super) struct Printer {
     json: bool,
-    /// Why nothing can be printed any more.
+    /// Why stdout cannot be written to any more.
     broken: Arc<Mutex<Option<io::Error>>>,
 }
 

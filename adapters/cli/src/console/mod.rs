@@ -37,7 +37,7 @@ pub(crate) struct Console {
     secrets: Arc<OnceLock<Redactor>>,
 }
 
-/// What is being waited for.
+/// A progress bar, and what it stands for.
 struct Running {
     bar: ProgressBar,
     what: String,

@@ -102,7 +102,9 @@ async fn report(hub: Hub, console: Console) {
                 console.warn(&format!("{}: {state}{}", text::name(&name), text::line(&why)));
             }
             HubEvent::ToolChanged { name, changes, more, .. } => {
-                changes.iter().for_each(|change| console.warn(&changed_tool(&name, change)));
+                for change in &changes {
+                    console.warn(&changed_tool(&name, change));
+                }
                 if more > 0 {
                     console.warn(&format!("{}: and {more} more", text::name(&name)));
                 }
@@ -159,7 +161,7 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
 /// Waits until the client closes its connection. If it has sent more instead, that is its next request, and nothing is noticed.
 async fn has_gone(reader: &mut (impl AsyncBufRead + Unpin)) {
     if let Ok([_, ..]) = reader.fill_buf().await {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

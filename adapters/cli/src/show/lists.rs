@@ -10,7 +10,7 @@ use crate::text;
 
 const LONGEST: usize = 300;
 
-/// Writes what in a list could not be read, if there is anything.
+/// Writes the entries of a list that could not be read.
 pub(crate) fn rejected(out: &mut impl Write, rejected: &[InvalidItem]) -> io::Result<()> {
     if rejected.is_empty() {
         return Ok(());
@@ -20,7 +20,7 @@ pub(crate) fn rejected(out: &mut impl Write, rejected: &[InvalidItem]) -> io::Re
     rejected.iter().try_for_each(|rejected| writeln!(out, "  {}", text::line(&rejected.to_string())))
 }
 
-/// Writes what can be read: addresses, then patterns of addresses.
+/// Writes the resources, then the resource templates.
 pub(crate) fn resources(
     out: &mut impl Write,
     resources: &[Resource],
@@ -42,7 +42,7 @@ pub(crate) fn resources(
     Ok(())
 }
 
-/// Writes the prompts, each with a line for every argument.
+/// Writes the prompts, with a line for each argument.
 pub(crate) fn prompts(out: &mut impl Write, prompts: &[Prompt], layout: Layout) -> io::Result<()> {
     for prompt in prompts {
         entry(out, &prompt.name, prompt.title.as_deref().unwrap_or_default(), &[])?;
@@ -62,7 +62,7 @@ pub(crate) fn prompts(out: &mut impl Write, prompts: &[Prompt], layout: Layout) 
     Ok(())
 }
 
-/// Writes a prompt that was filled in: who says what.
+/// Writes the messages of a prompt, each below the name of its role.
 pub(crate) fn messages(out: &mut impl Write, prompt: &GetPromptResult) -> io::Result<()> {
     for message in &prompt.messages.items {
         writeln!(out, "{}", format_args!("{}:", short(&message.role.to_string())).bold().cyan())?;
@@ -71,7 +71,7 @@ pub(crate) fn messages(out: &mut impl Write, prompt: &GetPromptResult) -> io::Re
     Ok(())
 }
 
-/// Writes what an argument may become, a line each, and whether there is more.
+/// Writes the completions of an argument, a line each, and whether there are more.
 pub(crate) fn completion(out: &mut impl Write, completion: &Completion) -> io::Result<()> {
     for value in &completion.values {
         writeln!(out, "{}", short(value))?;
@@ -85,7 +85,7 @@ pub(crate) fn completion(out: &mut impl Write, completion: &Completion) -> io::R
     }
 }
 
-/// `name  title  (facts)`
+/// Writes a line such as `name  title  (facts)`.
 fn entry(out: &mut impl Write, name: &str, title: &str, facts: &[Option<String>]) -> io::Result<()> {
     write!(out, "{}", short(name).bold().cyan())?;
     if !title.is_empty() && title != name {

@@ -53,7 +53,7 @@ pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> i
     }
 }
 
-/// `saved out/image.png (image/png, 12.3 KiB)`
+/// Returns a line such as `saved out/image.png (image/png, 12.3 KiB)`.
 pub(crate) fn saved_line(saved: &Saved) -> String {
     let mut facts = text::line(&saved.mime_type);
     text::cut(&mut facts, LONGEST_FACT);
@@ -81,7 +81,7 @@ fn paragraph(out: &mut impl Write, text: &str) -> io::Result<()> {
     if text.ends_with('\n') { Ok(()) } else { writeln!(out) }
 }
 
-/// `[image: image/png, 12.3 KiB]`
+/// Writes a line such as `[image: image/png, 12.3 KiB]`.
 fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) -> io::Result<()> {
     let facts = facts.iter().map(|fact| {
         let mut fact = text::line(fact);

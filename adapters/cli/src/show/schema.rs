@@ -1,4 +1,4 @@
-//! A JSON value that keeps the order of its members, as a schema's author wrote them.
+//! [`Node`]: a JSON value that keeps the order of its members, as the author of a schema wrote them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::text;
 
-/// A JSON value read for showing it.
+/// A JSON value to show.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
     Null,
@@ -19,7 +19,7 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// The member of an object; of several with one name the last, as JSON parsers have it.
+    /// Returns the member of an object. Of several members with one name, the last counts, as in JSON parsers.
     pub(crate) fn get(&self, name: &str) -> Option<&Node> {
         self.as_object()?.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// What a local JSON pointer in URI form (`#/$defs/Name`) points at.
+    /// Returns the value that a local JSON pointer in URI form (`#/$defs/Name`) points at.
     pub(crate) fn pointed(&self, reference: &str) -> Option<&Node> {
         let pointer = reference.strip_prefix('#')?;
         let mut node = self;
@@ -59,7 +59,7 @@ impl Node {
         Some(node)
     }
 
-    /// The value as JSON on one line, cut once it has more than `most` characters.
+    /// Returns the value as JSON on one line, cut to `most` characters.
     pub(crate) fn literal(&self, most: usize) -> String {
         let mut literal = String::new();
         self.write(&mut literal, most);
@@ -67,7 +67,7 @@ impl Node {
         literal
     }
 
-    /// Writes the value, skipping what can no longer be seen: a character is a byte at least.
+    /// Writes the value, up to the length that can be shown: a character takes at least one byte.
     fn write(&self, out: &mut String, most: usize) {
         match self {
             Self::Null => out.push_str("null"),
@@ -110,7 +110,7 @@ fn write_string(text: &str, out: &mut String, most: usize) {
     out.push_str(&text::json_for_terminals(&Value::from(shown).to_string()).to_string());
 }
 
-/// Bytes of a character, in UTF-8.
+/// Maximum length of a character in UTF-8, in bytes.
 const LONGEST_CHARACTER: usize = 4;
 
 impl<'de> Deserialize<'de> for Node {

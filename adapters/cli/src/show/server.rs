@@ -1,4 +1,4 @@
-//! A server's own account of itself.
+//! A server's name, version and capabilities.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::text;
 
 const LONGEST_NAME: usize = 200;
 
-/// Writes who the server is and what was agreed with it.
+/// Writes the name of a server, and what was negotiated with it.
 pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) -> io::Result<()> {
     let implementation = info.implementation.as_ref();
     writeln!(out, "{}", full_name(implementation).bold())?;
@@ -31,7 +31,7 @@ pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) ->
     Ok(())
 }
 
-/// The width of the column that names the facts.
+/// Width of the column with the names of the facts.
 const NAMES: usize = "capabilities".len() + 2;
 
 fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
@@ -41,7 +41,7 @@ fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Re
     lines.try_for_each(|line| writeln!(out, "{:column$}{line}", ""))
 }
 
-/// Title, name and version, as far as they are known.
+/// Returns title, name and version of a server, as far as they are known.
 pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
     let Some(server) = implementation else {
         return "a server that does not say its name".to_owned();
@@ -55,7 +55,7 @@ pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
     name
 }
 
-/// The names of the capabilities, each with what is switched on in it.
+/// Returns the names of the capabilities, each with its members that are not `false`.
 fn capabilities(capabilities: Option<&ServerCapabilities>) -> String {
     let json = Json::from_value(&capabilities);
     let node = json.and_then(|json| json.decode::<Node>()).unwrap_or(Node::Null);

@@ -1,35 +1,35 @@
-//! The JSON Schema of a tool's arguments as a signature that a person reads: a line for each parameter.
+//! [`Signature`]: the JSON Schema of a tool's arguments as text for people, a line for each parameter.
 //!
-//! A schema comes from a server and may be anything: deep, huge, recursive, nonsense. What is shown of it is bounded,
-//! and what cannot be shown is named.
+//! A schema comes from a server, so it may be deep, huge, recursive or invalid. The output is bounded, and parts that cannot be shown
+//! are named.
 
 use super::schema::Node;
 use crate::text;
 
-/// A longer schema is not read: hundreds of times what tools have.
+/// Maximum length of a schema that is read, in bytes: hundreds of times what tools have.
 const LONGEST_SCHEMA: usize = 256 * 1024;
-/// More parameters than a person reads are counted instead.
+/// Maximum number of parameters to show. The others are counted.
 const MOST_PARAMETERS: usize = 64;
-/// Subschemas looked at for one tool, and the references among them that are followed.
+/// Maximum number of subschemas to read for one tool, and of references to follow.
 const MOST_SUBSCHEMAS: u32 = 2_000;
 const MOST_REFERENCES: u32 = 100;
-/// Levels of nesting that are spelled out.
+/// Maximum depth of nesting to show.
 const DEEPEST: usize = 4;
 const LONGEST_NAME: usize = 80;
 const LONGEST_TYPE: usize = 160;
 const LONGEST_LITERAL: usize = 40;
-/// Alternatives of an enumeration, members of an object.
+/// Maximum number of alternatives of an enumeration, and of members of an object, to show.
 const MOST_ALTERNATIVES: usize = 12;
 
-/// What a tool wants to be called with.
+/// The parameters of a tool.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Signature {
     pub(crate) parameters: Vec<Parameter>,
-    /// What the parameters do not say, for a line of its own.
+    /// A remark below the parameters.
     pub(crate) note: Option<String>,
 }
 
-/// One argument: `name?: kind = default  description`.
+/// A parameter, shown as `name?: kind = default  description`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
@@ -40,7 +40,7 @@ pub(crate) struct Parameter {
 }
 
 impl Signature {
-    /// Reads the text of an `inputSchema`.
+    /// Reads an `inputSchema`.
     pub(crate) fn of(schema: &str) -> Self {
         if schema.len() > LONGEST_SCHEMA {
             return Self::noted(format!("a schema of {} KiB, too long to show", schema.len() / 1024));
@@ -56,7 +56,7 @@ impl Signature {
     }
 }
 
-/// The type that a schema describes, on one line.
+/// Returns the type that a schema describes, on one line.
 pub(crate) fn kind_of(schema: &str) -> String {
     if schema.len() > LONGEST_SCHEMA {
         return "…".to_owned();
@@ -64,12 +64,12 @@ pub(crate) fn kind_of(schema: &str) -> String {
     serde_json::from_str(schema).map_or_else(|_| "…".to_owned(), |root| Reader::new(&root).short_kind(&root))
 }
 
-/// One pass over a schema, with what is left of its allowances.
+/// Reads a schema, and counts what is left of the limits.
 struct Reader<'a> {
     root: &'a Node,
     subschemas: u32,
     references: u32,
-    /// The references being followed, so that a recursive one is named instead.
+    /// The references that are being followed, so that a recursive one is shown by its name.
     following: Vec<&'a str>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         signature
     }
 
-    /// The properties of an object's schema, with those that its references and `allOf` bring in.
+    /// Collects the properties of an object's schema, with those of its references and of `allOf`.
     fn collect(
         &mut self,
         schema: &'a Node,
@@ -150,14 +150,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What to say of an object without named properties.
+    /// Returns the remark for an object without named properties.
     fn without_properties(&mut self) -> Option<String> {
         let closed = matches!(self.root.get("additionalProperties"), Some(Node::Bool(false)));
         if closed || matches!(self.root, Node::Bool(false)) {
             return None;
         }
         let kind = self.short_kind(self.root);
-        // An object of which nothing more is said is how most servers write "no arguments".
+        // Most servers write "no arguments" as an object without any members.
         (kind != "object" && kind != "{}").then_some(kind)
     }
 
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         joined(kinds, shown + left_out, separator)
     }
 
-    /// A schema that does not say its type, by the keywords that only one type has.
+    /// Returns the type of a schema without `type`, by the keywords that only one type has.
     fn untyped(&mut self, schema: &'a Node, depth: usize) -> Kind {
         let has = |names: &[&str]| names.iter().any(|name| schema.get(name).is_some());
         if has(&["properties", "additionalProperties", "patternProperties"]) {
@@ -304,7 +304,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The parts, with a mark where some of `count` are missing.
+/// Joins the parts, with a mark if some of `count` are missing.
 fn joined(mut parts: Vec<String>, count: usize, separator: &str) -> Kind {
     if count > parts.len() {
         parts.push("…".to_owned());
@@ -316,7 +316,7 @@ fn joined(mut parts: Vec<String>, count: usize, separator: &str) -> Kind {
     }
 }
 
-/// The limits of a number: `<1..100>`, `<1..>`, `<..100>`, or nothing.
+/// Returns the limits of a number: `<1..100>`, `<1..>`, `<..100>`, or nothing.
 fn range(schema: &Node) -> String {
     let bound = |name| match schema.get(name) {
         Some(Node::Number(digits)) => digits.as_str(),
@@ -328,7 +328,7 @@ fn range(schema: &Node) -> String {
     }
 }
 
-/// A name from the schema: as it is when it reads as one, else quoted.
+/// Returns a name of the schema, in quotes unless it is one word.
 fn shown_name(name: &str) -> String {
     let mut shown = text::line(name);
     text::cut(&mut shown, LONGEST_NAME);

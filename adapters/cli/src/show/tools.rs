@@ -1,4 +1,4 @@
-//! The tools of a server, each with a line for every argument.
+//! The tools of a server, with a line for each argument.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::text;
 
 const LONGEST_NAME: usize = 200;
 
-/// Writes the tools, and what in the list was none.
+/// Writes the tools, and the entries of the list that could not be read.
 pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {
     for (at, tool) in tools.iter().enumerate() {
         if at > 0 {
@@ -26,11 +26,11 @@ pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidIte
     super::rejected(out, rejected)
 }
 
-/// Writes one tool.
+/// Writes a tool.
 pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
     let name = short(&tool.name);
     let title = short(tool.display_name());
-    // A title that only says the name in other letters says nothing.
+    // A title that repeats the name in another spelling is left out.
     let plain = |text: &str| text.to_lowercase().replace(['_', '-', '.', ' '], "");
     if plain(&title) == plain(&name) {
         writeln!(out, "{}", name.bold().cyan())?;
@@ -62,7 +62,7 @@ pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Res
     Ok(())
 }
 
-/// `name?: kind = default  description`, the description wrapped below where it has no room.
+/// Writes a line such as `name?: kind = default  description`, and wraps the description below it.
 fn parameter(out: &mut impl Write, parameter: &Parameter, layout: Layout) -> io::Result<()> {
     const INDENT: usize = 4;
     const BELOW: usize = 8;

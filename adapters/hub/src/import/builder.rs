@@ -147,7 +147,8 @@ impl<'a> Builder<'a> {
                     path.push_str(&self::path(home, field, "It is not known where your home directory is")?);
                 }
                 Part::Workspace { name_only: false } => {
-                    let message = "It is not known to which folder this file belongs: say which";
+                    let message =
+                        "It is not known to which project folder this file belongs: name it (`--folder` of the tool)";
                     path.push_str(&self::path(workspace(self.options), field, message)?);
                 }
                 _ => return Err(HubError::validation(field, "It is not known which file this is")),
@@ -248,7 +249,11 @@ impl<'a> Builder<'a> {
                     let folder = workspace(self.options);
                     let folder =
                         if name_only { folder.and_then(|folder| Some(folder.file_name()?.into())) } else { folder };
-                    path(folder, field, "It is not known to which folder this file belongs: say which")?
+                    path(
+                        folder,
+                        field,
+                        "It is not known to which project folder this file belongs: name it (`--folder` of the tool)",
+                    )?
                 }
                 Part::Unknown(reference) => {
                     let message = format!("`{reference}` means something only to the program whose file this is");

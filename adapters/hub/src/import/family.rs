@@ -92,8 +92,10 @@ fn add_project(whole: &Value, options: &ImportOptions, servers: &mut Map<String,
             servers.extend(own.clone());
         } else {
             let field = format!("projects.{folder}");
-            let message =
-                format!("{} servers of this folder were not taken over: say which folder is meant", own.len());
+            let message = format!(
+                "{} servers of this folder were not imported: name the folder to import them (`--folder` of the tool)",
+                own.len()
+            );
             import.warnings.push(Warning { server: None, field, message });
         }
     }

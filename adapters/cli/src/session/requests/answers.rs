@@ -1,4 +1,4 @@
-//! `--answers FILE`: what servers are answered where nobody is asked.
+//! [`Answers`]: the file of `--answers`, which answers requests of servers instead of a person.
 //!
 //! ```json
 //! {
@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! An entry answers a question whose message contains its `message`, or any question if it has none. Of those that fit,
-//! the first that has not been used is; one with `repeat` is never used up. A question that no entry fits is dismissed.
+//! An entry answers a question whose message contains its `message`, or any question if it has none. The first entry that fits and
+//! was not used before is used; an entry with `repeat` can be used again. A question without such an entry is dismissed.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ use serde::Deserialize;
 use super::roots;
 use crate::failure::Failure;
 
-/// The file, as far as it has not been used up.
+/// The entries of the file that were not used up.
 pub(super) struct Answers {
     elicitation: Vec<Elicitation>,
     sampling: Vec<Sampling>,
@@ -61,7 +61,7 @@ enum Action {
     Cancel,
 }
 
-/// What a language model would say: a text, a whole result, or nothing.
+/// The answer of a language model: a text, a whole result, or a refusal.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sampling {
@@ -75,7 +75,7 @@ struct Sampling {
     reject: bool,
 }
 
-/// What the two kinds of entries have in common.
+/// An entry of either kind.
 trait Entry {
     fn message(&self) -> Option<&str>;
     fn is_repeated(&self) -> bool;
@@ -128,7 +128,7 @@ impl Answers {
         !self.sampling.is_empty()
     }
 
-    /// The answer to a question of this message.
+    /// Returns the answer to a question with this message.
     pub(super) fn elicitation(&mut self, message: &str) -> Option<ElicitResult> {
         next(&mut self.elicitation, message, |entry| {
             let mut result = ElicitResult::of(match entry.action {
@@ -141,7 +141,7 @@ impl Answers {
         })
     }
 
-    /// The answer to a conversation, by the text of its last message.
+    /// Returns the answer to a conversation, by the text of its last message.
     pub(super) fn sampling(&mut self, params: &CreateMessageParams) -> Option<Result<CreateMessageResult, RpcError>> {
         let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
         next(&mut self.sampling, &last, |entry| {
@@ -155,7 +155,7 @@ impl Answers {
     }
 }
 
-/// Uses the first entry that fits.
+/// Takes the first entry that fits.
 fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E) -> A) -> Option<A> {
     let fits = |entry: &E| entry.message().is_none_or(|part| message.contains(part));
     let at = entries.iter().position(fits)?;
@@ -166,7 +166,7 @@ fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E
     Some(answer)
 }
 
-/// A path, an address, or a whole root.
+/// Reads a root: a path, a URI, or an object.
 fn root(json: &Json) -> Result<Root, String> {
     if json.is_object() {
         return json.decode().map_err(|error| error.to_string());

@@ -1,4 +1,4 @@
-//! The folders that servers are told of.
+//! The folders that are offered to servers as roots.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,12 +8,12 @@ use mcpwire_blocking::core::Root;
 
 use crate::failure::Failure;
 
-/// A root as `--root` names it: a folder that exists, or an address that starts with `file://`.
+/// Parses the value of `--root`: a folder that exists, or a URI that starts with `file://`.
 pub(super) fn of_argument(argument: &str) -> Result<Root, Failure> {
     of_text(argument).map_err(|message| Failure::usage("root", message))
 }
 
-/// The same from anywhere.
+/// As [`of_argument`], with the error as text.
 pub(super) fn of_text(text: &str) -> Result<Root, String> {
     if text.starts_with("file://") {
         return Ok(Root::new(text));
@@ -24,11 +24,11 @@ pub(super) fn of_text(text: &str) -> Result<Root, String> {
     Ok(root)
 }
 
-/// The address of a file (RFC 8089).
+/// Returns the URI of a file (RFC 8089).
 fn uri(path: &Path) -> String {
     let mut uri = String::from("file://");
     let path = path.as_os_str().as_encoded_bytes();
-    // What Windows puts before paths that are canonical.
+    // Canonical paths of Windows have this prefix.
     let path = path.strip_prefix(br"\\?\").unwrap_or(path);
     if path.first() != Some(&b'/') {
         uri.push('/');
@@ -38,7 +38,7 @@ fn uri(path: &Path) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(*byte)),
             b'\\' | b':' if cfg!(windows) => uri.push(if *byte == b':' { ':' } else { '/' }),
             other => {
-                // Memory takes all that is written to it.
+                // Writing to a string cannot fail.
                 let _ = write!(uri, "%{other:02X}");
             }
         }
