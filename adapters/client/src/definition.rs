@@ -74,17 +74,21 @@ pub struct McpServerDef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<PathBuf>,
     /// PEM file with CA certificates to trust for HTTPS, in addition to the default ones. Not part of `mcpServers` files.
+    #[cfg(feature = "http")]
     #[serde(skip)]
     pub ca_file: Option<PathBuf>,
     /// PEM file with the client certificate for HTTPS, and the chain to its CA (mutual TLS). Not part of `mcpServers` files.
+    #[cfg(feature = "http")]
     #[serde(skip)]
     pub client_certificate: Option<PathBuf>,
     /// PEM file with the private key of `client_certificate`. The default is the file of the certificate. Not part of
     /// `mcpServers` files.
+    #[cfg(feature = "http")]
     #[serde(skip)]
     pub client_key: Option<PathBuf>,
     /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, which `{:?}` does
     /// not show. Not part of `mcpServers` files.
+    #[cfg(feature = "http")]
     #[serde(skip)]
     pub proxy: Option<String>,
     /// Headers for all requests by HTTP. They may be secrets, and are not shown by `{:?}`.
@@ -317,7 +321,8 @@ impl fmt::Debug for McpServerDef {
     /// Shows the names of variables and headers, never their values, and of the address neither user nor query: they
     /// are where secrets are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpServerDef")
+        let mut shown = f.debug_struct("McpServerDef");
+        shown
             .field("name", &self.name)
             .field("command", &self.command)
             .field("args", &self.args)
@@ -329,12 +334,14 @@ impl fmt::Debug for McpServerDef {
             .field("connect_timeout", &self.connect_timeout)
             .field("url", &self.url.as_deref().map(without_secrets))
             .field("unix_socket", &self.unix_socket)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>());
+        #[cfg(feature = "http")]
+        shown
             .field("ca_file", &self.ca_file)
             .field("client_certificate", &self.client_certificate)
             .field("client_key", &self.client_key)
-            .field("proxy", &self.proxy.as_deref().map(without_secrets))
-            .field("headers", &self.headers.keys().collect::<Vec<_>>())
-            .finish()
+            .field("proxy", &self.proxy.as_deref().map(without_secrets));
+        shown.finish()
     }
 }
 

@@ -13,8 +13,12 @@ mod service;
 mod socket;
 
 pub(crate) use self::advice::{advice, changed_tool, enable_command, not_started, restart_command, start_advice, word};
-pub(crate) use self::handle::{HubHandle, InProcess, runtime};
-pub(crate) use self::options::{hub_options, layout};
+#[cfg(unix)]
+pub(crate) use self::handle::runtime;
+pub(crate) use self::handle::{HubHandle, InProcess};
+#[cfg(unix)]
+pub(crate) use self::options::hub_options;
+pub(crate) use self::options::layout;
 pub(crate) use self::protocol::{Request, Row};
 #[cfg(unix)]
 pub(crate) use self::server::serve;
