@@ -1,6 +1,7 @@
 //! [`Answer`]: what a server does about a request, step by step.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_driver::core::{Json, RpcError};
@@ -48,10 +49,32 @@ pub(crate) enum Step {
     /// A result as it stands.
     Result(Json),
     Refuse(RpcError),
+    /// A request to the client, and what follows its answer.
+    Ask {
+        method: String,
+        params: Json,
+        then: Then,
+    },
     /// A message that answers nothing.
     Line(String),
     Raw(Vec<u8>),
     Close,
+}
+
+/// The steps that follow the client's answer to a request.
+#[derive(Clone)]
+pub(crate) struct Then(pub(crate) Arc<dyn Fn(Result<Json, RpcError>) -> Answer + Send + Sync>);
+
+impl fmt::Debug for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Then")
+    }
+}
+
+impl PartialEq for Then {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Answer {
@@ -114,6 +137,42 @@ impl Answer {
     /// When the requests do not serialise as JSON.
     pub fn input_required(self, input_requests: impl Serialize, request_state: Option<&str>) -> Self {
         self.then(Step::Result(wire::input_required(&wire::json(&input_requests), request_state)))
+    }
+
+    /// Sends a request to the client in the middle of this one, as legacy servers do: `elicitation/create`,
+    /// `sampling/createMessage`, `roots/list`, `ping` or any other method. `()` stands for no parameters.
+    ///
+    /// Once the client has answered, the steps that `then` returns are taken, and after them those that follow this one. Over
+    /// HTTP, the request goes on the stream of the response. Clients do not answer servers of the modern era, which use
+    /// [`Answer::input_required`] instead.
+    ///
+    /// ```
+    /// use mcpwire_driver::core::Era;
+    /// use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+    /// use serde_json::json;
+    ///
+    /// let server = ScriptedServer::new().era(Era::Legacy).tool("check", |_| {
+    ///     Answer::new().ask("ping", (), |answer| match answer {
+    ///         Ok(pong) => Answer::new().text(format!("the client answered {pong}")),
+    ///         Err(error) => Answer::new().error(error.message),
+    ///     })
+    /// });
+    /// let result = Testkit::new(server).run(async |client| client.call_tool("check", json!({})).await)?;
+    /// assert_eq!(result.text().as_str(), "the client answered {}");
+    /// # Ok::<(), mcpwire_driver::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the parameters do not serialise as JSON.
+    pub fn ask<A: Into<Answer>>(
+        self,
+        method: impl Into<String>,
+        params: impl Serialize,
+        then: impl Fn(Result<Json, RpcError>) -> A + Send + Sync + 'static,
+    ) -> Self {
+        let then = Then(Arc::new(move |answer| then(answer).into()));
+        self.then(Step::Ask { method: method.into(), params: wire::json(&params), then })
     }
 
     /// Answers with an error of the protocol.

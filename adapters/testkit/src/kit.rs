@@ -36,6 +36,8 @@ pub struct Testkit<R = VirtualTime> {
     time: VirtualTime,
     config: Config,
     capacity: usize,
+    #[cfg(feature = "http")]
+    http: Option<crate::http::ScriptedHttp>,
     runtime: PhantomData<fn() -> R>,
 }
 
@@ -69,7 +71,15 @@ impl<R> Testkit<R> {
     /// # Ok::<(), mcpwire_tokio::Error>(())
     /// ```
     pub fn for_runtime(server: ScriptedServer) -> Self {
-        Testkit { server, time: VirtualTime::new(), config: Config::default(), capacity: PIPE, runtime: PhantomData }
+        Testkit {
+            server,
+            time: VirtualTime::new(),
+            config: Config::default(),
+            capacity: PIPE,
+            #[cfg(feature = "http")]
+            http: None,
+            runtime: PhantomData,
+        }
     }
 
     /// Sets who the clients are, what they speak, and their limits.
@@ -82,6 +92,28 @@ impl<R> Testkit<R> {
     pub fn capacity(mut self, bytes: usize) -> Self {
         self.capacity = bytes;
         self
+    }
+
+    /// Connects clients over HTTP instead of streams. The function sets how the server answers requests.
+    ///
+    /// ```
+    /// # use mcpwire_testkit::{ScriptedServer, Testkit};
+    /// # use serde_json::json;
+    /// let server = ScriptedServer::new().tool("echo", |_| "hi");
+    /// let kit = Testkit::new(server).over_http(|http| http.always_streaming());
+    /// assert_eq!(kit.run(async |client| client.call_tool("echo", json!({})).await).unwrap().text().as_str(), "hi");
+    /// assert!(kit.http().unwrap().requests().iter().any(|request| request.method() == "tools/call"));
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn over_http(mut self, script: impl FnOnce(crate::http::ScriptedHttp) -> crate::http::ScriptedHttp) -> Self {
+        self.http = Some(script(crate::http::ScriptedHttp::new(self.server.clone())));
+        self
+    }
+
+    /// Returns the server over HTTP, if [`Testkit::over_http`] was called.
+    #[cfg(feature = "http")]
+    pub fn http(&self) -> Option<&crate::http::ScriptedHttp> {
+        self.http.as_ref()
     }
 
     /// Runs `f` with a client that is connected as by `connect_and_initialize`: the connection is open, and the tools are
@@ -117,8 +149,22 @@ impl<R> Testkit<R> {
         self.connect_with(ConnectOptions::new(self.config.clone()))
     }
 
-    /// As [`Testkit::connect`], with options of its own.
+    /// As [`Testkit::connect`], with options of its own. Over HTTP, their `http` has no effect: connect such a client with
+    #[cfg_attr(feature = "http", doc = "[`ScriptedHttp::client_on`](crate::ScriptedHttp::client_on).")]
+    #[cfg_attr(not(feature = "http"), doc = "`ScriptedHttp::client_on`.")]
+    ///
+    /// # Panics
+    ///
+    /// When a client over HTTP refuses the options.
+    #[track_caller]
     pub fn connect_with(&self, options: ConnectOptions) -> McpClient<R> {
+        #[cfg(feature = "http")]
+        if let Some(http) = &self.http {
+            match http.connect_on(self.time.runtime(), options) {
+                Ok(client) => return client,
+                Err(error) => panic!("the client does not connect over HTTP: {error}"),
+            }
+        }
         self.server.connect_on(self.time.runtime(), self.capacity, options)
     }
 

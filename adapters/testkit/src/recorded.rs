@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::Json;
+use mcpwire_driver::core::{Json, RpcError};
 use serde::de::DeserializeOwned;
 
 /// A message that a client sent.
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 pub struct Recorded {
     /// When it came, by the clock of its connection. In virtual time: what had passed of it.
     pub at: Duration,
-    /// Over which connection, counted from 0.
+    /// Over which connection, counted from 0. Over HTTP, each request is one.
     pub connection: usize,
     /// Its method; empty for the answer to a request of the server's, and for what is no message.
     pub method: String,
@@ -50,6 +50,19 @@ impl Recorded {
     /// Whether it answers a request of the server's. Its `result` or `error` is a member of [`Recorded::message`].
     pub fn is_answer(&self) -> bool {
         self.method.is_empty() && self.id.is_some()
+    }
+
+    /// Returns what the client answers to a request of the server's: the result, or the error.
+    pub(crate) fn answer(&self) -> Result<Json, RpcError> {
+        match self.message.member::<Json>("error") {
+            Some(error) => {
+                let message: String = error.member("message").unwrap_or_default();
+                let mut answer = RpcError::new(error.member("code").unwrap_or_default(), message);
+                answer.data = error.member("data");
+                Err(answer)
+            }
+            None => Ok(self.message.member("result").unwrap_or_default()),
+        }
     }
 
     /// The parameter `name`, if it is there and of that type.

@@ -7,16 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::core::{Era, Json, ProtocolVersion};
-use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::outbox::{Outbox, Output};
-use crate::pipe::{PIPE, duplex};
 use crate::recorded::{Cancellation, Recorded};
-use crate::serving::Serving;
 use crate::wire;
 
 /// A server that does as its script says, and remembers what it was sent.
@@ -66,8 +62,9 @@ pub(crate) struct State {
     pub(crate) recorded: Vec<Recorded>,
     /// What is to be said over each connection that is open.
     pub(crate) outboxes: BTreeMap<usize, Outbox>,
-    connections: usize,
-    asked: u64,
+    pub(crate) connections: usize,
+    /// Counts the requests to clients.
+    pub(crate) asked: u64,
 }
 
 impl ScriptedServer {
@@ -221,11 +218,11 @@ impl ScriptedServer {
     ///
     /// When the parameters do not serialise as JSON.
     pub fn notify(&self, method: &str, params: impl Serialize) {
-        self.say(&Output::line(wire::notification(method, &wire::json(&params))));
+        self.say(&Output::Line(wire::notification(method, &wire::json(&params))));
     }
 
     /// Sends a request to all clients that are connected, and gives its id, by which the answers are found among what was
-    /// recorded. Clients do not answer servers of the modern era, which may not ask.
+    /// recorded. [`Answer::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may not ask.
     ///
     /// # Panics
     ///
@@ -236,16 +233,16 @@ impl ScriptedServer {
             state.asked += 1;
             wire::json(&format!("server-{}", state.asked))
         };
-        self.say(&Output::line(wire::request(&id, method, &wire::json(&params))));
+        self.say(&Output::Line(wire::request(&id, method, &wire::json(&params))));
         id
     }
 
     /// Sends a line of any text to all clients that are connected.
     pub fn line(&self, line: impl Into<String>) {
-        self.say(&Output::line(line.into()));
+        self.say(&Output::Line(line.into()));
     }
 
-    /// Closes all connections, when what is due has been sent.
+    /// Closes all connections, when what is due has been sent; over HTTP, the streams that belong to no request.
     pub fn close(&self) {
         self.say(&Output::Close);
     }
@@ -288,70 +285,6 @@ impl ScriptedServer {
         self.lock().recorded.iter().filter_map(Cancellation::of).collect()
     }
 
-    /// Connects a new client to this server, in memory, on the current runtime of the program. The connection is not open yet.
-    ///
-    /// Time is that of the runtime. Code that sleeps on tokio needs this, because a [`Testkit`](crate::Testkit) runs outside of
-    /// tokio; with `#[tokio::test(start_paused = true)]`, time is virtual all the same.
-    ///
-    /// ```
-    /// # mod mcpwire_tokio {
-    /// #     pub use mcpwire_testkit::VirtualTime as Tokio;
-    /// # }
-    /// use mcpwire_driver::{ConnectOptions, Error};
-    /// use mcpwire_testkit::ScriptedServer;
-    /// use serde_json::json;
-    ///
-    /// async fn test() -> Result<(), Error> {
-    ///     let server = ScriptedServer::new().tool("greet", |_| "hello");
-    ///     let client = server.connect::<mcpwire_tokio::Tokio>(ConnectOptions::default());
-    ///     client.initialize().await?;
-    ///     assert_eq!(client.call_tool("greet", json!({})).await?.text().as_str(), "hello");
-    ///     Ok(())
-    /// }
-    /// # mcpwire_testkit::VirtualTime::new().run(test()).unwrap();
-    /// ```
-    pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
-        self.connect_on(R::current(), PIPE, options)
-    }
-
-    /// Connects a new client to this server on a runtime, over streams that hold `capacity` bytes each way.
-    pub(crate) fn connect_on<R>(
-        &self,
-        runtime: Arc<dyn Runtime>,
-        capacity: usize,
-        options: ConnectOptions,
-    ) -> McpClient<R> {
-        let (ours, theirs) = duplex(capacity);
-        runtime.spawn(Box::pin(self.serve_on(&*runtime, theirs.reader, theirs.writer)));
-        McpClient::over_on(runtime, ours.reader, ours.writer, options)
-    }
-
-    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends when the
-    /// connection does. Dropping it closes the connection.
-    pub fn serve<R: CurrentRuntime>(
-        &self,
-        reader: impl AsyncRead + Send + 'static,
-        writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
-        self.serve_on(&*R::current(), reader, writer)
-    }
-
-    /// Serves a client as [`ScriptedServer::serve`] does, in the time of this runtime.
-    pub fn serve_on(
-        &self,
-        runtime: &dyn Runtime,
-        reader: impl AsyncRead + Send + 'static,
-        writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
-        let clock = runtime.clock();
-        let mut state = self.lock();
-        let connection = state.connections;
-        state.connections += 1;
-        state.outboxes.insert(connection, Outbox::new(clock.clone()));
-        drop(state);
-        Serving::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
-    }
-
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -366,7 +299,7 @@ impl ScriptedServer {
     }
 
     fn say(&self, output: &Output) {
-        for outbox in self.lock().outboxes.values_mut() {
+        for outbox in self.lock().outboxes.values_mut().filter(|outbox| outbox.is_general) {
             outbox.say(output.clone());
         }
         self.wake();

@@ -3,15 +3,12 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::PoisonError;
 use std::task::{Context, Poll};
 
-use mcpwire_driver::core::{Json, Timestamp};
+use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::{Clock, Reader, Timer, Writer};
 
-use crate::outbox::{Asked, Outbox, Output};
-use crate::protocol::{Plan, VERSION};
-use crate::recorded::{Cancellation, Recorded};
+use crate::outbox::{Outbox, Output};
 use crate::server::ScriptedServer;
 
 /// A server at work on one connection: made by [`ScriptedServer::serve`], to be spawned on a runtime.
@@ -84,45 +81,10 @@ impl Serving {
             chunk = &chunk[end + 1..];
             let line = std::mem::take(&mut self.input);
             if !line.trim_ascii().is_empty() {
-                self.receive(&String::from_utf8_lossy(&line));
+                self.server.receive(self.connection, self.clock.now(), &String::from_utf8_lossy(&line));
             }
         }
         self.input.extend_from_slice(chunk);
-    }
-
-    /// Does something about a message.
-    fn receive(&mut self, line: &str) {
-        let message = Recorded::new(self.clock.now().since_origin(), self.connection, line);
-        let mut state = self.server.lock();
-        state.recorded.push(message.clone());
-        if message.method.is_empty() {
-            return;
-        }
-        let params = message.params.clone().unwrap_or_default();
-        let meta: Json = message.param("_meta").unwrap_or_default();
-        let version: Option<String> = meta.member(VERSION);
-        let plan = match &message.id {
-            Some(_) => state.plan(&message.method, &params, version.as_deref()),
-            // Nobody waits for an answer, but there may be something to do.
-            None => match state.methods.get(&message.method) {
-                Some(handler) => Plan::Call(handler.clone(), params),
-                None => Plan::Answer(crate::Answer::new()),
-            },
-        };
-        let cancelled = Cancellation::of(&message).filter(|_| !state.ignores_cancellations);
-        drop(state);
-        let answer = match plan {
-            Plan::Answer(answer) => answer,
-            Plan::Call(handler, params) => handler.lock().unwrap_or_else(PoisonError::into_inner)(&params),
-        };
-        let mut state = self.server.lock();
-        let latency = state.latency;
-        let Some(outbox) = state.outboxes.get_mut(&self.connection) else { return };
-        if let Some(cancelled) = cancelled {
-            outbox.forget(&cancelled.id);
-        }
-        let progress_token = meta.member("progressToken");
-        outbox.answer(&Asked { id: message.id, modern: version.is_some(), progress_token }, answer, latency);
     }
 
     /// Takes what is to be said by now. Whether there was anything.
@@ -134,7 +96,11 @@ impl Serving {
             && let Some(output) = outbox.pop(self.clock.now())
         {
             match output {
-                Output::Bytes(bytes) => self.output.extend_from_slice(&bytes),
+                Output::Line(line) | Output::Response(line) => {
+                    self.output.extend_from_slice(line.as_bytes());
+                    self.output.push(b'\n');
+                }
+                Output::Raw(bytes) => self.output.extend_from_slice(&bytes),
                 Output::Close => self.closing = true,
             }
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::time::Timeline;
+use crate::timeline::Timeline;
 
 /// How often tasks are polled in a row without time passing. 10 million: seconds of work, which no honest test waits for.
 const LIVELOCK: usize = 10_000_000;

@@ -1,13 +1,12 @@
 //! [`VirtualTime`]: time that passes when nothing else can happen.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcpwire_driver::core::Timestamp;
@@ -15,6 +14,7 @@ use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer};
 
 use crate::tasks::Tasks;
+use crate::timeline::Timeline;
 
 /// Time that passes when nothing else can happen, and the tasks that live in it: a runtime on one thread that does the
 /// same each time, and for which a day is a moment.
@@ -231,56 +231,5 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.0.poll(cx)
-    }
-}
-
-/// The current time, and the wakers of timers. The tasks hold it, so it does not hold the tasks.
-#[derive(Default)]
-pub(crate) struct Timeline(Mutex<Times>);
-
-#[derive(Default)]
-struct Times {
-    now: Timestamp,
-    /// Sorted by time; timers of the same time go off in the order in which they were made.
-    timers: BTreeMap<(Timestamp, u64), Waker>,
-    ids: u64,
-}
-
-impl Timeline {
-    pub(crate) fn now(&self) -> Timestamp {
-        self.lock().now
-    }
-
-    fn clock(self: &Arc<Self>) -> Clock {
-        let timeline = Arc::clone(self);
-        Clock::from_fn(move || timeline.now())
-    }
-
-    /// Moves to the next timer, and wakes who waits for it. Whether there is one.
-    pub(crate) fn step(&self) -> bool {
-        let mut times = self.lock();
-        let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };
-        times.now = times.now.max(at);
-        let mut due = Vec::new();
-        while let Some(first) = times.timers.first_entry().filter(|entry| entry.key().0 <= at) {
-            due.push(first.remove());
-        }
-        drop(times);
-        due.into_iter().for_each(Waker::wake);
-        true
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Times> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A timer that is set to this time does not go off.
-const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
-
-impl Times {
-    fn next_id(&mut self) -> u64 {
-        self.ids += 1;
-        self.ids
     }
 }
