@@ -11,15 +11,17 @@ mod resources;
 pub(crate) mod task;
 mod tools;
 
+use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use mcpwire_blocking::core::{Json, TaskHandle};
+use mcpwire_demo::{HttpServer, Log};
 
 use self::call::How;
 use self::complete::Question;
 use crate::args::{Command, Connection, Options, TaskAction};
 use crate::arguments;
-use crate::demo_server;
 use crate::failure::{Failure, SERVER_FAILED};
 use crate::hub;
 use crate::output;
@@ -126,9 +128,10 @@ fn tell_saved(session: &Session<'_>, saved: &[Saved]) -> Result<(), Failure> {
 }
 
 fn serve(command: &Command) -> u8 {
+    let log = Log::new("mcpwire demo-server", io::stderr());
     let served = match command {
-        Command::DemoServer { http: Some(address) } => demo_server::run_http(*address),
-        _ => demo_server::run(),
+        Command::DemoServer { http: Some(address) } => serve_http(*address, log),
+        _ => mcpwire_demo::serve_stdio(log).map_err(|error| error.to_string()),
     };
     match served {
         Ok(()) => 0,
@@ -137,6 +140,14 @@ fn serve(command: &Command) -> u8 {
             SERVER_FAILED
         }
     }
+}
+
+/// Serves HTTP for as long as the process lives. The first line of standard output is the URL.
+fn serve_http(address: SocketAddr, log: Log) -> Result<(), String> {
+    let server = HttpServer::bind(address, log).map_err(|error| error.to_string())?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{}", server.url()).and_then(|()| stdout.flush()).map_err(|error| error.to_string())?;
+    server.run().map_err(|error| error.to_string())
 }
 
 impl Task<'_> {

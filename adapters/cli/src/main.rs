@@ -5,7 +5,6 @@ mod arguments;
 mod asks;
 mod base64;
 mod commands;
-mod demo_server;
 mod failure;
 mod hub;
 mod interrupt;
