@@ -11,7 +11,7 @@ use crate::server::ScriptedServer;
 use crate::serving::Serving;
 
 impl ScriptedServer {
-    /// Connects a new client to this server, in memory, on the current runtime of the program. The connection is not open yet.
+    /// Connects a new client to this server in memory, on the current runtime. The connection is not open yet.
     ///
     /// Time is that of the runtime. Code that sleeps on tokio needs this, because a [`Testkit`](crate::Testkit) runs outside of
     /// tokio; with `#[tokio::test(start_paused = true)]`, time is virtual all the same.
@@ -49,8 +49,8 @@ impl ScriptedServer {
         McpClient::over_on(runtime, ours.reader, ours.writer, options)
     }
 
-    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends when the
-    /// connection does. Dropping it closes the connection.
+    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends with the
+    /// connection. Dropping it closes the connection.
     pub fn serve<R: CurrentRuntime>(
         &self,
         reader: impl AsyncRead + Send + 'static,

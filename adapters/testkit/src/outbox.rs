@@ -1,4 +1,4 @@
-//! [`Outbox`]: what a server is going to send over a connection, and when.
+//! [`Outbox`]: the planned output of one connection.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -17,7 +17,7 @@ pub(crate) struct Outbox {
     planned: u64,
     /// The requests to the client without an answer, by their ids.
     questions: Vec<(Json, Question)>,
-    /// Who is at the other end. Ids of requests are those of one client.
+    /// The number of the client at the other end. Request ids are unique among the connections of one client.
     pub(crate) client: usize,
     /// Carries messages that belong to no request.
     pub(crate) is_general: bool,
@@ -33,7 +33,7 @@ struct Planned {
 
 /// An answer that goes on when the client has answered.
 pub(crate) struct Question {
-    asked: Asked,
+    info: RequestInfo,
     pub(crate) then: Then,
     rest: Vec<Step>,
 }
@@ -49,7 +49,7 @@ pub(crate) enum Output {
 
 /// The request that an answer answers.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RequestInfo {
     /// A notification has none.
     pub(crate) id: Option<Json>,
     /// Whether the request says which revision it follows, as those of the modern era do.
@@ -63,13 +63,13 @@ impl Outbox {
         Outbox { clock, due: BTreeMap::new(), planned: 0, questions: Vec::new(), client, is_general, waker: None }
     }
 
-    /// Sends something now that belongs to no request.
-    pub(crate) fn say(&mut self, output: Output) {
+    /// Plans output now that belongs to no request.
+    pub(crate) fn send(&mut self, output: Output) {
         self.plan(self.clock.now(), output, None);
     }
 
-    /// Answers a request, beginning after `latency`. `last_id` counts the requests of the server.
-    pub(crate) fn answer(&mut self, asked: &Asked, steps: Vec<Step>, latency: Duration, last_id: &mut u64) {
+    /// Plans the steps of an answer, beginning after `latency`. `last_id` counts the requests of the server.
+    pub(crate) fn answer(&mut self, info: &RequestInfo, steps: Vec<Step>, latency: Duration, last_id: &mut u64) {
         let mut at = self.clock.now() + latency;
         let mut steps = steps.into_iter();
         while let Some(step) = steps.next() {
@@ -78,13 +78,13 @@ impl Outbox {
                 Step::Ask { method, params, then } => {
                     *last_id += 1;
                     let id = wire::json(&format!("server-{last_id}"));
-                    self.plan(at, Output::Line(wire::request(&id, &method, &params)), asked.id.clone());
-                    self.questions.push((id, Question { asked: asked.clone(), then, rest: steps.collect() }));
+                    self.plan(at, Output::Line(wire::request(&id, &method, &params)), info.id.clone());
+                    self.questions.push((id, Question { info: info.clone(), then, rest: steps.collect() }));
                     return;
                 }
                 step => {
-                    if let Some(output) = asked.output(step) {
-                        self.plan(at, output, asked.id.clone());
+                    if let Some(output) = info.output(step) {
+                        self.plan(at, output, info.id.clone());
                     }
                 }
             }
@@ -97,26 +97,26 @@ impl Outbox {
         Some(self.questions.remove(index).1)
     }
 
-    /// Takes the steps that follow an answer, and then those that followed the question.
+    /// Plans the steps that follow the client's answer, and then those after the question.
     pub(crate) fn go_on(&mut self, mut question: Question, answer: Answer, last_id: &mut u64) {
         let mut steps = answer.steps;
         steps.append(&mut question.rest);
-        self.answer(&question.asked, steps, Duration::ZERO, last_id);
+        self.answer(&question.info, steps, Duration::ZERO, last_id);
     }
 
-    /// Sends no more in answer to a request.
+    /// Drops the planned output and the questions of a request.
     pub(crate) fn forget(&mut self, request: &Json) {
         self.due.retain(|_, planned| planned.request.as_ref() != Some(request));
-        self.questions.retain(|(_, question)| question.asked.id.as_ref() != Some(request));
+        self.questions.retain(|(_, question)| question.info.id.as_ref() != Some(request));
     }
 
-    /// Returns what is to be sent by now.
+    /// Returns the next output that is due.
     pub(crate) fn pop(&mut self, now: Timestamp) -> Option<Output> {
         let first = self.due.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove().output)
     }
 
-    /// Returns when there is more to be sent.
+    /// Returns when the next output is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.due.keys().next().map(|(at, _)| *at)
     }
@@ -142,8 +142,8 @@ impl Outbox {
     }
 }
 
-impl Asked {
-    /// Returns what a step sends; nothing, where the client has not asked for that.
+impl RequestInfo {
+    /// Returns the output of a step. There is none for progress that the client has not asked for.
     fn output(&self, step: Step) -> Option<Output> {
         Some(match step {
             Step::Complete(result) if self.modern => {

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use mcpwire_driver::core::{Json, Timestamp};
 
 use crate::Answer;
-use crate::outbox::Asked;
+use crate::outbox::RequestInfo;
 use crate::protocol::{Plan, VERSION};
 use crate::recorded::{Cancellation, Recorded};
 use crate::server::ScriptedServer;
@@ -47,8 +47,8 @@ impl ScriptedServer {
         }
         let Some(outbox) = state.outboxes.get_mut(&connection) else { return };
         let progress_token = meta.member("progressToken");
-        let asked = Asked { id: message.id, modern: version.is_some(), progress_token };
-        outbox.answer(&asked, answer.steps, state.latency, &mut state.asked);
+        let info = RequestInfo { id: message.id, modern: version.is_some(), progress_token };
+        outbox.answer(&info, answer.steps, state.latency, &mut state.last_request_id);
     }
 
     /// Goes on with the request whose question the client has answered, over whichever connection that came.
@@ -65,7 +65,7 @@ impl ScriptedServer {
             let mut state = self.lock();
             let state = &mut *state;
             let Some(outbox) = state.outboxes.get_mut(&asked_over) else { return };
-            outbox.go_on(question, answer, &mut state.asked);
+            outbox.go_on(question, answer, &mut state.last_request_id);
             outbox.waker.take()
         };
         if let Some(waker) = waker {

@@ -8,14 +8,14 @@ use std::time::Duration;
 use mcpwire_driver::Clock;
 use mcpwire_driver::core::Timestamp;
 
-/// The current time, and the wakers of timers. The tasks hold it, so it does not hold the tasks.
+/// The current time, and the wakers of timers. The tasks own it, so it does not own them.
 #[derive(Default)]
 pub(crate) struct Timeline(Mutex<Times>);
 
 #[derive(Default)]
 pub(crate) struct Times {
     pub(crate) now: Timestamp,
-    /// Sorted by time; timers of the same time go off in the order in which they were made.
+    /// Sorted by time. Timers of the same time go off in the order in which they were created.
     pub(crate) timers: BTreeMap<(Timestamp, u64), Waker>,
     ids: u64,
 }
@@ -30,7 +30,7 @@ impl Timeline {
         Clock::from_fn(move || timeline.now())
     }
 
-    /// Moves to the next timer, and wakes who waits for it. Whether there is one.
+    /// Moves the time to the next timer, and wakes its task. Returns whether there is a timer.
     pub(crate) fn step(&self) -> bool {
         let mut times = self.lock();
         let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };
@@ -49,7 +49,7 @@ impl Timeline {
     }
 }
 
-/// A timer that is set to this time does not go off.
+/// A timer for this time never goes off.
 const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
 
 impl Times {

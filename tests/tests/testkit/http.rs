@@ -178,6 +178,25 @@ fn a_call_that_is_given_up_closes_its_response() {
 }
 
 #[test]
+fn what_a_notification_leads_to_comes_on_the_stream_of_a_get() {
+    watched(|| {
+        let server = ScriptedServer::new()
+            .era(Era::Legacy)
+            .tool("never", |_| Answer::new())
+            .on("notifications/cancelled", |_| {
+                Answer::new().wait(secs(5)).notify("notifications/tools/list_changed", ())
+            });
+        let kit = Testkit::new(server).over_http(|http| http);
+        kit.run(async |client| {
+            let mut notifications = client.notifications();
+            assert!(client.call_tool("never", ()).timeout(secs(10)).await.is_err());
+            assert!(matches!(notifications.next().await, Some(Notification::ToolsChanged)));
+        });
+        assert_eq!(kit.time().elapsed(), secs(15));
+    });
+}
+
+#[test]
 fn clients_of_one_server_have_their_own_sessions() {
     watched(|| {
         let kit = Testkit::new(echo().era(Era::Legacy)).over_http(|http| http);

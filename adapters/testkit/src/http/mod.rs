@@ -93,7 +93,8 @@ impl ScriptedHttp {
         self
     }
 
-    /// Gives legacy clients no session, as servers without state do. There is no stream for messages that belong to no request.
+    /// Gives legacy clients no session, as servers without state do. Such a server has no stream for messages that belong to no
+    /// request, and gets no answers to what it asks.
     pub fn without_sessions(self) -> Self {
         self.lock().is_stateless = true;
         self
@@ -189,11 +190,15 @@ impl ScriptedHttp {
         let method = request.method();
         let clock = runtime.clock();
         let connection = server.open(&clock, client, method == "subscriptions/listen");
-        server.receive(connection, clock.now(), body);
         if method.is_empty() || !request.has_id() {
+            // What a notification leads to goes on the stream of a GET, if the client has one.
+            let general = server.lock().general_connection(client);
+            server.receive(general.unwrap_or(connection), clock.now(), body);
             server.lock().outboxes.remove(&connection);
+            server.wake();
             return Decision::Scripted(202.into());
         }
+        server.receive(connection, clock.now(), body);
         let mut locked = server.lock();
         let only = locked.outboxes.get(&connection).and_then(|outbox| outbox.only_response());
         let only = only.map(|(at, line)| (at, line.to_owned()));
@@ -292,11 +297,15 @@ fn content_type(media_type: &str) -> (String, Vec<u8>) {
 
 impl fmt::Debug for ScriptedHttp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.lock();
+        // Not held while the server is written, which has a lock of its own.
+        let (requests, sessions) = {
+            let state = self.lock();
+            (state.requests.len(), state.sessions.len())
+        };
         f.debug_struct("ScriptedHttp")
             .field("server", &self.0.server)
-            .field("requests", &state.requests.len())
-            .field("sessions", &state.sessions.len())
+            .field("requests", &requests)
+            .field("sessions", &sessions)
             .finish_non_exhaustive()
     }
 }
