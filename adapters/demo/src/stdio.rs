@@ -26,13 +26,9 @@ pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, m
         loop {
             let mut line = Vec::new();
             let read = input.read_until(b'\n', &mut line);
-            let is_last = !matches!(read, Ok(length) if length > 0);
-            // An error is handed over, the end of the input is not: dropping the sender says it.
-            let is_handed_over = match read {
-                Ok(0) => false,
-                read => sender.send(read.map(|_| line)).is_ok(),
-            };
-            if is_last || !is_handed_over {
+            let is_error = read.is_err();
+            // The end of the input drops the sender, which ends the server.
+            if matches!(read, Ok(0)) || sender.send(read.map(|_| line)).is_err() || is_error {
                 return;
             }
         }
