@@ -145,3 +145,45 @@ fn events_are_kept_up_to_a_limit_for_a_client_that_comes_back() {
     let last = (0..1000).map(|_| simulation.next(&resumed)).take_while(|next| *next != Next::Ended).last();
     assert!(matches!(last, Some(Next::Event(3601, answer)) if answer["id"] == 2));
 }
+
+/// A POST of a modern message, with its headers and its `_meta`.
+fn modern(id: u64, method: &str, mut params: Value) -> (::http::request::Builder, Value) {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let builder = Request::post("/mcp").header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", method);
+    let builder = match params["name"].as_str() {
+        Some(name) => builder.header("Mcp-Name", name),
+        None => builder,
+    };
+    (builder, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+}
+
+#[test]
+fn subscribers_of_both_eras_are_notified_of_a_call_of_another_client() {
+    let mut simulation = Simulation::new();
+    let session = simulation.session();
+    let general = simulation.events(Request::get("/mcp").header("Mcp-Session-Id", &session), &Value::Null);
+    let subscribe =
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": { "uri": "demo://calls" } });
+    simulation.response(Request::post("/mcp").header("Mcp-Session-Id", &session), &subscribe);
+    let filter = json!({ "notifications": { "resourceSubscriptions": ["demo://calls"] } });
+    let (request, listen) = modern(7, "subscriptions/listen", filter);
+    let listening = simulation.events(request, &listen);
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    assert!(matches!(simulation.next(&listening), Next::Event(1, message) if message["method"] == acknowledged));
+
+    let (request, call) = modern(1, "tools/call", json!({ "name": "chart" }));
+    assert_eq!(simulation.response(request, &call).status, StatusCode::OK);
+    for (reading, subscription, number) in [(&general, Value::Null, 1), (&listening, json!(7), 2)] {
+        let Next::Event(at, message) = simulation.next(reading) else { panic!("an event") };
+        assert_eq!((at, &message["method"]), (number, &json!("notifications/resources/updated")));
+        assert_eq!(message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], subscription);
+    }
+    assert_eq!(simulation.next(&listening), Next::Pending, "the subscription goes on");
+    simulation.endpoint.leave(&listening);
+    let (request, call) = modern(1, "tools/call", json!({ "name": "chart" }));
+    simulation.response(request, &call);
+    assert_eq!(simulation.next(&listening), Next::Replaced, "nothing is kept for a client that has left");
+}
