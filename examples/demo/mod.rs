@@ -1,4 +1,4 @@
-//! The server that the examples talk to: the one that the command-line tool brings along.
+//! The server that the examples talk to: `mcpwire-demo`.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use mcpwire_client::McpServerDef;
 /// The demo server of this workspace. Another server takes less: `McpServerDef::new("npx").args(["-y", "my-server"])`.
 pub(crate) fn server() -> McpServerDef {
     let def = McpServerDef::new("cargo")
-        .args(["run", "--quiet", "--release", "--package", "mcpwire", "--", "demo-server"])
+        .args(["run", "--quiet", "--release", "--package", "mcpwire-demo", "--"])
         // Cargo may have to build the server first.
         .connect_timeout(Duration::from_secs(600));
     // It wants its whole environment, but for what it has itself told this program of its package: by that, crates with a

@@ -4,7 +4,6 @@ mod args;
 mod arguments;
 mod commands;
 mod console;
-mod demo_server;
 mod failure;
 mod hub;
 mod log;

@@ -1,6 +1,7 @@
-//! [`Answer`]: what a server does about a request, step by step.
+//! [`Answer`]: how a scripted server answers a request, step by step.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_driver::core::{Json, RpcError};
@@ -8,11 +9,10 @@ use serde::Serialize;
 
 use crate::wire;
 
-/// What a [`ScriptedServer`](crate::ScriptedServer) does about a request: steps, which are taken in order.
+/// How a [`ScriptedServer`](crate::ScriptedServer) answers a request: steps, which are taken in order.
 ///
-/// Text is an answer by itself, and so are an [`RpcError`] and a `Result` of which either is displayed. What has no step
-/// that answers, [`Answer::new`] for one, leaves the request without an answer. A request that is cancelled is left where
-/// it stands.
+/// Texts, [`RpcError`]s, and `Result`s whose error can be displayed convert to an answer. Without a step that answers, such as
+/// in [`Answer::new`], the request gets none. No further steps are taken for a cancelled request.
 ///
 /// ```
 /// use std::time::Duration;
@@ -43,19 +43,41 @@ pub(crate) enum Step {
         total: Option<f64>,
         message: Option<String>,
     },
-    /// A result of ours, which says that it is complete if the era wants that.
+    /// A result, which gets a `resultType` in the modern era.
     Complete(Json),
-    /// A result as it stands.
+    /// A result that is sent unchanged.
     Result(Json),
     Refuse(RpcError),
-    /// A message that answers nothing.
+    /// A request to the client, and what follows its answer.
+    Ask {
+        method: String,
+        params: Json,
+        then: Then,
+    },
+    /// A line that does not answer the request.
     Line(String),
     Raw(Vec<u8>),
     Close,
 }
 
+/// The steps that follow the client's answer to a request.
+#[derive(Clone)]
+pub(crate) struct Then(pub(crate) Arc<dyn Fn(Result<Json, RpcError>) -> Answer + Send + Sync>);
+
+impl fmt::Debug for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Then")
+    }
+}
+
+impl PartialEq for Then {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl Answer {
-    /// No step at all: silence.
+    /// Creates an answer without steps, which leaves the request unanswered.
     pub fn new() -> Self {
         Answer::default()
     }
@@ -65,12 +87,12 @@ impl Answer {
         self.then(Step::Wait(duration))
     }
 
-    /// Reports that so much has been done of so much, if the request asks for such reports.
+    /// Reports progress with a total, if the request asks for progress.
     pub fn progress(self, progress: impl Into<f64>, total: impl Into<f64>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: Some(total.into()), message: None })
     }
 
-    /// Reports what is being done, in words and without an end in sight, if the request asks for such reports.
+    /// Reports progress with a message and without a total, if the request asks for progress.
     pub fn progress_message(self, progress: impl Into<f64>, message: impl Into<String>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: None, message: Some(message.into()) })
     }
@@ -80,12 +102,12 @@ impl Answer {
         self.then(Step::Complete(wire::text_result(text.as_ref(), false)))
     }
 
-    /// Answers that the tool failed, with one block of text that says why.
+    /// Answers with an error of the tool (`isError`), and one block of text.
     pub fn error(self, text: impl AsRef<str>) -> Self {
         self.then(Step::Complete(wire::text_result(text.as_ref(), true)))
     }
 
-    /// Answers with a result as it stands: a [`Json`], or whatever serialises as the result is to be.
+    /// Answers with this result, unchanged: a [`Json`], or any value that serialises as the result.
     ///
     /// # Panics
     ///
@@ -94,10 +116,11 @@ impl Answer {
         self.then(Step::Result(wire::json(&result)))
     }
 
-    /// Answers that input is wanted first (2026-07-28, basic/patterns/mrtr): an object of requests by the names that their
-    /// answers are to have, which may be empty, and a state that is to come back. A client sends the request again with
-    /// both; a script for its method ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them as `inputResponses` and
-    /// `requestState` among the parameters.
+    /// Answers that input is required first (2026-07-28, basic/patterns/mrtr). `input_requests` is an object of requests by their
+    /// keys, and may be empty.
+    ///
+    /// The client sends the request again with the answers and the state. A handler of its method
+    /// ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them as `inputResponses` and `requestState` in the parameters.
     ///
     /// ```
     /// # use mcpwire_driver::core::Json;
@@ -116,12 +139,48 @@ impl Answer {
         self.then(Step::Result(wire::input_required(&wire::json(&input_requests), request_state)))
     }
 
-    /// Answers with an error of the protocol.
+    /// Sends a request to the client in the middle of this one, as legacy servers do: `elicitation/create`,
+    /// `sampling/createMessage`, `roots/list`, `ping` or any other method. `()` stands for no parameters.
+    ///
+    /// When the client has answered, the server takes the steps that `then` returns, and then those that follow this one. Over
+    /// HTTP, the request is an event in the response. Clients do not answer servers of the modern era, which use
+    /// [`Answer::input_required`] instead.
+    ///
+    /// ```
+    /// use mcpwire_driver::core::Era;
+    /// use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+    /// use serde_json::json;
+    ///
+    /// let server = ScriptedServer::new().era(Era::Legacy).tool("check", |_| {
+    ///     Answer::new().ask("ping", (), |answer| match answer {
+    ///         Ok(pong) => Answer::new().text(format!("the client answered {pong}")),
+    ///         Err(error) => Answer::new().error(error.message),
+    ///     })
+    /// });
+    /// let result = Testkit::new(server).run(async |client| client.call_tool("check", json!({})).await)?;
+    /// assert_eq!(result.text().as_str(), "the client answered {}");
+    /// # Ok::<(), mcpwire_driver::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the parameters do not serialise as JSON.
+    pub fn ask<A: Into<Answer>>(
+        self,
+        method: impl Into<String>,
+        params: impl Serialize,
+        then: impl Fn(Result<Json, RpcError>) -> A + Send + Sync + 'static,
+    ) -> Self {
+        let then = Then(Arc::new(move |answer| then(answer).into()));
+        self.then(Step::Ask { method: method.into(), params: wire::json(&params), then })
+    }
+
+    /// Answers with a JSON-RPC error.
     pub fn refuse(self, error: RpcError) -> Self {
         self.then(Step::Refuse(error))
     }
 
-    /// Sends a notification; `()` stands for no parameters.
+    /// Sends a notification. `()` stands for no parameters.
     ///
     /// # Panics
     ///
@@ -135,7 +194,7 @@ impl Answer {
         self.then(Step::Line(line.into()))
     }
 
-    /// Sends bytes as they stand, with no end of the line.
+    /// Sends bytes unchanged and without a line end.
     pub fn raw(self, bytes: impl Into<Vec<u8>>) -> Self {
         self.then(Step::Raw(bytes.into()))
     }
@@ -174,7 +233,7 @@ impl From<RpcError> for Answer {
 }
 
 impl<T: Into<Answer>, E: Display> From<Result<T, E>> for Answer {
-    /// What is wrong is told as the tool's failure.
+    /// Converts the error to an error of the tool.
     fn from(result: Result<T, E>) -> Self {
         match result {
             Ok(answer) => answer.into(),

@@ -1,4 +1,4 @@
-//! [`Testkit`]: a scripted server, clients of it, and the time that both live in.
+//! [`Testkit`]: a scripted server, its clients, and their virtual time.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::recorded::Recorded;
 use crate::server::ScriptedServer;
 use crate::time::VirtualTime;
 
-/// A scripted server, clients of it, and the virtual time that both live in.
+/// A scripted server, its clients, and the virtual time that they run in.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,25 +29,27 @@ use crate::time::VirtualTime;
 /// assert_eq!(kit.server().cancellations().len(), 1);
 /// ```
 ///
-/// `R` is the runtime of the client's type, as the tested program names it ([`Testkit::for_runtime`]). Nothing runs on that
-/// runtime, so code that calls it, such as a sleep of tokio, panics. Test such a program with [`ScriptedServer::connect`].
+/// `R` is the runtime in the client's type, as the tested program names it ([`Testkit::for_runtime`]). Nothing runs on that
+/// runtime, so code that uses it, such as `tokio::time::sleep`, panics. Test such a program with [`ScriptedServer::connect`].
 pub struct Testkit<R = VirtualTime> {
     server: ScriptedServer,
     time: VirtualTime,
     config: Config,
     capacity: usize,
+    #[cfg(feature = "http")]
+    http: Option<crate::http::ScriptedHttp>,
     runtime: PhantomData<fn() -> R>,
 }
 
 impl Testkit {
-    /// A kit for programs that take a client of any runtime.
+    /// Creates a kit for programs that take a client of any runtime.
     pub fn new(server: ScriptedServer) -> Self {
         Testkit::for_runtime(server)
     }
 }
 
 impl<R> Testkit<R> {
-    /// A kit for programs that take a client of the runtime `R`.
+    /// Creates a kit for programs that take a client of the runtime `R`.
     ///
     /// ```
     /// # mod mcpwire_tokio {
@@ -69,30 +71,60 @@ impl<R> Testkit<R> {
     /// # Ok::<(), mcpwire_tokio::Error>(())
     /// ```
     pub fn for_runtime(server: ScriptedServer) -> Self {
-        Testkit { server, time: VirtualTime::new(), config: Config::default(), capacity: PIPE, runtime: PhantomData }
+        Testkit {
+            server,
+            time: VirtualTime::new(),
+            config: Config::default(),
+            capacity: PIPE,
+            #[cfg(feature = "http")]
+            http: None,
+            runtime: PhantomData,
+        }
     }
 
-    /// Sets who the clients are, what they speak, and their limits.
+    /// Sets the configuration of the clients: their name, their revisions, their limits.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets how many bytes fit between client and server, each way. By default, 64 KiB.
+    /// Sets the number of bytes that the pipe holds each way. The default is 64 KiB.
     pub fn capacity(mut self, bytes: usize) -> Self {
         self.capacity = bytes;
         self
     }
 
+    /// Connects clients over HTTP instead of streams. The function sets how the server answers requests.
+    ///
+    /// ```
+    /// # use mcpwire_testkit::{ScriptedServer, Testkit};
+    /// # use serde_json::json;
+    /// let server = ScriptedServer::new().tool("echo", |_| "hi");
+    /// let kit = Testkit::new(server).over_http(|http| http.always_streaming());
+    /// assert_eq!(kit.run(async |client| client.call_tool("echo", json!({})).await).unwrap().text().as_str(), "hi");
+    /// assert!(kit.http().unwrap().requests().iter().any(|request| request.method() == "tools/call"));
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn over_http(mut self, script: impl FnOnce(crate::http::ScriptedHttp) -> crate::http::ScriptedHttp) -> Self {
+        self.http = Some(script(crate::http::ScriptedHttp::new(self.server.clone())));
+        self
+    }
+
+    /// Returns the server over HTTP, if [`Testkit::over_http`] was called.
+    #[cfg(feature = "http")]
+    pub fn http(&self) -> Option<&crate::http::ScriptedHttp> {
+        self.http.as_ref()
+    }
+
     /// Runs `f` with a client that is connected as by `connect_and_initialize`: the connection is open, and the tools are
     /// listed if there are any.
     ///
-    /// What it does last has its effect: the server has got all that was sent when this returns, and seen the end of the
-    /// connection if no client is left.
+    /// When this returns, the server has received everything that was sent, and has seen the end of the connection if no
+    /// client is left.
     ///
     /// # Panics
     ///
-    /// When the connection does not open, and as [`VirtualTime::run`]. [`Testkit::connect`] is for tests of how it opens.
+    /// If the connection does not open, and as [`VirtualTime::run`]. [`Testkit::connect`] is for tests of how it opens.
     #[track_caller]
     pub fn run<T>(&self, f: impl AsyncFnOnce(McpClient<R>) -> T) -> T {
         self.time.run(async {
@@ -104,7 +136,7 @@ impl<R> Testkit<R> {
         })
     }
 
-    /// A client that has not been opened, for use within [`VirtualTime::run`] of [`Testkit::time`].
+    /// Connects a client that is not open yet, for use within [`VirtualTime::run`] of [`Testkit::time`].
     ///
     /// ```
     /// # use mcpwire_testkit::{ScriptedServer, Testkit};
@@ -117,22 +149,36 @@ impl<R> Testkit<R> {
         self.connect_with(ConnectOptions::new(self.config.clone()))
     }
 
-    /// As [`Testkit::connect`], with options of its own.
+    /// Connects a client with these options, like [`Testkit::connect`]. Over HTTP, their `http` has no effect: use
+    #[cfg_attr(feature = "http", doc = "[`ScriptedHttp::client_on`](crate::ScriptedHttp::client_on).")]
+    #[cfg_attr(not(feature = "http"), doc = "`ScriptedHttp::client_on`.")]
+    ///
+    /// # Panics
+    ///
+    /// If a client over HTTP refuses the options.
+    #[track_caller]
     pub fn connect_with(&self, options: ConnectOptions) -> McpClient<R> {
+        #[cfg(feature = "http")]
+        if let Some(http) = &self.http {
+            match http.connect_on(self.time.runtime(), options) {
+                Ok(client) => return client,
+                Err(error) => panic!("the client does not connect over HTTP: {error}"),
+            }
+        }
         self.server.connect_on(self.time.runtime(), self.capacity, options)
     }
 
-    /// The server.
+    /// Returns the server.
     pub fn server(&self) -> &ScriptedServer {
         &self.server
     }
 
-    /// The time.
+    /// Returns the virtual time.
     pub fn time(&self) -> &VirtualTime {
         &self.time
     }
 
-    /// Everything that the server was sent, in order.
+    /// Returns all messages that the server has received, in order.
     pub fn recorded(&self) -> Vec<Recorded> {
         self.server.recorded()
     }

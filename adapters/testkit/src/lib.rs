@@ -19,6 +19,7 @@
 //! | [`Testkit`] | a server, clients of it, and the time they live in |
 //! | [`ScriptedServer`], [`Answer`] | what the server does |
 //! | [`Recorded`], [`Cancellation`] | what it was sent |
+//! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, refusals |
 //! | [`VirtualTime`] | a clock, timers, and tasks: time passes when nothing else can happen |
 //! | [`duplex`], [`pipe`] | streams in memory |
 //!
@@ -26,18 +27,25 @@
 //! that. [`ScriptedServer::serve`] serves a client over any other streams.
 
 mod answer;
+mod connect;
+#[cfg(feature = "http")]
+mod http;
 mod kit;
 mod outbox;
 mod pipe;
 mod protocol;
+mod receive;
 mod recorded;
 mod server;
 mod serving;
 mod tasks;
 mod time;
+mod timeline;
 mod wire;
 
 pub use answer::Answer;
+#[cfg(feature = "http")]
+pub use http::{HttpAnswer, HttpRequest, ScriptedHttp, ScriptedHttpClient};
 pub use kit::Testkit;
 pub use pipe::{Duplex, PipeReader, PipeWriter, duplex, pipe};
 pub use recorded::{Cancellation, Recorded};

@@ -1,4 +1,4 @@
-//! [`Outbox`]: what a server is going to say over a connection, and when.
+//! [`Outbox`]: the planned output of one connection.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -7,105 +7,157 @@ use std::time::Duration;
 use mcpwire_driver::Clock;
 use mcpwire_driver::core::{Json, Timestamp};
 
-use crate::answer::{Answer, Step};
+use crate::answer::{Answer, Step, Then};
 use crate::wire;
 
-/// What is to be said, by its time and then in the order in which it was said to.
+/// The output of one connection, or of one response over HTTP, by time and then in the order in which it was planned.
 pub(crate) struct Outbox {
     clock: Clock,
-    due: BTreeMap<(Timestamp, u64), Saying>,
-    said: u64,
-    /// Wakes who says it.
+    due: BTreeMap<(Timestamp, u64), Planned>,
+    planned: u64,
+    /// The requests to the client without an answer, by their ids.
+    questions: Vec<(Json, Question)>,
+    /// The number of the client at the other end. Request ids are unique among the connections of one client.
+    pub(crate) client: usize,
+    /// Carries messages that belong to no request.
+    pub(crate) is_general: bool,
+    /// Wakes the task that sends the output.
     pub(crate) waker: Option<Waker>,
 }
 
-struct Saying {
+struct Planned {
     output: Output,
-    /// The id of the request that it is part of the answer to.
+    /// The id of the request that is answered.
     request: Option<Json>,
+}
+
+/// An answer that goes on when the client has answered.
+pub(crate) struct Question {
+    info: RequestInfo,
+    pub(crate) then: Then,
+    rest: Vec<Step>,
 }
 
 #[derive(Clone)]
 pub(crate) enum Output {
-    Bytes(Vec<u8>),
+    Line(String),
+    /// The response to a request: the last line of a response over HTTP.
+    Response(String),
+    Raw(Vec<u8>),
     Close,
 }
 
 /// The request that an answer answers.
-pub(crate) struct Asked {
+#[derive(Clone)]
+pub(crate) struct RequestInfo {
     /// A notification has none.
     pub(crate) id: Option<Json>,
-    /// It says which revision it follows, as those of the modern era do.
+    /// Whether the request says which revision it follows, as those of the modern era do.
     pub(crate) modern: bool,
-    /// It wants reports of progress.
+    /// The token for reports of progress, if the client wants them.
     pub(crate) progress_token: Option<Json>,
 }
 
-impl Output {
-    pub(crate) fn line(mut line: String) -> Self {
-        line.push('\n');
-        Output::Bytes(line.into_bytes())
-    }
-}
-
 impl Outbox {
-    pub(crate) fn new(clock: Clock) -> Self {
-        Outbox { clock, due: BTreeMap::new(), said: 0, waker: None }
+    pub(crate) fn new(clock: Clock, client: usize, is_general: bool) -> Self {
+        Outbox { clock, due: BTreeMap::new(), planned: 0, questions: Vec::new(), client, is_general, waker: None }
     }
 
-    /// Says something now, of its own accord.
-    pub(crate) fn say(&mut self, output: Output) {
+    /// Plans output now that belongs to no request.
+    pub(crate) fn send(&mut self, output: Output) {
         self.plan(self.clock.now(), output, None);
     }
 
-    /// Answers a request, beginning after `latency`.
-    pub(crate) fn answer(&mut self, asked: &Asked, answer: Answer, latency: Duration) {
+    /// Plans the steps of an answer, beginning after `latency`. `last_id` counts the requests of the server.
+    pub(crate) fn answer(&mut self, info: &RequestInfo, steps: Vec<Step>, latency: Duration, last_id: &mut u64) {
         let mut at = self.clock.now() + latency;
-        for step in answer.steps {
-            if let Step::Wait(duration) = step {
-                at = at + duration;
-            } else if let Some(output) = asked.output(step) {
-                self.plan(at, output, asked.id.clone());
+        let mut steps = steps.into_iter();
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Wait(duration) => at = at + duration,
+                Step::Ask { method, params, then } => {
+                    *last_id += 1;
+                    let id = wire::json(&format!("server-{last_id}"));
+                    self.plan(at, Output::Line(wire::request(&id, &method, &params)), info.id.clone());
+                    self.questions.push((id, Question { info: info.clone(), then, rest: steps.collect() }));
+                    return;
+                }
+                step => {
+                    if let Some(output) = info.output(step) {
+                        self.plan(at, output, info.id.clone());
+                    }
+                }
             }
         }
     }
 
-    /// Says no more in answer to a request.
-    pub(crate) fn forget(&mut self, request: &Json) {
-        self.due.retain(|_, saying| saying.request.as_ref() != Some(request));
+    /// Removes the question of this id, which the client has answered.
+    pub(crate) fn take_question(&mut self, id: &Json) -> Option<Question> {
+        let index = self.questions.iter().position(|(other, _)| other == id)?;
+        Some(self.questions.remove(index).1)
     }
 
-    /// What is to be said by now.
+    /// Plans the steps that follow the client's answer, and then those after the question.
+    pub(crate) fn go_on(&mut self, mut question: Question, answer: Answer, last_id: &mut u64) {
+        let mut steps = answer.steps;
+        steps.append(&mut question.rest);
+        self.answer(&question.info, steps, Duration::ZERO, last_id);
+    }
+
+    /// Drops the planned output and the questions of a request.
+    pub(crate) fn forget(&mut self, request: &Json) {
+        self.due.retain(|_, planned| planned.request.as_ref() != Some(request));
+        self.questions.retain(|(_, question)| question.info.id.as_ref() != Some(request));
+    }
+
+    /// Returns the next output that is due.
     pub(crate) fn pop(&mut self, now: Timestamp) -> Option<Output> {
         let first = self.due.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove().output)
     }
 
-    /// When there is more to be said.
+    /// Returns when the next output is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.due.keys().next().map(|(at, _)| *at)
     }
 
+    /// Returns the only planned output, if it is a response: the whole of a response over HTTP.
+    #[cfg(feature = "http")]
+    pub(crate) fn only_response(&self) -> Option<(Timestamp, &str)> {
+        match (self.due.len(), self.due.first_key_value()) {
+            (1, Some(((at, _), Planned { output: Output::Response(line), .. }))) => Some((*at, line)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether nothing more will be sent unless something else happens.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.due.is_empty() && self.questions.is_empty()
+    }
+
     fn plan(&mut self, at: Timestamp, output: Output, request: Option<Json>) {
-        self.said += 1;
-        self.due.insert((at, self.said), Saying { output, request });
+        self.planned += 1;
+        self.due.insert((at, self.planned), Planned { output, request });
     }
 }
 
-impl Asked {
-    /// What a step says; nothing, where nobody asked for that.
+impl RequestInfo {
+    /// Returns the output of a step. There is none for progress that the client has not asked for.
     fn output(&self, step: Step) -> Option<Output> {
-        Some(Output::line(match step {
-            Step::Complete(result) if self.modern => wire::complete_result(self.id.as_ref()?, &result),
-            Step::Complete(result) | Step::Result(result) => wire::result(self.id.as_ref()?, &result),
-            Step::Refuse(error) => wire::error(self.id.as_ref()?, &error),
-            Step::Progress { progress, total, message } => {
-                wire::progress(self.progress_token.as_ref()?, progress, total, message.as_deref())
+        Some(match step {
+            Step::Complete(result) if self.modern => {
+                Output::Response(wire::complete_result(self.id.as_ref()?, &result))
             }
-            Step::Line(line) => line,
-            Step::Raw(bytes) => return Some(Output::Bytes(bytes)),
-            Step::Close => return Some(Output::Close),
-            Step::Wait(_) => return None,
-        }))
+            Step::Complete(result) | Step::Result(result) => Output::Response(wire::result(self.id.as_ref()?, &result)),
+            Step::Refuse(error) => Output::Response(wire::error(self.id.as_ref()?, &error)),
+            Step::Progress { progress, total, message } => {
+                Output::Line(wire::progress(self.progress_token.as_ref()?, progress, total, message.as_deref()))
+            }
+            Step::Line(line) => Output::Line(line),
+            Step::Raw(bytes) => Output::Raw(bytes),
+            Step::Close => Output::Close,
+            Step::Wait(_) | Step::Ask { .. } => return None,
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! Pipes in memory: bounded, so that a side that does not read is felt by the one that writes.
+//! Bounded pipes in memory: a writer waits for a reader that does not read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,19 +9,19 @@ use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-/// The number of bytes that a pipe of Linux holds.
+/// The capacity of a pipe on Linux, in bytes.
 pub(crate) const PIPE: usize = 64 * 1024;
 
-/// One end of a connection in memory. Made by [`duplex`].
+/// One end of a connection in memory. Created by [`duplex`].
 #[derive(Debug)]
 pub struct Duplex {
-    /// What the other end wrote.
+    /// Reads what the other end has written.
     pub reader: PipeReader,
-    /// What the other end reads.
+    /// Writes what the other end reads.
     pub writer: PipeWriter,
 }
 
-/// A connection in memory, by its two ends. Each way holds `capacity` bytes.
+/// Creates a connection in memory, and returns its two ends. Each way holds `capacity` bytes.
 ///
 /// ```
 /// use mcpwire_testkit::{VirtualTime, duplex};
@@ -44,17 +44,17 @@ pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     (Duplex { reader: ours, writer: to_them }, Duplex { reader: theirs, writer: to_us })
 }
 
-/// A pipe in memory that holds `capacity` bytes, and at least one. A pipe of Linux holds 64 KiB.
+/// Creates a pipe in memory that holds `capacity` bytes, but at least one. A pipe on Linux holds 64 KiB.
 pub fn pipe(capacity: usize) -> (PipeReader, PipeWriter) {
     let channel = Channel { capacity: capacity.max(1), ..Channel::default() };
     let channel = Arc::new(Mutex::new(channel));
     (PipeReader(Arc::clone(&channel)), PipeWriter(channel))
 }
 
-/// The end of a pipe that is read from. Dropped, it breaks the pipe: see [`PipeReader::close`].
+/// The reading end of a pipe. Dropping it closes the pipe: see [`PipeReader::close`].
 pub struct PipeReader(Arc<Mutex<Channel>>);
 
-/// The end of a pipe that is written to. Dropped, it ends what is read: see [`PipeWriter::close`].
+/// The writing end of a pipe. Dropping it closes the pipe: see [`PipeWriter::close`].
 pub struct PipeWriter(Arc<Mutex<Channel>>);
 
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ struct Channel {
 }
 
 impl PipeReader {
-    /// Reads no more. What is in the pipe is lost, and writing to it fails with [`io::ErrorKind::BrokenPipe`].
+    /// Closes the reading end. The content of the pipe is lost, and writing fails with [`io::ErrorKind::BrokenPipe`].
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
         channel.reader_gone = true;
@@ -80,7 +80,7 @@ impl PipeReader {
 }
 
 impl PipeWriter {
-    /// Writes no more. What is in the pipe is read, and then the end of the stream.
+    /// Closes the writing end. The reader gets the content of the pipe, and then the end of the stream.
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
         channel.writer_gone = true;
@@ -165,7 +165,7 @@ fn lock(channel: &Mutex<Channel>) -> MutexGuard<'_, Channel> {
     channel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers whom to wake. The one before is handed out, to be dropped without the lock: a task may hang on it.
+/// Sets the waker. Returns the previous one, to be dropped without the lock, because a task may depend on it.
 fn park(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
     match place {
         Some(waker) if waker.will_wake(cx.waker()) => None,

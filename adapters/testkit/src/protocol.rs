@@ -1,4 +1,4 @@
-//! What a scripted server answers where its script says nothing.
+//! The default answers of a scripted server.
 
 use mcpwire_driver::core::{Json, ProtocolVersion, RpcError};
 
@@ -6,25 +6,25 @@ use crate::answer::Answer;
 use crate::server::{Handler, State};
 use crate::wire::{json, trusted};
 
-/// What is done about a request. A handler is called later, without the lock.
+/// How a request is answered. The handler is called later, without the lock.
 pub(crate) enum Plan {
     Answer(Answer),
     Call(Handler, Json),
 }
 
-/// The revision that a request says it follows (2026-07-28, basic/index, "Per-request protocol fields").
+/// The key in `_meta` of a request's revision (2026-07-28, basic/index, "Per-request protocol fields").
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The first revision of the modern era. Revisions are dates, which sort as text.
 const MODERN: &str = ProtocolVersion::V2026_07_28.as_str();
 
 impl State {
-    /// What is done about a request of this method, which follows the modern revision `version`, if it names one.
+    /// Decides how to answer a request. `version` is the modern revision that the request names, if any.
     pub(crate) fn plan(&self, method: &str, params: &Json, version: Option<&str>) -> Plan {
         if let Some(handler) = self.methods.get(method) {
             return Plan::Call(handler.clone(), params.clone());
         }
-        // A server that knows nothing of the modern era does not look for what a request says of it.
+        // A server of the legacy era alone does not look for a modern revision.
         let speaks_modern = self.versions.iter().any(|known| is_modern(known));
         if let Some(version) = version.filter(|version| speaks_modern && !self.versions.iter().any(|v| v == version)) {
             return Plan::Answer(self.unsupported(version).into());

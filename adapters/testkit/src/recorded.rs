@@ -1,25 +1,25 @@
-//! What a scripted server was sent.
+//! [`Recorded`]: a message that a scripted server has received.
 
 use std::time::Duration;
 
-use mcpwire_driver::core::Json;
+use mcpwire_driver::core::{Json, RpcError};
 use serde::de::DeserializeOwned;
 
-/// A message that a client sent.
+/// A message that a scripted server has received.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// When it came, by the clock of its connection. In virtual time: what had passed of it.
+    /// When the message was received, by the clock of its connection. In virtual time, the time that had passed.
     pub at: Duration,
-    /// Over which connection, counted from 0.
+    /// The number of the connection, counted from 0. Over HTTP, each request is a connection.
     pub connection: usize,
-    /// Its method; empty for the answer to a request of the server's, and for what is no message.
+    /// The method. Empty for answers to requests of the server, and for lines that are no message.
     pub method: String,
-    /// Its id; a notification has none.
+    /// The id. Notifications have none.
     pub id: Option<Json>,
-    /// Its parameters.
+    /// The parameters.
     pub params: Option<Json>,
-    /// All of it. A line that is no JSON is a string in here.
+    /// The whole message. A line that is not JSON is a JSON string here.
     pub message: Json,
 }
 
@@ -37,36 +37,49 @@ impl Recorded {
         }
     }
 
-    /// Whether it wants an answer.
+    /// Returns whether this is a request.
     pub fn is_request(&self) -> bool {
         !self.method.is_empty() && self.id.is_some()
     }
 
-    /// Whether it wants none.
+    /// Returns whether this is a notification.
     pub fn is_notification(&self) -> bool {
         !self.method.is_empty() && self.id.is_none()
     }
 
-    /// Whether it answers a request of the server's. Its `result` or `error` is a member of [`Recorded::message`].
+    /// Returns whether this answers a request of the server. Its `result` or `error` is a member of [`Recorded::message`].
     pub fn is_answer(&self) -> bool {
         self.method.is_empty() && self.id.is_some()
     }
 
-    /// The parameter `name`, if it is there and of that type.
+    /// Returns the client's answer to a request of the server: the result or the error.
+    pub(crate) fn answer(&self) -> Result<Json, RpcError> {
+        match self.message.member::<Json>("error") {
+            Some(error) => {
+                let message: String = error.member("message").unwrap_or_default();
+                let mut answer = RpcError::new(error.member("code").unwrap_or_default(), message);
+                answer.data = error.member("data");
+                Err(answer)
+            }
+            None => Ok(self.message.member("result").unwrap_or_default()),
+        }
+    }
+
+    /// Returns the parameter `name`, if it is present and of that type.
     pub fn param<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.params.as_ref()?.member(name)
     }
 }
 
-/// A request that the client gave up: it timed out, or its future was dropped.
+/// A cancellation of a request: the request timed out, or its future was dropped.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cancellation {
-    /// When the server was told, by the clock of its connection.
+    /// When the server received the cancellation, by the clock of its connection.
     pub at: Duration,
-    /// The id of the request: that of one of [`ScriptedServer::requests`](crate::ScriptedServer::requests).
+    /// The id of the request, which is among [`ScriptedServer::requests`](crate::ScriptedServer::requests).
     pub id: Json,
-    /// Why, where the client says so.
+    /// The reason, if the client gave one.
     pub reason: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! [`ScriptedServer`]: a server that does as it is told, and remembers what it was told.
+//! [`ScriptedServer`]: a server that follows a script and records what it receives.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,23 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::core::{Era, Json, ProtocolVersion};
-use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::outbox::{Outbox, Output};
-use crate::pipe::{PIPE, duplex};
 use crate::recorded::{Cancellation, Recorded};
-use crate::serving::Serving;
 use crate::wire;
 
-/// A server that does as its script says, and remembers what it was sent.
+/// A server that follows a script and records what it receives.
 ///
-/// Without a script it speaks both eras (`server/discover` and `initialize`), has no tools, answers `ping`, and refuses
-/// what it does not know. It is cheap to clone; all clones are one server, which any number of clients may connect to, and
-/// whose script may be changed at any time.
+/// Without a script, it speaks both eras (`server/discover` and `initialize`), has no tools, answers `ping`, and refuses
+/// unknown methods. Clones are cheap, and all are the same server. Any number of clients may connect to it, and its script
+/// may change at any time.
 ///
 /// It serves in virtual time through a [`Testkit`](crate::Testkit), and under any runtime through
 /// [`ScriptedServer::serve`]:
@@ -47,7 +43,7 @@ use crate::wire;
 #[derive(Clone)]
 pub struct ScriptedServer(Arc<Mutex<State>>);
 
-/// Answers a request by its parameters. For a tool, these are its arguments.
+/// Answers a request. It gets the parameters, or the arguments of a tool.
 pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> Answer + Send>>;
 
 pub(crate) struct State {
@@ -56,7 +52,7 @@ pub(crate) struct State {
     pub(crate) versions: Vec<String>,
     pub(crate) capabilities: Json,
     pub(crate) instructions: Option<String>,
-    /// How each tool is listed, by its name, in the order in which they were added.
+    /// The name, the definition and the handler of each tool, in the order in which they were added.
     pub(crate) tools: Vec<(String, Json, Handler)>,
     pub(crate) page_size: usize,
     pub(crate) methods: BTreeMap<String, Handler>,
@@ -64,14 +60,15 @@ pub(crate) struct State {
     pub(crate) ignores_cancellations: bool,
     pub(crate) reads: bool,
     pub(crate) recorded: Vec<Recorded>,
-    /// What is to be said over each connection that is open.
+    /// The output of each open connection.
     pub(crate) outboxes: BTreeMap<usize, Outbox>,
-    connections: usize,
-    asked: u64,
+    pub(crate) connections: usize,
+    /// Counts the requests to clients.
+    pub(crate) last_request_id: u64,
 }
 
 impl ScriptedServer {
-    /// A server without tools that speaks all revisions of the protocol.
+    /// Creates a server without tools that speaks all revisions of the protocol.
     pub fn new() -> Self {
         ScriptedServer(Arc::new(Mutex::new(State {
             name: "scripted".into(),
@@ -88,27 +85,27 @@ impl ScriptedServer {
             recorded: Vec::new(),
             outboxes: BTreeMap::new(),
             connections: 0,
-            asked: 0,
+            last_request_id: 0,
         })))
     }
 
-    /// Sets who it says it is.
+    /// Sets the name and the version of the server.
     pub fn named(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.change(|state| (state.name, state.version) = (name.into(), version.into()))
     }
 
-    /// Sets the one era that it speaks: as a server that knows nothing of the other.
+    /// Limits the server to one era. It does not know the other.
     pub fn era(self, era: Era) -> Self {
         let versions = ProtocolVersion::ALL.into_iter().filter(|version| version.era() == era);
         self.versions(versions.map(|version| version.to_string()))
     }
 
-    /// Sets the revisions of the protocol that it speaks, also such as this library does not know.
+    /// Sets the revisions of the protocol that the server speaks. They may be unknown to this library.
     pub fn versions(self, versions: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.change(|state| state.versions = versions.into_iter().map(Into::into).collect())
     }
 
-    /// Sets what it says it can do: an object. By default, it has tools whose list may change, and logs.
+    /// Sets the capabilities that the server declares, an object. By default, tools with `listChanged`, and logging.
     ///
     /// # Panics
     ///
@@ -117,13 +114,12 @@ impl ScriptedServer {
         self.change(|state| state.capabilities = wire::json(&capabilities))
     }
 
-    /// Sets how it says it is to be used.
+    /// Sets the instructions for the use of the server.
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.change(|state| state.instructions = Some(instructions.into()))
     }
 
-    /// Gives it a tool that takes any arguments: by its name, and by what it does about them. One that has the name
-    /// already is replaced.
+    /// Adds a tool that takes any arguments, and answers with what `handler` returns. Replaces a tool of the same name.
     ///
     /// ```
     /// # use mcpwire_testkit::ScriptedServer;
@@ -144,7 +140,7 @@ impl ScriptedServer {
         self.tool_with(definition, handler)
     }
 
-    /// As [`ScriptedServer::tool`], with all that the list is to say about the tool.
+    /// Adds a tool with this definition, as it is listed, like [`ScriptedServer::tool`].
     ///
     /// ```
     /// # use mcpwire_testkit::ScriptedServer;
@@ -171,8 +167,8 @@ impl ScriptedServer {
         })
     }
 
-    /// Sets what it does about requests of a method, by their parameters, in place of what it would do: `server/discover`
-    /// and `initialize` are methods too. For a notification, whatever answers is left out.
+    /// Answers requests of a method with what `handler` returns, instead of the default. Any method will do, `server/discover`
+    /// and `initialize` included. For a notification, steps that answer are left out.
     ///
     /// ```
     /// # use mcpwire_testkit::{Answer, ScriptedServer};
@@ -189,43 +185,45 @@ impl ScriptedServer {
         self.change(|state| drop(state.methods.insert(method.into(), shared(handler))))
     }
 
-    /// Sets how many tools it lists on a page. By default, one page has them all.
+    /// Sets the number of tools on a page of the list. By default, one page has all of them.
     pub fn page_size(self, tools: usize) -> Self {
         self.change(|state| state.page_size = tools.max(1))
     }
 
-    /// Sets how long it takes before the first step of each answer. By default, no time.
+    /// Sets the delay before the first step of each answer. The default is zero.
     pub fn latency(self, latency: Duration) -> Self {
         self.change(|state| state.latency = latency)
     }
 
-    /// Makes it answer requests also when they have been cancelled: too late.
+    /// Answers cancelled requests all the same, as servers do that see the cancellation too late.
     pub fn ignoring_cancellations(self) -> Self {
         self.change(|state| state.ignores_cancellations = true)
     }
 
-    /// Takes a tool away. [`ScriptedServer::notify`] tells the clients of it.
+    /// Removes a tool. [`ScriptedServer::notify`] notifies the clients.
     pub fn remove_tool(&self, name: &str) {
         self.lock().tools.retain(|(known, ..)| known != name);
     }
 
-    /// Says whether it reads. While it does not, what clients send is not even taken from the pipe.
+    /// Sets whether the server reads. While it does not, what clients send stays in the pipe.
     pub fn reads(&self, reads: bool) {
         self.lock().reads = reads;
         self.wake();
     }
 
-    /// Sends a notification to all clients that are connected; `()` stands for no parameters.
+    /// Sends a notification to all connected clients. `()` stands for no parameters.
     ///
     /// # Panics
     ///
     /// When the parameters do not serialise as JSON.
     pub fn notify(&self, method: &str, params: impl Serialize) {
-        self.say(&Output::line(wire::notification(method, &wire::json(&params))));
+        self.send(&Output::Line(wire::notification(method, &wire::json(&params))));
     }
 
-    /// Sends a request to all clients that are connected, and gives its id, by which the answers are found among what was
-    /// recorded. Clients do not answer servers of the modern era, which may not ask.
+    /// Sends a request to all connected clients, and returns its id. The answers with this id are among the recorded messages.
+    ///
+    /// [`Answer::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may not
+    /// send requests.
     ///
     /// # Panics
     ///
@@ -233,49 +231,49 @@ impl ScriptedServer {
     pub fn request(&self, method: &str, params: impl Serialize) -> Json {
         let id = {
             let mut state = self.lock();
-            state.asked += 1;
-            wire::json(&format!("server-{}", state.asked))
+            state.last_request_id += 1;
+            wire::json(&format!("server-{}", state.last_request_id))
         };
-        self.say(&Output::line(wire::request(&id, method, &wire::json(&params))));
+        self.send(&Output::Line(wire::request(&id, method, &wire::json(&params))));
         id
     }
 
-    /// Sends a line of any text to all clients that are connected.
+    /// Sends a line of any text to all connected clients.
     pub fn line(&self, line: impl Into<String>) {
-        self.say(&Output::line(line.into()));
+        self.send(&Output::Line(line.into()));
     }
 
-    /// Closes all connections, when what is due has been sent.
+    /// Closes all connections after what is due has been sent. Over HTTP, closes the streams that belong to no request.
     pub fn close(&self) {
-        self.say(&Output::Close);
+        self.send(&Output::Close);
     }
 
-    /// How many connections are open.
+    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
         self.lock().outboxes.len()
     }
 
-    /// Everything that it was sent, in order.
+    /// Returns all messages that the server has received, in order.
     pub fn recorded(&self) -> Vec<Recorded> {
         self.lock().recorded.clone()
     }
 
-    /// As [`ScriptedServer::recorded`], and forgets it.
+    /// Returns and forgets all messages that the server has received.
     pub fn take_recorded(&self) -> Vec<Recorded> {
         mem::take(&mut self.lock().recorded)
     }
 
-    /// The requests among it.
+    /// Returns the requests that the server has received.
     pub fn requests(&self) -> Vec<Recorded> {
         self.select(Recorded::is_request)
     }
 
-    /// The notifications among it.
+    /// Returns the notifications that the server has received.
     pub fn notifications(&self) -> Vec<Recorded> {
         self.select(Recorded::is_notification)
     }
 
-    /// The arguments of each call of a tool.
+    /// Returns the arguments of each call of a tool.
     pub fn calls(&self, tool: &str) -> Vec<Json> {
         let state = self.lock();
         let calls = state.recorded.iter().filter(|message| message.is_request() && message.method == "tools/call");
@@ -283,73 +281,9 @@ impl ScriptedServer {
         calls.map(|call| call.param("arguments").unwrap_or_default()).collect()
     }
 
-    /// The requests that clients gave up.
+    /// Returns the requests that clients have cancelled.
     pub fn cancellations(&self) -> Vec<Cancellation> {
         self.lock().recorded.iter().filter_map(Cancellation::of).collect()
-    }
-
-    /// Connects a new client to this server, in memory, on the current runtime of the program. The connection is not open yet.
-    ///
-    /// Time is that of the runtime. Code that sleeps on tokio needs this, because a [`Testkit`](crate::Testkit) runs outside of
-    /// tokio; with `#[tokio::test(start_paused = true)]`, time is virtual all the same.
-    ///
-    /// ```
-    /// # mod mcpwire_tokio {
-    /// #     pub use mcpwire_testkit::VirtualTime as Tokio;
-    /// # }
-    /// use mcpwire_driver::{ConnectOptions, Error};
-    /// use mcpwire_testkit::ScriptedServer;
-    /// use serde_json::json;
-    ///
-    /// async fn test() -> Result<(), Error> {
-    ///     let server = ScriptedServer::new().tool("greet", |_| "hello");
-    ///     let client = server.connect::<mcpwire_tokio::Tokio>(ConnectOptions::default());
-    ///     client.initialize().await?;
-    ///     assert_eq!(client.call_tool("greet", json!({})).await?.text().as_str(), "hello");
-    ///     Ok(())
-    /// }
-    /// # mcpwire_testkit::VirtualTime::new().run(test()).unwrap();
-    /// ```
-    pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
-        self.connect_on(R::current(), PIPE, options)
-    }
-
-    /// Connects a new client to this server on a runtime, over streams that hold `capacity` bytes each way.
-    pub(crate) fn connect_on<R>(
-        &self,
-        runtime: Arc<dyn Runtime>,
-        capacity: usize,
-        options: ConnectOptions,
-    ) -> McpClient<R> {
-        let (ours, theirs) = duplex(capacity);
-        runtime.spawn(Box::pin(self.serve_on(&*runtime, theirs.reader, theirs.writer)));
-        McpClient::over_on(runtime, ours.reader, ours.writer, options)
-    }
-
-    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends when the
-    /// connection does. Dropping it closes the connection.
-    pub fn serve<R: CurrentRuntime>(
-        &self,
-        reader: impl AsyncRead + Send + 'static,
-        writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
-        self.serve_on(&*R::current(), reader, writer)
-    }
-
-    /// Serves a client as [`ScriptedServer::serve`] does, in the time of this runtime.
-    pub fn serve_on(
-        &self,
-        runtime: &dyn Runtime,
-        reader: impl AsyncRead + Send + 'static,
-        writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
-        let clock = runtime.clock();
-        let mut state = self.lock();
-        let connection = state.connections;
-        state.connections += 1;
-        state.outboxes.insert(connection, Outbox::new(clock.clone()));
-        drop(state);
-        Serving::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -365,16 +299,25 @@ impl ScriptedServer {
         self.lock().recorded.iter().filter(|message| which(message)).cloned().collect()
     }
 
-    fn say(&self, output: &Output) {
-        for outbox in self.lock().outboxes.values_mut() {
-            outbox.say(output.clone());
+    fn send(&self, output: &Output) {
+        for outbox in self.lock().outboxes.values_mut().filter(|outbox| outbox.is_general) {
+            outbox.send(output.clone());
         }
         self.wake();
     }
 
-    fn wake(&self) {
+    pub(crate) fn wake(&self) {
         let wakers: Vec<Waker> = self.lock().outboxes.values_mut().filter_map(|outbox| outbox.waker.take()).collect();
         wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(feature = "http")]
+impl State {
+    /// Returns the connection that carries a client's messages which belong to no request.
+    pub(crate) fn general_connection(&self, client: Option<usize>) -> Option<usize> {
+        let is_general = |outbox: &Outbox| outbox.is_general && Some(outbox.client) == client;
+        self.outboxes.iter().find(|(_, outbox)| is_general(outbox)).map(|(connection, _)| *connection)
     }
 }
 

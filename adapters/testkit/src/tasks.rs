@@ -1,4 +1,4 @@
-//! Tasks on one thread, in the order in which they are woken.
+//! [`Tasks`]: an executor on one thread that polls tasks in the order in which they are woken.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::time::Timeline;
+use crate::timeline::Timeline;
 
-/// How often tasks are polled in a row without time passing. 10 million: seconds of work, which no honest test waits for.
+/// Maximum number of polls in a row without time passing. 10 million take seconds, which no test should need.
 const LIVELOCK: usize = 10_000_000;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Everything that has been spawned and has not ended.
+/// The tasks that have not ended.
 #[derive(Default)]
 pub(crate) struct Tasks {
     waiting: Mutex<BTreeMap<u64, Task>>,
@@ -27,7 +27,7 @@ struct Task {
     alarm: Arc<Alarm>,
 }
 
-/// The tasks that were woken, each once.
+/// The ids of the woken tasks, each once.
 #[derive(Default)]
 struct Ready(Mutex<Woken>);
 
@@ -37,7 +37,7 @@ struct Woken {
     ids: u64,
 }
 
-/// Wakes one task.
+/// The waker of one task.
 struct Alarm {
     id: u64,
     woken: AtomicBool,
@@ -90,7 +90,7 @@ impl Tasks {
         value
     }
 
-    /// Lets the tasks do what they can without time passing.
+    /// Polls the tasks until none can go on without time passing.
     #[track_caller]
     fn settle(&self) {
         for _ in 0..LIVELOCK {
@@ -133,7 +133,7 @@ impl Wake for Alarm {
     }
 }
 
-/// Until it is dropped, also by a panic, nothing else is run.
+/// Marks the executor as running until it is dropped, also by a panic.
 struct Running<'r>(&'r AtomicBool);
 
 impl Drop for Running<'_> {

@@ -1,13 +1,12 @@
-//! [`VirtualTime`]: time that passes when nothing else can happen.
+//! [`VirtualTime`]: a runtime whose time passes only when all tasks wait.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcpwire_driver::core::Timestamp;
@@ -15,15 +14,17 @@ use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer};
 
 use crate::tasks::Tasks;
+use crate::timeline::Timeline;
 
-/// Time that passes when nothing else can happen, and the tasks that live in it: a runtime on one thread that does the
-/// same each time, and for which a day is a moment.
+/// A deterministic runtime on one thread whose time passes only when all of its tasks wait.
 ///
-/// [`VirtualTime::run`] polls a future, and what was spawned, in the order in which they were woken. When none of them can
-/// go on, the time moves to the next timer. There are no other threads, no pipes of processes and no sockets in it: what
-/// waits for such things waits for ever, and `run` panics rather than wait with it.
+/// A day of virtual time takes a moment.
 ///
-/// It is cheap to clone; all clones are one time. [`VirtualTime::runtime`] is for programs that take a [`Runtime`].
+/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When none of them can
+/// go on, the time moves to the next timer. The runtime has no other threads, no processes and no sockets: a task that waits
+/// for such a thing waits for ever, and `run` panics.
+///
+/// Clones are cheap and share the time. [`VirtualTime::runtime`] is for programs that take a [`Runtime`].
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -42,28 +43,28 @@ pub struct VirtualTime {
 }
 
 impl VirtualTime {
-    /// Creates a time that begins at zero, without tasks.
+    /// Creates a runtime at time zero without tasks.
     pub fn new() -> Self {
         VirtualTime::default()
     }
 
-    /// Returns how much of this time has passed.
+    /// Returns the virtual time that has passed.
     pub fn elapsed(&self) -> Duration {
         self.timeline.now().since_origin()
     }
 
-    /// Returns the clock of this time, for a client or a server.
+    /// Returns the virtual clock, for a client or a server.
     pub fn clock(&self) -> Clock {
         self.timeline.clock()
     }
 
-    /// Creates a timer of this time, for a client or a server.
+    /// Creates a virtual timer, for a client or a server.
     pub fn timer(&self) -> VirtualTimer {
         VirtualTimer::new(&self.timeline)
     }
 
-    /// Returns this time as a runtime, for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for programs that
-    /// take one. There are no processes in it. The tasks that it was given end when the last clone of this time is dropped.
+    /// Returns the [`Runtime`], for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for programs that take
+    /// one. It has no processes. Its tasks end when the last clone of this `VirtualTime` is dropped.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
@@ -80,20 +81,20 @@ impl VirtualTime {
         self.tasks.spawn(Box::pin(future));
     }
 
-    /// Runs a future to its end, and everything else meanwhile that can happen before it. What it left behind (a request
-    /// that is cancelled, a connection that is closed) has its effect too, as far as that takes no time.
+    /// Runs a future to its end, and the tasks meanwhile. Then runs the tasks on as long as no time passes, so that what the
+    /// future did last has its effect: a request that it cancelled, a connection that it closed.
     ///
     /// # Panics
     ///
-    /// When the future waits for something that nothing will bring; when tasks keep each other busy and time does not pass;
-    /// and when it is called by a future that it runs.
+    /// If the future waits and there is no timer left, if tasks wake each other for ever, and if a future calls it that it
+    /// runs.
     #[track_caller]
     pub fn run<F: Future>(&self, future: F) -> F::Output {
         let _current = Current::enter(self);
         self.tasks.run(future, &self.timeline)
     }
 
-    /// Lets time pass, and everything happen at its time. Within [`VirtualTime::run`], await [`VirtualTime::sleep`].
+    /// Runs the tasks for so much virtual time. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
     ///
     /// # Panics
     ///
@@ -111,7 +112,7 @@ impl fmt::Debug for VirtualTime {
 }
 
 impl CurrentRuntime for VirtualTime {
-    /// Returns the time whose [`VirtualTime::run`] is under way on this thread.
+    /// Returns the runtime whose [`VirtualTime::run`] is under way on this thread.
     ///
     /// # Panics
     ///
@@ -121,7 +122,7 @@ impl CurrentRuntime for VirtualTime {
     }
 }
 
-/// The time as the runtime of a connection. It does not keep the tasks alive, because the tasks keep it alive.
+/// The [`Runtime`] of connections. It has a weak reference to the tasks, because they own it.
 struct VirtualRuntime {
     timeline: Arc<Timeline>,
     tasks: Weak<Tasks>,
@@ -151,7 +152,7 @@ thread_local! {
     static CURRENT: RefCell<Option<VirtualTime>> = const { RefCell::new(None) };
 }
 
-/// Makes a time the current one of the thread, until it is dropped.
+/// Sets the current runtime of the thread until it is dropped.
 struct Current(Option<VirtualTime>);
 
 impl Current {
@@ -170,7 +171,7 @@ impl Drop for Current {
     }
 }
 
-/// A timer in virtual time. Made by [`VirtualTime::timer`].
+/// A timer in virtual time. Created by [`VirtualTime::timer`].
 pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
@@ -221,7 +222,7 @@ impl fmt::Debug for VirtualTimer {
     }
 }
 
-/// A future that is pending for a while of virtual time. Made by [`VirtualTime::sleep`].
+/// A future that ends after some virtual time. Created by [`VirtualTime::sleep`].
 #[derive(Debug)]
 #[must_use = "time passes where it is awaited"]
 pub struct Sleep(VirtualTimer);
@@ -231,56 +232,5 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.0.poll(cx)
-    }
-}
-
-/// The current time, and the wakers of timers. The tasks hold it, so it does not hold the tasks.
-#[derive(Default)]
-pub(crate) struct Timeline(Mutex<Times>);
-
-#[derive(Default)]
-struct Times {
-    now: Timestamp,
-    /// Sorted by time; timers of the same time go off in the order in which they were made.
-    timers: BTreeMap<(Timestamp, u64), Waker>,
-    ids: u64,
-}
-
-impl Timeline {
-    pub(crate) fn now(&self) -> Timestamp {
-        self.lock().now
-    }
-
-    fn clock(self: &Arc<Self>) -> Clock {
-        let timeline = Arc::clone(self);
-        Clock::from_fn(move || timeline.now())
-    }
-
-    /// Moves to the next timer, and wakes who waits for it. Whether there is one.
-    pub(crate) fn step(&self) -> bool {
-        let mut times = self.lock();
-        let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };
-        times.now = times.now.max(at);
-        let mut due = Vec::new();
-        while let Some(first) = times.timers.first_entry().filter(|entry| entry.key().0 <= at) {
-            due.push(first.remove());
-        }
-        drop(times);
-        due.into_iter().for_each(Waker::wake);
-        true
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Times> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A timer that is set to this time does not go off.
-const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
-
-impl Times {
-    fn next_id(&mut self) -> u64 {
-        self.ids += 1;
-        self.ids
     }
 }

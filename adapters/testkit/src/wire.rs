@@ -1,13 +1,13 @@
-//! Messages, as they stand on the wire.
+//! Writes JSON-RPC messages.
 
 use mcpwire_driver::core::{Json, RpcError};
 use serde::Serialize;
 
-/// The JSON of what a test gives.
+/// Serialises a value of a test as JSON in one line.
 ///
 /// # Panics
 ///
-/// When it has none: the test is wrong.
+/// If the value does not serialise as JSON.
 pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     match Json::from_value(value) {
         // A message is one line, and JSON from elsewhere may have several: between its tokens, a space does as well.
@@ -21,8 +21,7 @@ pub(crate) fn result(id: &Json, result: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// A result of ours, to a client that wants to be told that it is the whole of it (2026-07-28, basic/index, "Result
-/// Responses").
+/// Writes a result with `resultType: "complete"` (2026-07-28, basic/index, "Result Responses").
 pub(crate) fn complete_result(id: &Json, object: &Json) -> String {
     let members = object.get().strip_prefix('{').unwrap_or_default();
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -60,7 +59,7 @@ pub(crate) fn input_required(requests: &Json, state: Option<&str>) -> Json {
     trusted(format!(r#"{{"resultType":"input_required"{requests}{state}}}"#))
 }
 
-/// The JSON of a text that is JSON by the way it was made.
+/// Converts a text that is valid JSON by construction.
 pub(crate) fn trusted(text: String) -> Json {
     Json::parse(text).unwrap_or_default()
 }

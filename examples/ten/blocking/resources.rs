@@ -1,4 +1,4 @@
-//! Reads a resource, and gets a prompt. The demo server has neither, so nothing is requested there.
+//! Reads a resource, and gets a prompt.
 
 use mcpwire_blocking::core::printable;
 use mcpwire_blocking::{Error, McpClient, McpServerDef};
@@ -17,7 +17,7 @@ pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
         }
     }
     if capabilities.prompts.is_some() {
-        let prompt = client.get_prompt("review", [("language", "Rust")])?;
+        let prompt = client.get_prompt("greeting", [("name", "Ada")])?;
         for message in &prompt.messages.items {
             println!("{:?}: {}", message.role, printable(message.content.as_text().unwrap_or_default()));
         }

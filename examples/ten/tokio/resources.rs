@@ -1,4 +1,4 @@
-//! Reads a resource, and gets a prompt. The demo server has neither, so nothing is requested there.
+//! Reads a resource, and gets a prompt.
 
 use mcpwire_tokio::core::printable;
 use mcpwire_tokio::{Error, McpClient, McpServerDef};
@@ -17,7 +17,7 @@ pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
         }
     }
     if capabilities.prompts.is_some() {
-        let prompt = client.get_prompt("review", [("language", "Rust")]).await?;
+        let prompt = client.get_prompt("greeting", [("name", "Ada")]).await?;
         for message in &prompt.messages.items {
             println!("{:?}: {}", message.role, printable(message.content.as_text().unwrap_or_default()));
         }

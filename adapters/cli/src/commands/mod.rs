@@ -3,6 +3,7 @@
 mod call;
 mod complete;
 mod demo;
+mod demo_server;
 mod hub;
 mod info;
 mod listen;
@@ -24,8 +25,7 @@ use self::report::report;
 use crate::args::{Command, Options, Target};
 use crate::arguments;
 use crate::console::Console;
-use crate::demo_server;
-use crate::failure::{Failure, SERVER_FAILED};
+use crate::failure::Failure;
 use crate::session::{CallMode, Direct, Listener, Session};
 
 /// Runs a command, and returns the exit status.
@@ -35,7 +35,7 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
 
 fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
     match command {
-        Command::DemoServer { http } => Ok(serve(*http)),
+        Command::DemoServer { http } => Ok(demo_server::run(*http)),
         Command::Server { command, place } => server::run(command, place, options),
         Command::Secret { command, place } => secret::run(command, place, options),
         Command::Status { watch, place } => status::run(*watch, place, options),
@@ -106,18 +106,4 @@ fn with_session<'a>(
     let exit = command(&mut session, options).unwrap_or_else(|failure| report(&failure, options));
     session.close();
     Ok(exit)
-}
-
-fn serve(http: Option<std::net::SocketAddr>) -> u8 {
-    let served = match http {
-        Some(address) => demo_server::run_http(address),
-        None => demo_server::run(),
-    };
-    match served {
-        Ok(()) => 0,
-        Err(error) => {
-            eprintln!("mcpwire demo-server: {error}");
-            SERVER_FAILED
-        }
-    }
 }

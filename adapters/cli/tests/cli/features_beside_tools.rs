@@ -68,7 +68,9 @@ fn arguments_are_completed() {
 
     assert_eq!(mcpwire(&["complete", "tool", "t", "a", "--demo"]).code(), 2, "tools are not completed");
     assert_eq!(mcpwire(&["complete", "prompt", "t", "a", "--context", "x", "--demo"]).code(), 2);
-    let refused = mcpwire(&["complete", "prompt", "t", "a", "--demo", "--json"]);
+    let without = SERVER.replace(r#","completions":{}"#, "");
+    let server = ["--", "sh", "-c", &without, "features", "2025-11-25"];
+    let refused = mcpwire(&[&["complete", "prompt", "t", "a", "--json"][..], &server].concat());
     assert_eq!((refused.code(), &refused.error()["field"]), (4, &json!("server")), "{refused:?}");
     assert!(refused.stderr.contains("completions"), "{refused:?}");
 }

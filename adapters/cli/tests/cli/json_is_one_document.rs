@@ -11,7 +11,10 @@ fn info_says_who_and_what_was_agreed() {
     assert_eq!((&info["era"], &info["protocolVersion"]), (&json!("modern"), &json!("2026-07-28")));
     assert_eq!(info["serverInfo"]["name"], "mcpwire-demo");
     let extensions = json!({ "io.modelcontextprotocol/tasks": {} });
-    assert_eq!(info["capabilities"], json!({ "tools": {}, "extensions": extensions }));
+    let capabilities = json!({
+        "tools": {}, "prompts": {}, "resources": { "subscribe": true }, "completions": {}, "extensions": extensions,
+    });
+    assert_eq!(info["capabilities"], capabilities);
     assert!(info["instructions"].is_string());
 
     for revision in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {

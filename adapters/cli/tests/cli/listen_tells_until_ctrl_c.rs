@@ -90,7 +90,8 @@ fn the_servers_end_is_no_failure_and_its_death_is_one() {
 
 #[test]
 fn a_server_without_subscriptions_may_still_log() {
-    let running = Running::start(&["listen", "--demo"], "");
+    let unknown = r#"{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n"#;
+    let running = Running::start(&listen(&[], "no", "", unknown), "");
     running.wait_for_stderr("log messages only");
     running.signal(Signal::INT);
     let finished = running.finish();

@@ -1,0 +1,240 @@
+//! The server over HTTP: Streamable HTTP at `/mcp`, and HTTP+SSE of 2024-11-05 at `/sse`, on loopback addresses.
+//!
+//! [`endpoint`] decides what is replied, without I/O. This file connects it with hyper.
+
+mod body;
+mod endpoint;
+mod headers;
+mod reply;
+mod session;
+mod shared;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE};
+use ::http::{HeaderName, HeaderValue, Request, Response, StatusCode};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::time;
+
+use self::body::EventBody;
+use self::endpoint::Endpoint;
+use self::reply::{Reading, Reply};
+use self::shared::Shared;
+use crate::Log;
+
+/// Maximum number of connections. Further clients wait until one is closed.
+const MAX_CONNECTIONS: usize = 256;
+/// How long a client may take to send the head of a request, and then its body.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum size of the request line and the headers together.
+const MAX_HEAD: usize = 32 * 1024;
+/// Maximum size of a body. What the tools here are given is small.
+const MAX_BODY: usize = 4 * 1024 * 1024;
+/// Maximum number of bytes to read from a client after its request was refused, so that it gets the response.
+const MAX_IGNORED: usize = 4 * 1024 * 1024;
+/// How long to read from such a client.
+const IGNORE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The server over HTTP, listening on a loopback address.
+///
+/// ```no_run
+/// use mcpwire_demo::{HttpServer, Log};
+///
+/// let server = HttpServer::bind("127.0.0.1:0".parse()?, Log::new("demo", std::io::stderr()))?;
+/// println!("{}", server.url());
+/// server.run()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct HttpServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    log: Log,
+}
+
+/// An error of [`HttpServer::bind`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpServerError {
+    /// The address can be reached from other machines, and the server has no authorization.
+    #[error("{0} is not a loopback address. Use one, such as 127.0.0.1:8000")]
+    NotLoopback(SocketAddr),
+    /// The system refuses the address.
+    #[error("cannot listen on {0}: {1}. Use another port, or port 0 for any free one")]
+    Bind(SocketAddr, #[source] io::Error),
+}
+
+impl HttpServer {
+    /// Listens on a loopback address. Port 0 stands for any free port.
+    pub fn bind(address: SocketAddr, log: Log) -> Result<Self, HttpServerError> {
+        if !address.ip().is_loopback() {
+            return Err(HttpServerError::NotLoopback(address));
+        }
+        let bind = || {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let (listener, address) = bind().map_err(|error| HttpServerError::Bind(address, error))?;
+        Ok(Self { listener, address, log })
+    }
+
+    /// Returns the URL for clients of Streamable HTTP. Those of HTTP+SSE use the path `/sse` instead.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, endpoint::PATH)
+    }
+
+    /// Serves clients for as long as the process lives. Fails only if the system has no resources for a start.
+    pub fn run(self) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let shared = Arc::new(Shared::new(self.log));
+            tokio::spawn(keep_time(Arc::clone(&shared)));
+            accept(&listener, &shared).await;
+            Ok(())
+        })
+    }
+}
+
+/// Calls the endpoint at its timeouts.
+async fn keep_time(shared: Arc<Shared>) {
+    loop {
+        let Some(at) = shared.next_timeout() else {
+            shared.changed().await;
+            continue;
+        };
+        tokio::select! {
+            () = time::sleep_until(at.into()) => shared.update(Endpoint::handle_timeout),
+            () = shared.changed() => {}
+        }
+    }
+}
+
+async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
+    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let Ok((socket, _)) = listener.accept().await else {
+            // The client has gone already, or the process has no descriptors left: others are closed meanwhile.
+            time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let shared = Arc::clone(shared);
+        tokio::spawn(async move {
+            serve(socket, &shared).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Serves one connection until it ends.
+async fn serve(socket: TcpStream, shared: &Arc<Shared>) {
+    // Only a matter of speed.
+    let _ = socket.set_nodelay(true);
+    let service = service_fn(|request| Box::pin(answer(request, Arc::clone(shared))));
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(READ_TIMEOUT)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(socket), service);
+    let finished = poll_fn(|cx| connection.poll_without_shutdown(cx)).await;
+    let mut socket = connection.into_parts().io.into_inner();
+    // What a connection ends with concerns its client alone.
+    let _ = socket.shutdown().await;
+    // A socket that is closed with unread data is reset, and the client may lose the response that says why.
+    if finished.is_err() {
+        let _ = time::timeout(IGNORE_TIMEOUT, discard(&mut socket)).await;
+    }
+}
+
+async fn discard(socket: &mut TcpStream) -> io::Result<()> {
+    let mut left = MAX_IGNORED;
+    let mut buffer = vec![0; 16 * 1024];
+    while left > 0 {
+        match socket.read(&mut buffer).await? {
+            0 => return Ok(()),
+            length => left = left.saturating_sub(length),
+        }
+    }
+    Ok(())
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+) -> Result<Response<Either<Full<Bytes>, EventBody>>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let body = match time::timeout(READ_TIMEOUT, read(body)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(status)) => return Ok(refused(status)),
+        Err(_) => return Ok(refused(StatusCode::REQUEST_TIMEOUT)),
+    };
+    let request = Request::from_parts(parts, body);
+    Ok(match shared.update(|endpoint, now| endpoint.answer(&request, now)) {
+        Reply::Whole(response) => whole(response),
+        Reply::Events(reading) => events(reading, shared),
+    })
+}
+
+/// Reads a body, or returns the status of the refusal.
+async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
+    let mut body = pin!(Limited::new(body, MAX_BODY + MAX_IGNORED));
+    let too_large = body.size_hint().lower() > MAX_BODY as u64;
+    let mut bytes = Vec::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            if error.is::<LengthLimitError>() { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST }
+        })?;
+        if let Ok(data) = frame.into_data() {
+            length += data.len();
+            if !too_large && length <= MAX_BODY {
+                bytes.extend_from_slice(&data);
+            }
+        }
+    }
+    // A body that is not much too large is read to its end, so that the client gets the response.
+    if too_large || length > MAX_BODY { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(bytes.into()) }
+}
+
+/// Refuses a request whose body was not read, and closes its connection.
+fn refused(status: StatusCode) -> Response<Either<Full<Bytes>, EventBody>> {
+    let text = "the body is too large, is not valid HTTP, or did not come in time";
+    whole(reply::Response::text(status, text).with_header(CONNECTION, HeaderValue::from_static("close")))
+}
+
+fn whole(reply: reply::Response) -> Response<Either<Full<Bytes>, EventBody>> {
+    let mut response = Response::new(Either::Left(Full::new(reply.body.into())));
+    *response.status_mut() = reply.status;
+    response.headers_mut().extend(reply.headers);
+    response
+}
+
+fn events(reading: Reading, shared: Arc<Shared>) -> Response<Either<Full<Bytes>, EventBody>> {
+    let mut response = Response::new(Either::Right(EventBody::new(reading, shared)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Tells proxies such as nginx not to buffer the events.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}

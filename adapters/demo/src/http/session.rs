@@ -1,0 +1,87 @@
+//! [`Sessions`]: the legacy clients over HTTP.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::pending::{GENERAL_STREAM, Route};
+use crate::random::random_id;
+
+/// Maximum number of sessions. The one that has not been used for the longest time ends for a new one.
+const MAX_SESSIONS: usize = 256;
+/// Maximum number of streams of one session that a client can reconnect to.
+const MAX_STREAMS: usize = 64;
+
+/// A legacy client.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) connection: u64,
+    pub(super) kind: SessionKind,
+    /// The streams of its requests, oldest first.
+    streams: VecDeque<Route>,
+    last_stream: u64,
+    /// When the session was last used, counted in uses of all sessions.
+    used: u64,
+}
+
+/// The transport of a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum SessionKind {
+    /// Streamable HTTP, since 2025-03-26.
+    Streamable,
+    /// HTTP+SSE of 2024-11-05.
+    HttpSse,
+}
+
+impl Session {
+    pub(super) fn new(connection: u64, kind: SessionKind) -> Self {
+        // The first request, which opens the session, has a stream already.
+        Self { connection, kind, streams: VecDeque::new(), last_stream: GENERAL_STREAM + 1, used: 0 }
+    }
+
+    /// Returns a route for the answers to one POST.
+    pub(super) fn next_route(&mut self) -> Route {
+        self.last_stream += 1;
+        Route { connection: self.connection, stream: self.last_stream }
+    }
+
+    /// Keeps a stream for a client that reconnects. Returns the stream that is dropped for it, an ended one if possible.
+    pub(super) fn keep(&mut self, route: Route, has_ended: impl Fn(Route) -> bool) -> Option<Route> {
+        self.streams.push_back(route);
+        if self.streams.len() <= MAX_STREAMS {
+            return None;
+        }
+        let dropped = self.streams.iter().position(|route| has_ended(*route)).unwrap_or(0);
+        self.streams.remove(dropped)
+    }
+}
+
+/// The sessions by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    all: HashMap<String, Session>,
+    uses: u64,
+}
+
+impl Sessions {
+    /// Returns a session, which counts as a use of it.
+    pub(super) fn get(&mut self, id: &str) -> Option<&mut Session> {
+        let session = self.all.get_mut(id)?;
+        self.uses += 1;
+        session.used = self.uses;
+        Some(session)
+    }
+
+    /// Adds a session. Returns its id, and the session that ends for it.
+    pub(super) fn add(&mut self, mut session: Session) -> (String, Option<Session>) {
+        let oldest = self.all.iter().min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
+        let evicted = oldest.filter(|_| self.all.len() >= MAX_SESSIONS).and_then(|id| self.all.remove(&id));
+        self.uses += 1;
+        session.used = self.uses;
+        let id = random_id();
+        self.all.insert(id.clone(), session);
+        (id, evicted)
+    }
+
+    pub(super) fn remove(&mut self, id: &str) {
+        self.all.remove(id);
+    }
+}

@@ -1,0 +1,150 @@
+//! [`Stream`]: messages for one response or GET stream, kept for a client that reconnects.
+//!
+//! In the legacy era, a stream outlives the connections that carry it: a client whose connection broke sends the id of the
+//! last event that it has read, and goes on from there (2025-11-25, basic/transports, "Resumability and Redelivery").
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use serde_json::Value;
+
+/// Maximum number of events to keep. A call reports a few hundred, or one each second.
+const MAX_EVENTS: usize = 1_000;
+
+/// Messages in order, with one reader at a time: a new reader takes over from the one before.
+#[derive(Debug)]
+pub(super) struct Stream {
+    events: VecDeque<Value>,
+    /// The number of events that were dropped before those in `events`.
+    dropped: u64,
+    /// The number of the last event that a reader has got.
+    read: u64,
+    has_ended: bool,
+    /// The number of the current reader.
+    reader: Option<u64>,
+    last_reader: u64,
+    waker: Option<Waker>,
+    pub(super) on_leave: OnLeave,
+}
+
+/// What it means when the reader of a stream closes its connection.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum OnLeave {
+    /// Nothing: the client may reconnect.
+    Wait,
+    /// The request of this id is cancelled (from 2026-07-28 on).
+    Cancel(Value),
+    /// The session of this id ends (HTTP+SSE of 2024-11-05).
+    EndSession(String),
+    /// The stream is removed: its connection has ended.
+    Remove,
+}
+
+/// What a reader gets.
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    /// An event and its number, counted from 1.
+    Event(u64, Value),
+    /// There will be no more events.
+    Ended,
+    /// Another reader has taken over, or the stream is gone.
+    Replaced,
+    /// There is no event yet. The waker is woken when there is one.
+    Pending,
+}
+
+impl Stream {
+    pub(super) fn new(on_leave: OnLeave) -> Self {
+        Self {
+            events: VecDeque::new(),
+            dropped: 0,
+            read: 0,
+            has_ended: false,
+            reader: None,
+            last_reader: 0,
+            waker: None,
+            on_leave,
+        }
+    }
+
+    /// Adds an event.
+    pub(super) fn push(&mut self, message: Value) {
+        if self.has_ended {
+            return;
+        }
+        if self.events.len() == MAX_EVENTS {
+            self.events.pop_front();
+            self.dropped += 1;
+        }
+        self.events.push_back(message);
+        self.wake();
+    }
+
+    /// Adds no more events.
+    pub(super) fn end(&mut self) {
+        self.has_ended = true;
+        self.wake();
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Returns the number of events that are kept.
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(super) fn into_first(mut self) -> Option<Value> {
+        self.events.pop_front()
+    }
+
+    pub(super) fn has_reader(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Adds a reader, which goes on after event number `after`, or where the last reader was. Returns the reader's number.
+    pub(super) fn attach(&mut self, after: Option<u64>) -> u64 {
+        if let Some(after) = after {
+            self.read = after.min(self.dropped + self.events.len() as u64);
+        }
+        self.last_reader += 1;
+        self.reader = Some(self.last_reader);
+        // Whoever read before sees that it was replaced.
+        self.wake();
+        self.last_reader
+    }
+
+    /// Removes a reader. Returns whether it was the current one.
+    pub(super) fn detach(&mut self, reader: u64) -> bool {
+        let was_current = self.reader == Some(reader);
+        if was_current {
+            self.reader = None;
+        }
+        was_current
+    }
+
+    /// Returns what this reader gets next.
+    pub(super) fn poll(&mut self, reader: u64, waker: &Waker) -> Next {
+        if self.reader != Some(reader) {
+            return Next::Replaced;
+        }
+        let number = self.read.max(self.dropped) + 1;
+        let index = usize::try_from(number - self.dropped - 1).unwrap_or(usize::MAX);
+        if let Some(event) = self.events.get(index) {
+            self.read = number;
+            return Next::Event(number, event.clone());
+        }
+        if self.has_ended {
+            return Next::Ended;
+        }
+        self.waker = Some(waker.clone());
+        Next::Pending
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}

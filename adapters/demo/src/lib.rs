@@ -1,0 +1,45 @@
+//! A small MCP server to try clients on, over stdio and HTTP, in every revision of the protocol.
+//!
+//! It needs no network and no files, and what it answers is made up: tools that answer at once, take their time, fail, or ask
+//! the user; prompts with completion; resources, one of which changes with each tool call. It is written on `serde_json`
+//! alone, without the code of the mcpwire clients, so that either end checks the other.
+//!
+//! The program `mcpwire-demo` and the commands `mcpwire demo` and `mcpwire demo-server` run it. A test can run it over any
+//! pair of streams:
+//!
+//! ```
+//! use mcpwire_demo::{Log, serve};
+//!
+//! let input = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+//! let mut output = Vec::new();
+//! serve(&input[..], &mut output, Log::new("demo", std::io::stderr()))?;
+//! assert_eq!(String::from_utf8_lossy(&output), "{\"id\":1,\"jsonrpc\":\"2.0\",\"result\":{}}\n");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+#![cfg_attr(not(feature = "http"), allow(dead_code, reason = "the state machine knows more than lines need"))]
+
+mod greet;
+#[cfg(feature = "http")]
+mod http;
+mod log;
+mod output;
+mod pending;
+mod prompts;
+mod random;
+mod requests;
+mod resources;
+mod revision;
+mod rpc;
+mod server;
+mod stdio;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod weather;
+
+#[cfg(feature = "http")]
+pub use http::{HttpServer, HttpServerError};
+pub use log::Log;
+pub use stdio::{serve, serve_stdio};

@@ -1,0 +1,59 @@
+//! [`Output`]: what tools return.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::revision::Revision;
+
+/// The result of a tool, before it is written for a revision.
+#[derive(Debug)]
+pub(crate) struct Output {
+    text: String,
+    structured: Option<Value>,
+    /// A PNG in base64, which follows the text.
+    image: Option<&'static str>,
+    is_error: bool,
+}
+
+impl Output {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), structured: None, image: None, is_error: false }
+    }
+
+    pub(crate) fn structured(text: impl Into<String>, value: Value) -> Self {
+        Self { structured: Some(value), ..Self::text(text) }
+    }
+
+    pub(crate) fn image(text: impl Into<String>, png: &'static str) -> Self {
+        Self { image: Some(png), ..Self::text(text) }
+    }
+
+    pub(crate) fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// Writes the result for a revision.
+    pub(crate) fn into_result(self, revision: Revision) -> Value {
+        let mut content = vec![json!({ "type": "text", "text": self.text })];
+        content.extend(self.image.map(|png| json!({ "type": "image", "data": png, "mimeType": "image/png" })));
+        let mut result = json!({ "content": content, "isError": self.is_error });
+        if let Some(value) = self.structured
+            && revision.has_structured_output()
+        {
+            result["structuredContent"] = value;
+        }
+        revision.complete(result)
+    }
+}
+
+/// Returns the output of a call of `slow` that has waited so long.
+pub(crate) fn waited(length: Duration) -> Output {
+    Output::text(format!("Waited {} s.", length.as_secs_f64()))
+}
+
+/// Returns the schema of an object with these properties and no others.
+#[expect(clippy::needless_pass_by_value, reason = "takes what json! makes")]
+pub(crate) fn object(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}

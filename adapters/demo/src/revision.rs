@@ -1,0 +1,179 @@
+//! [`Revision`]: the revision of a request, and what differs in the answers.
+
+use serde_json::{Map, Value, json};
+
+use crate::rpc::Failure;
+
+pub(crate) const MISSING_CAPABILITY: i64 = -32021;
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
+
+pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The key in `_meta` of all messages of a subscription: the id of its `subscriptions/listen`.
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// How long clients may cache what does not change while the server runs.
+const TTL_MS: u32 = 60_000;
+
+/// A revision of the protocol, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Revision {
+    V2024_11_05,
+    V2025_03_26,
+    V2025_06_18,
+    V2025_11_25,
+    V2026_07_28,
+}
+
+impl Revision {
+    /// All revisions, newest first.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// Returns the answer to `initialize`: the requested revision, or else the newest that has a handshake.
+    pub(crate) fn negotiate(requested: &str) -> Self {
+        Self::ALL
+            .into_iter()
+            .find(|revision| !revision.is_modern() && revision.as_str() == requested)
+            .unwrap_or(Self::V2025_11_25)
+    }
+
+    pub(crate) fn is_modern(self) -> bool {
+        self >= Self::V2026_07_28
+    }
+
+    pub(crate) fn has_structured_output(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    pub(crate) fn has_titles(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Returns whether the server declares that it completes arguments. The capability is newer than the method.
+    pub(crate) fn has_completions_capability(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    pub(crate) fn has_elicitation(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    pub(crate) fn has_batches(self) -> bool {
+        self <= Self::V2025_03_26
+    }
+
+    /// Removes the titles of list entries where the revision has none.
+    pub(crate) fn without_unknown_titles(self, mut entries: Vec<Value>) -> Vec<Value> {
+        if !self.has_titles() {
+            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+                entry.remove("title");
+            }
+        }
+        entries
+    }
+
+    /// Completes a result: in the modern era, adds its type and the server's name.
+    pub(crate) fn complete(self, mut result: Value) -> Value {
+        if self.is_modern() {
+            result["resultType"] = json!("complete");
+            result["_meta"] = json!({ SERVER_INFO: server_info(self) });
+        }
+        result
+    }
+
+    /// Completes a result that clients may cache for [`TTL_MS`].
+    pub(crate) fn cacheable(self, result: Value) -> Value {
+        self.cacheable_for(TTL_MS, result)
+    }
+
+    /// Completes a result that clients may cache for so many milliseconds.
+    pub(crate) fn cacheable_for(self, ttl_ms: u32, mut result: Value) -> Value {
+        if self.is_modern() {
+            result["ttlMs"] = json!(ttl_ms);
+            result["cacheScope"] = json!("public");
+        }
+        self.complete(result)
+    }
+}
+
+/// Returns the capabilities that a modern client declares in its request.
+pub(crate) fn client_capabilities(params: &Map<String, Value>) -> Option<&Value> {
+    params.get("_meta")?.get(CLIENT_CAPABILITIES)
+}
+
+/// Returns the revision of a request: the one in its `_meta`, or else the negotiated one.
+pub(crate) fn of_request(
+    negotiated: Option<Revision>,
+    method: &str,
+    params: &Map<String, Value>,
+) -> Result<Revision, Failure> {
+    let no_meta = Map::new();
+    let meta = match params.get("_meta") {
+        None => &no_meta,
+        Some(meta) => meta.as_object().ok_or_else(|| invalid("_meta must be an object"))?,
+    };
+    let says_modern = meta.contains_key(PROTOCOL_VERSION) || meta.contains_key(CLIENT_CAPABILITIES);
+    match negotiated {
+        Some(revision) if !says_modern && method != "server/discover" => Ok(revision),
+        // A legacy client may ping before it has shaken hands.
+        None if !says_modern && method == "ping" => Ok(Revision::V2025_11_25),
+        _ => check_meta(meta),
+    }
+}
+
+fn check_meta(meta: &Map<String, Value>) -> Result<Revision, Failure> {
+    let requested = match meta.get(PROTOCOL_VERSION) {
+        None => {
+            return Err(invalid(format!("_meta must have {PROTOCOL_VERSION} (or call initialize first)")));
+        }
+        Some(version) => version.as_str().ok_or_else(|| invalid(format!("{PROTOCOL_VERSION} must be a string")))?,
+    };
+    if requested != Revision::V2026_07_28.as_str() {
+        return Err(unsupported(requested));
+    }
+    match meta.get(CLIENT_CAPABILITIES) {
+        None => return Err(invalid(format!("_meta must have {CLIENT_CAPABILITIES}"))),
+        Some(capabilities) if !capabilities.is_object() => {
+            return Err(invalid(format!("{CLIENT_CAPABILITIES} must be an object")));
+        }
+        Some(_) => {}
+    }
+    if meta.get(CLIENT_INFO).is_some_and(|info| !info.is_object()) {
+        return Err(invalid(format!("{CLIENT_INFO} must be an object")));
+    }
+    Ok(Revision::V2026_07_28)
+}
+
+pub(crate) fn unsupported(requested: &str) -> Failure {
+    Failure::new(UNSUPPORTED_VERSION, "Unsupported protocol version").with_data(json!({
+        "supported": Revision::ALL.map(Revision::as_str),
+        "requested": requested,
+    }))
+}
+
+fn invalid(message: impl Into<String>) -> Failure {
+    Failure::invalid_params(message)
+}
+
+/// Returns how the server introduces itself.
+pub(crate) fn server_info(revision: Revision) -> Value {
+    let mut info = json!({ "name": "mcpwire-demo", "version": env!("CARGO_PKG_VERSION") });
+    if revision.has_titles() {
+        info["title"] = json!("mcpwire demo server");
+    }
+    info
+}

@@ -1,0 +1,68 @@
+//! The server over standard input and output, or any other pair of streams.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Instant, SystemTime};
+
+use crate::Log;
+use crate::pending::Route;
+use crate::server::{Output, Server};
+
+/// Maximum number of lines to read ahead.
+const READ_AHEAD: usize = 16;
+
+/// Serves standard input until it ends.
+pub fn serve_stdio(log: Log) -> io::Result<()> {
+    serve(BufReader::new(io::stdin()), io::stdout(), log)
+}
+
+/// Serves one client, one JSON-RPC message per line, until `input` ends or `output` is closed.
+///
+/// Calls that are under way then are dropped. A thread of its own reads the input.
+pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, mut log: Log) -> io::Result<()> {
+    let (sender, lines) = mpsc::sync_channel(READ_AHEAD);
+    thread::spawn(move || {
+        loop {
+            let mut line = Vec::new();
+            let read = input.read_until(b'\n', &mut line);
+            let is_error = read.is_err();
+            // The end of the input drops the sender, which ends the server.
+            if matches!(read, Ok(0)) || sender.send(read.map(|_| line)).is_err() || is_error {
+                return;
+            }
+        }
+    });
+    let started = Instant::now();
+    let mut server = Server::new(SystemTime::now());
+    let route = Route::general(server.connect());
+    loop {
+        let received = match server.next_timeout() {
+            None => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(at) => lines.recv_timeout(at.saturating_sub(started.elapsed())),
+        };
+        match received {
+            Ok(line) => match line?.trim_ascii() {
+                [] => {}
+                line => server.receive_text(route, line, started.elapsed()),
+            },
+            Err(RecvTimeoutError::Timeout) => server.handle_timeout(started.elapsed()),
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+        match write(&mut server, &mut output, &mut log) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            written => written?,
+        }
+    }
+}
+
+fn write(server: &mut Server, output: &mut impl Write, log: &mut Log) -> io::Result<()> {
+    while let Some(next) = server.poll_output() {
+        match next {
+            Output::Message(_, message) => writeln!(output, "{message}")?,
+            Output::Log(line) => log.line(&line),
+            Output::Ended(_) => {}
+        }
+    }
+    output.flush()
+}

@@ -1,0 +1,195 @@
+//! Slow calls that have become tasks, in the form of 2025-11-25 and in that of the extension from 2026-07-28 on.
+//!
+//! The status of a task follows from the time, so a task needs no timer.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::output::waited;
+use crate::random::random_id;
+use crate::revision::{MISSING_CAPABILITY, Revision, client_capabilities};
+use crate::rpc::{Failure, METHOD_NOT_FOUND};
+
+pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// How long a task is kept after its creation: longer than the longest task takes.
+const TTL: Duration = Duration::from_secs(2 * 3600);
+/// Maximum number of tasks to keep. The oldest is dropped for a new one.
+const MAX_TASKS: usize = 1_000;
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+pub(crate) const CANCELLED: &str = "The task was cancelled";
+
+/// The tasks of all clients, by their ids.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    all: HashMap<String, Task>,
+    /// The date when the server's time was zero.
+    started: SystemTime,
+}
+
+#[derive(Debug)]
+struct Task {
+    created: Duration,
+    length: Duration,
+    /// When the task was cancelled.
+    cancelled: Option<Duration>,
+}
+
+/// What a request about a task leads to.
+#[derive(Debug)]
+pub(crate) enum Response {
+    /// The result of the request.
+    Result(Value),
+    /// The result of the request. The task of this id is cancelled with it.
+    Cancelled(Value, String),
+    /// The task of this id is answered for when it ends, at this time.
+    AtEnd(String, Duration),
+}
+
+/// Returns whether a call wants to become a task: the client asks for it, or declares the extension.
+pub(crate) fn is_wanted(revision: Revision, params: &Map<String, Value>) -> bool {
+    match revision {
+        Revision::V2026_07_28 => has_declared(params),
+        Revision::V2025_11_25 => params.get("task").is_some_and(Value::is_object),
+        _ => false,
+    }
+}
+
+fn has_declared(params: &Map<String, Value>) -> bool {
+    client_capabilities(params).and_then(|all| all.get("extensions")?.get(EXTENSION)).is_some_and(Value::is_object)
+}
+
+/// Returns the result of `tasks/result` (2025-11-25).
+pub(crate) fn result(id: &str, length: Duration, revision: Revision) -> Value {
+    let mut result = waited(length).into_result(revision);
+    result["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
+    result
+}
+
+impl Tasks {
+    pub(crate) fn new(started: SystemTime) -> Self {
+        Self { all: HashMap::new(), started }
+    }
+
+    /// Creates a task, and returns the result of the call.
+    pub(crate) fn create(&mut self, revision: Revision, length: Duration, now: Duration) -> Value {
+        self.all.retain(|_, task| task.is_kept(now));
+        if self.all.len() >= MAX_TASKS {
+            let oldest = self.all.iter().min_by_key(|(_, task)| task.created).map(|(id, _)| id.clone());
+            oldest.and_then(|id| self.all.remove(&id));
+        }
+        let id = random_id();
+        let task = Task { created: now, length, cancelled: None };
+        let state = task.state(&id, revision, self.started, now);
+        self.all.insert(id, task);
+        if revision.is_modern() {
+            let mut result = revision.complete(state);
+            result["resultType"] = json!("task");
+            result
+        } else {
+            json!({ "task": state })
+        }
+    }
+
+    /// Returns how long the task of this id takes.
+    pub(crate) fn length(&self, id: &str) -> Option<Duration> {
+        self.all.get(id).map(|task| task.length)
+    }
+
+    /// Decides what a request of the `tasks/` methods leads to.
+    pub(crate) fn request(
+        &mut self,
+        method: &str,
+        revision: Revision,
+        params: &Map<String, Value>,
+        now: Duration,
+    ) -> Result<Response, Failure> {
+        if revision.is_modern() && !has_declared(params) {
+            let required = json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
+            return Err(Failure::new(MISSING_CAPABILITY, "Missing required client capability").with_data(required));
+        }
+        let is_known = match method {
+            "tasks/result" => revision == Revision::V2025_11_25,
+            "tasks/update" => revision.is_modern(),
+            _ => revision >= Revision::V2025_11_25,
+        };
+        if !is_known {
+            return Err(Failure::new(METHOD_NOT_FOUND, format!("method not found: {method}")));
+        }
+        let id = params
+            .get("taskId")
+            .and_then(Value::as_str)
+            .ok_or_else(|| Failure::invalid_params("taskId must be a string"))?;
+        let Some(task) = self.all.get_mut(id).filter(|task| task.is_kept(now)) else {
+            return Err(Failure::invalid_params("Failed to retrieve task: Task not found"));
+        };
+        match method {
+            "tasks/get" => Ok(Response::Result(revision.complete(task.state(id, revision, self.started, now)))),
+            "tasks/result" => match task.status(now) {
+                "cancelled" => Err(Failure::invalid_params(CANCELLED)),
+                "completed" => Ok(Response::Result(result(id, task.length, revision))),
+                _ => Ok(Response::AtEnd(id.to_owned(), task.created + task.length)),
+            },
+            "tasks/cancel" => {
+                let status = task.status(now);
+                if status != "working" && !revision.is_modern() {
+                    let message = format!("Cannot cancel task: already in terminal status '{status}'");
+                    return Err(Failure::invalid_params(message));
+                }
+                if status == "working" {
+                    task.cancelled = Some(now);
+                }
+                let state = if revision.is_modern() { json!({}) } else { task.state(id, revision, self.started, now) };
+                Ok(Response::Cancelled(revision.complete(state), id.to_owned()))
+            }
+            // `tasks/update` brings input, and no task here has asked for any.
+            _ => Ok(Response::Result(revision.complete(json!({})))),
+        }
+    }
+}
+
+impl Task {
+    fn is_kept(&self, now: Duration) -> bool {
+        now < self.created + TTL
+    }
+
+    fn status(&self, now: Duration) -> &'static str {
+        if self.cancelled.is_some() {
+            "cancelled"
+        } else if now < self.created + self.length {
+            "working"
+        } else {
+            "completed"
+        }
+    }
+
+    fn state(&self, id: &str, revision: Revision, started: SystemTime, now: Duration) -> Value {
+        let status = self.status(now);
+        let date = |at: Duration| Timestamp::try_from(started + at).unwrap_or_default().to_string();
+        let updated = match status {
+            "completed" => self.created + self.length,
+            _ => self.cancelled.unwrap_or(self.created),
+        };
+        let mut state = json!({
+            "taskId": id,
+            "status": status,
+            "createdAt": date(self.created),
+            "lastUpdatedAt": date(updated),
+        });
+        if status == "working" {
+            let (done, total) = (now.saturating_sub(self.created).as_secs(), self.length.as_secs_f64());
+            state["statusMessage"] = json!(format!("{done} of {total:.1} s"));
+        }
+        let (ttl, interval) = if revision.is_modern() { ("ttlMs", "pollIntervalMs") } else { ("ttl", "pollInterval") };
+        state[ttl] = json!(TTL.as_millis());
+        state[interval] = json!(POLL_INTERVAL.as_millis());
+        if status == "completed" && revision.is_modern() {
+            state["result"] = waited(self.length).into_result(revision);
+        }
+        state
+    }
+}

@@ -1,0 +1,172 @@
+//! The tools: their definitions, and what they do.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::greet;
+use crate::output::{Output, object};
+use crate::revision::Revision;
+use crate::rpc::Failure;
+use crate::weather::{self, CONDITIONS};
+
+/// The longest wait of `slow`.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What becomes of a call.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Done(Output),
+    /// The call takes so long.
+    Slow(Duration),
+    /// The user is asked first.
+    Greet,
+}
+
+/// Returns the entries of `tools/list`.
+pub(crate) fn list(revision: Revision) -> Vec<Value> {
+    let mut tools = revision.without_unknown_titles(all());
+    for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+        if !revision.is_modern()
+            && let Some(properties) = tool["inputSchema"]["properties"].as_object_mut()
+        {
+            for property in properties.values_mut().filter_map(Value::as_object_mut) {
+                property.remove("x-mcp-header");
+            }
+        }
+        if !revision.has_structured_output() {
+            tool.remove("outputSchema");
+        }
+        if revision != Revision::V2025_11_25 {
+            tool.remove("execution");
+        }
+    }
+    tools
+}
+
+fn all() -> Vec<Value> {
+    vec![
+        json!({
+            "name": "echo",
+            "title": "Echo",
+            "description": "Says back what it is told.",
+            "inputSchema": object(json!({
+                "message": { "type": "string", "description": "What to say back." },
+            }), &["message"]),
+        }),
+        json!({
+            "name": "add",
+            "title": "Add",
+            "description": "Adds two numbers.",
+            "inputSchema": object(json!({
+                "a": { "type": "number", "description": "The first number." },
+                "b": { "type": "number", "description": "The second number." },
+            }), &["a", "b"]),
+            "outputSchema": object(json!({ "sum": { "type": "number" } }), &["sum"]),
+        }),
+        json!({
+            "name": "slow",
+            "title": "Slow",
+            "description": "Waits, reporting progress to whoever asks for it, and can be cancelled.",
+            "inputSchema": object(json!({
+                "seconds": {
+                    "type": "number", "minimum": 0, "maximum": LONGEST.as_secs(), "description": "How long to wait.",
+                },
+            }), &["seconds"]),
+            "execution": { "taskSupport": "optional" },
+        }),
+        json!({
+            "name": "fail",
+            "title": "Fail",
+            "description": "Reports an error, as a tool that has gone wrong does.",
+            "inputSchema": object(json!({
+                "message": {
+                    "type": "string", "default": DEFAULT_FAILURE, "description": "What to report.",
+                },
+            }), &[]),
+        }),
+        json!({
+            "name": "weather",
+            "title": "Weather",
+            "description": "Invents the weather of a city: the same city always has the same, none of it is true.",
+            "inputSchema": object(json!({
+                "city": { "type": "string", "description": "The name of a city.", "x-mcp-header": "City" },
+            }), &["city"]),
+            "outputSchema": object(json!({
+                "city": { "type": "string" },
+                "temperature": { "type": "integer", "description": "In degrees Celsius." },
+                "conditions": { "type": "string", "enum": CONDITIONS },
+                "humidity": { "type": "integer", "minimum": 0, "maximum": 100, "description": "In percent." },
+                "demo": { "const": true, "description": "This is made up." },
+            }), &["city", "temperature", "conditions", "humidity", "demo"]),
+        }),
+        json!({
+            "name": "chart",
+            "title": "Chart",
+            "description": "Draws a bar chart of made-up numbers: the same image each time.",
+            "inputSchema": object(json!({}), &[]),
+        }),
+        greet::tool(),
+    ]
+}
+
+const DEFAULT_FAILURE: &str = "failed, as it was asked to";
+/// A PNG of 8 x 8 pixels with three bars, in base64.
+pub(crate) const CHART: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAAEklEQVR42mP4w/CH4QkYqoAgADTwBRGSXVxFAAAAAElFTkSuQmCC";
+
+/// Calls a tool. Wrong arguments are an error of the tool, which a model can read and correct; only an unknown tool fails
+/// the request.
+pub(crate) fn call(name: &str, arguments: &Map<String, Value>) -> Result<Outcome, Failure> {
+    let outcome = match name {
+        "echo" => text(arguments, "message").map(|message| Outcome::Done(Output::text(message))),
+        "add" => add(arguments).map(Outcome::Done),
+        "slow" => seconds(arguments).map(Outcome::Slow),
+        "fail" => match arguments.get("message") {
+            None => Ok(Outcome::Done(Output::error(DEFAULT_FAILURE))),
+            Some(_) => text(arguments, "message").map(|message| Outcome::Done(Output::error(message))),
+        },
+        "chart" => Ok(Outcome::Done(Output::image("Three bars. (A demo: these numbers are made up.)", CHART))),
+        "greet" => Ok(Outcome::Greet),
+        "weather" => text(arguments, "city").map(|city| {
+            let (text, value) = weather::report(city);
+            Outcome::Done(Output::structured(text, value))
+        }),
+        _ => {
+            return Err(Failure::invalid_params(format!("Unknown tool: {name}")));
+        }
+    };
+    Ok(outcome.unwrap_or_else(|wrong| Outcome::Done(Output::error(format!("{name}: {wrong}")))))
+}
+
+fn add(arguments: &Map<String, Value>) -> Result<Output, String> {
+    let (a, b) = (number(arguments, "a")?, number(arguments, "b")?);
+    let sum = match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) if a.checked_add(b).is_some() => json!(a + b),
+        _ => {
+            let sum = a.as_f64().zip(b.as_f64()).map(|(a, b)| a + b);
+            json!(sum.filter(|sum| sum.is_finite()).ok_or("the sum is too large for a number")?)
+        }
+    };
+    Ok(Output::structured(sum.to_string(), json!({ "sum": sum })))
+}
+
+fn seconds(arguments: &Map<String, Value>) -> Result<Duration, String> {
+    let seconds = number(arguments, "seconds")?.as_f64();
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|length| *length <= LONGEST)
+        .ok_or_else(|| format!("seconds must be between 0 and {}", LONGEST.as_secs()))
+}
+
+fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
+    required(arguments, name)?.as_str().ok_or_else(|| format!("{name} must be a string"))
+}
+
+fn number<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a serde_json::Number, String> {
+    required(arguments, name)?.as_number().ok_or_else(|| format!("{name} must be a number"))
+}
+
+fn required<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a Value, String> {
+    arguments.get(name).ok_or_else(|| format!("{name} is missing"))
+}

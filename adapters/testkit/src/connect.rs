@@ -1,0 +1,82 @@
+//! How clients connect to a [`ScriptedServer`] over streams.
+
+use std::sync::Arc;
+
+use futures_io::{AsyncRead, AsyncWrite};
+use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime};
+
+use crate::outbox::Outbox;
+use crate::pipe::{PIPE, duplex};
+use crate::server::ScriptedServer;
+use crate::serving::Serving;
+
+impl ScriptedServer {
+    /// Connects a new client to this server in memory, on the current runtime. The connection is not open yet.
+    ///
+    /// Time is that of the runtime. Code that sleeps on tokio needs this, because a [`Testkit`](crate::Testkit) runs outside of
+    /// tokio; with `#[tokio::test(start_paused = true)]`, time is virtual all the same.
+    ///
+    /// ```
+    /// # mod mcpwire_tokio {
+    /// #     pub use mcpwire_testkit::VirtualTime as Tokio;
+    /// # }
+    /// use mcpwire_driver::{ConnectOptions, Error};
+    /// use mcpwire_testkit::ScriptedServer;
+    /// use serde_json::json;
+    ///
+    /// async fn test() -> Result<(), Error> {
+    ///     let server = ScriptedServer::new().tool("greet", |_| "hello");
+    ///     let client = server.connect::<mcpwire_tokio::Tokio>(ConnectOptions::default());
+    ///     client.initialize().await?;
+    ///     assert_eq!(client.call_tool("greet", json!({})).await?.text().as_str(), "hello");
+    ///     Ok(())
+    /// }
+    /// # mcpwire_testkit::VirtualTime::new().run(test()).unwrap();
+    /// ```
+    pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
+        self.connect_on(R::current(), PIPE, options)
+    }
+
+    /// Connects a new client to this server on a runtime, over streams that hold `capacity` bytes each way.
+    pub(crate) fn connect_on<R>(
+        &self,
+        runtime: Arc<dyn Runtime>,
+        capacity: usize,
+        options: ConnectOptions,
+    ) -> McpClient<R> {
+        let (ours, theirs) = duplex(capacity);
+        runtime.spawn(Box::pin(self.serve_on(&*runtime, theirs.reader, theirs.writer)));
+        McpClient::over_on(runtime, ours.reader, ours.writer, options)
+    }
+
+    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends with the
+    /// connection. Dropping it closes the connection.
+    pub fn serve<R: CurrentRuntime>(
+        &self,
+        reader: impl AsyncRead + Send + 'static,
+        writer: impl AsyncWrite + Send + 'static,
+    ) -> Serving {
+        self.serve_on(&*R::current(), reader, writer)
+    }
+
+    /// Serves a client as [`ScriptedServer::serve`] does, in the time of this runtime.
+    pub fn serve_on(
+        &self,
+        runtime: &dyn Runtime,
+        reader: impl AsyncRead + Send + 'static,
+        writer: impl AsyncWrite + Send + 'static,
+    ) -> Serving {
+        let clock = runtime.clock();
+        let connection = self.open(&clock, None, true);
+        Serving::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
+    }
+
+    /// Opens a connection of a client, by default of a new one. Returns its number.
+    pub(crate) fn open(&self, clock: &Clock, client: Option<usize>, is_general: bool) -> usize {
+        let mut state = self.lock();
+        let connection = state.connections;
+        state.connections += 1;
+        state.outboxes.insert(connection, Outbox::new(clock.clone(), client.unwrap_or(connection), is_general));
+        connection
+    }
+}

@@ -1,0 +1,125 @@
+//! [`HttpAnswer`]: what is answered to an HTTP request in place of the scripted server.
+
+use std::io;
+use std::time::Duration;
+
+use mcpwire_driver::core::http::{Failure, FailureKind};
+use serde::Serialize;
+
+use crate::wire;
+
+/// A scripted HTTP response: its status, its headers, and its body part by part.
+///
+/// A status alone is an answer, too. [`HttpAnswer::wait`] before any part of the body delays the whole response.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcpwire_testkit::HttpAnswer;
+/// use serde_json::json;
+///
+/// let busy = HttpAnswer::status(429).header("Retry-After", "30");
+/// let stream = HttpAnswer::events()
+///     .wait(Duration::from_secs(1))
+///     .event(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}))
+///     .cut();
+/// # let _: [HttpAnswer; 3] = [busy, stream, 503.into()];
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "an answer is given by the function that returns it"]
+pub struct HttpAnswer {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, Vec<u8>)>,
+    /// How long the head takes.
+    pub(super) delay: Duration,
+    /// The body, each part with the time since the head.
+    pub(super) parts: Vec<(Duration, Part)>,
+    elapsed: Duration,
+    /// There is no response, for this reason.
+    pub(super) failure: Option<(FailureKind, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Part {
+    Bytes(Vec<u8>),
+    Cut(io::ErrorKind),
+}
+
+impl HttpAnswer {
+    /// A response with this status, without headers and without a body.
+    pub fn status(status: u16) -> Self {
+        HttpAnswer {
+            status,
+            headers: Vec::new(),
+            delay: Duration::ZERO,
+            parts: Vec::new(),
+            elapsed: Duration::ZERO,
+            failure: None,
+        }
+    }
+
+    /// A response with this value as JSON.
+    ///
+    /// # Panics
+    ///
+    /// When the value does not serialise as JSON.
+    pub fn json(status: u16, value: impl Serialize) -> Self {
+        let answer = HttpAnswer::status(status).header("Content-Type", "application/json");
+        answer.body(wire::json(&value).get())
+    }
+
+    /// A response with an event stream.
+    pub fn events() -> Self {
+        HttpAnswer::status(200).header("Content-Type", "text/event-stream")
+    }
+
+    /// No response, because the request fails: the server cannot be reached, or the connection is lost.
+    pub fn failure(kind: FailureKind, detail: impl Into<String>) -> Self {
+        HttpAnswer { failure: Some((kind, detail.into())), ..HttpAnswer::status(0) }
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into().into_bytes()));
+        self
+    }
+
+    /// Waits before the next part of the body, or before the head if there is none yet and the response is no event stream.
+    pub fn wait(mut self, duration: Duration) -> Self {
+        let is_stream = self.headers.iter().any(|(_, value)| value == b"text/event-stream");
+        let waits = if self.parts.is_empty() && !is_stream { &mut self.delay } else { &mut self.elapsed };
+        *waits += duration;
+        self
+    }
+
+    /// Adds bytes to the body.
+    pub fn body(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.parts.push((self.elapsed, Part::Bytes(bytes.into())));
+        self
+    }
+
+    /// Adds an event that carries a message.
+    ///
+    /// # Panics
+    ///
+    /// When the message does not serialise as JSON.
+    pub fn event(self, message: impl Serialize) -> Self {
+        self.body(format!("data: {}\n\n", wire::json(&message)))
+    }
+
+    /// Breaks the connection before the end of the body.
+    pub fn cut(mut self) -> Self {
+        self.parts.push((self.elapsed, Part::Cut(io::ErrorKind::ConnectionReset)));
+        self
+    }
+
+    pub(super) fn take_failure(&mut self) -> Option<Failure> {
+        self.failure.take().map(|(kind, detail)| Failure::new(kind, detail))
+    }
+}
+
+impl From<u16> for HttpAnswer {
+    fn from(status: u16) -> Self {
+        HttpAnswer::status(status)
+    }
+}

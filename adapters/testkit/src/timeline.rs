@@ -1,0 +1,60 @@
+//! [`Timeline`]: the current time, and the timers that wait for a later one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use mcpwire_driver::Clock;
+use mcpwire_driver::core::Timestamp;
+
+/// The current time, and the wakers of timers. The tasks own it, so it does not own them.
+#[derive(Default)]
+pub(crate) struct Timeline(Mutex<Times>);
+
+#[derive(Default)]
+pub(crate) struct Times {
+    pub(crate) now: Timestamp,
+    /// Sorted by time. Timers of the same time go off in the order in which they were created.
+    pub(crate) timers: BTreeMap<(Timestamp, u64), Waker>,
+    ids: u64,
+}
+
+impl Timeline {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.lock().now
+    }
+
+    pub(crate) fn clock(self: &Arc<Self>) -> Clock {
+        let timeline = Arc::clone(self);
+        Clock::from_fn(move || timeline.now())
+    }
+
+    /// Moves the time to the next timer, and wakes its task. Returns whether there is a timer.
+    pub(crate) fn step(&self) -> bool {
+        let mut times = self.lock();
+        let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };
+        times.now = times.now.max(at);
+        let mut due = Vec::new();
+        while let Some(first) = times.timers.first_entry().filter(|entry| entry.key().0 <= at) {
+            due.push(first.remove());
+        }
+        drop(times);
+        due.into_iter().for_each(Waker::wake);
+        true
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Times> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A timer for this time never goes off.
+const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
+
+impl Times {
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.ids += 1;
+        self.ids
+    }
+}
