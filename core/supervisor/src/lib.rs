@@ -23,7 +23,7 @@ mod service;
 
 pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange, ToolChanges, ToolPart};
 pub use classify::{Cause, Evidence, SpawnFailure, Stage};
-pub use error::{ErrorCode, Failure, HubError, Retry};
+pub use error::{ErrorCode, Failure, HubError, HubErrorKind, Retry};
 pub use id::{InvalidServerId, ServerId};
 pub use limits::{ResultLimits, Truncation, estimate_tokens};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};

@@ -11,7 +11,7 @@ use crate::text;
 pub(super) fn advice(name: &str, error: &HubError) -> String {
     let server = word(name);
     let field = error.field.as_str();
-    match (error.code, field) {
+    match (error.code(), field) {
         (_, "consent") => format!("To agree: {}; where nobody can be asked, add --trust", enable(name)),
         (_, "enabled") => format!("Allow it to be started: {}", enable(name)),
         (_, "authorization") => "Give it a login: a header with a token, or a secret variable".into(),

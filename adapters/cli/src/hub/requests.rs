@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mcpwire_blocking::core::{Json, Progress, Tool};
-use mcpwire_hub::config::{McpConfig, folded};
+use mcpwire_hub::config::{McpConfig, Timeouts, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{Hub, HubError, McpService, Uuid};
+use mcpwire_hub::{Hub, HubError, HubErrorKind, McpService, Uuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -120,7 +120,7 @@ pub(super) async fn answer(hub: &Hub, request: Request, on_progress: OnProgress<
         Request::Call { tool, server, arguments, timeout_ms } => {
             let id = match server {
                 Some(server) => find(hub, &server)?.id,
-                None => server_of(hub, &tool)?,
+                None => server_of(hub, &tool, timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis)).await?,
             };
             if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
                 return Err(refusal);
@@ -174,8 +174,12 @@ async fn try_all(hub: &Hub) {
 const MOST_ABSENT: usize = 5;
 
 /// The server that the name of a tool belongs to.
-fn server_of(hub: &Hub, tool: &str) -> Result<Uuid, HubError> {
-    hub.find_tool_server(tool).ok_or_else(|| {
+async fn server_of(hub: &Hub, tool: &str, timeout: Duration) -> Result<Uuid, HubError> {
+    let found = hub.wait_for_tool_server(tool, timeout).await;
+    found.map_err(|error| {
+        if error.kind == HubErrorKind::Starting {
+            return error;
+        }
         let mut error = HubError::unknown_tool(tool);
         let tools = hub.available_tools();
         let alike: Vec<&str> =

@@ -154,7 +154,7 @@ fn imported_servers_are_started_by_a_running_hub_once_they_are_agreed_to() {
     refused(place, &["asks__add", SUM], 2, &["To agree: mcpwire server enable asks"]);
     // Nobody is there to be asked.
     let enabled = at(place, &["server", "enable", "asks"]);
-    assert!(enabled.code() == 2 && enabled.stderr.contains("was not written by you"), "{enabled:?}");
+    assert!(enabled.code() == 2 && enabled.stderr.contains("was imported and needs your approval"), "{enabled:?}");
     assert_eq!(at(place, &["server", "enable", "asks", "--trust"]).code(), 0);
     called(place, "asks__add");
 

@@ -3,11 +3,12 @@
 mod package;
 mod values;
 
+use super::problems::Problems;
 use super::{McpConfig, McpPackageType, McpSource, Origin, names_in};
 use crate::HubError;
 
 pub(crate) use package::{runs, split_version};
-pub(crate) use values::{MISSING, check_literal, is_dangerous};
+pub(crate) use values::{check_literal, is_dangerous};
 
 impl McpConfig {
     /// Checks all rules that need nothing but the configuration itself. Whether secrets that are kept elsewhere are there
@@ -22,7 +23,7 @@ impl McpConfig {
 
     /// All that is wrong, in the order of the fields.
     pub fn problems(&self) -> Vec<HubError> {
-        let mut problems = Problems(Vec::new());
+        let mut problems = Problems::default();
         if self.id.is_nil() {
             problems.add("id", "An id is required, and it is not all zeros");
         }
@@ -32,15 +33,7 @@ impl McpConfig {
         values::check(self, &mut problems);
         arguments(self, &mut problems);
         settings(self, &mut problems);
-        problems.0
-    }
-}
-
-struct Problems(Vec<HubError>);
-
-impl Problems {
-    fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.push(HubError::validation(field, message));
+        problems.into_errors()
     }
 }
 

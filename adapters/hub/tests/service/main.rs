@@ -3,6 +3,8 @@
 
 mod acceptance;
 mod config;
+mod hooks;
+mod in_process;
 mod ledgered;
 mod lifecycle;
 mod panics;

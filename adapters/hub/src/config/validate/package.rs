@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::super::problems::Problems;
 use super::super::{McpConfig, McpPackage, McpPackageType, McpTransport, Origin, fill, is_address};
-use super::Problems;
 
 pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     let package = &config.package;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::super::problems::Problems;
 use super::super::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpPackageType, McpTransport, Origin};
-use super::Problems;
 use crate::secrets::SecretRef;
 
 /// Variables that make programs load or run what they name. A registry's entry may not set them.
@@ -33,9 +33,6 @@ const DANGEROUS: [&str; 24] = [
     "SSH_ASKPASS",
     "_JAVA_OPTIONS",
 ];
-
-/// What begins the message about values that are required and not there.
-pub(crate) const MISSING: &str = "Missing required credentials";
 
 /// Whether a variable can make a program load or run something else.
 pub(crate) fn is_dangerous(name: &str) -> bool {
@@ -185,7 +182,7 @@ fn missing(config: &McpConfig, problems: &mut Problems) {
     all.extend(of("variables", &config.variables));
     if let Some((field, first)) = all.first() {
         let names: Vec<&str> = all.iter().map(|(_, name)| name.as_str()).collect();
-        problems.add(format!("{field}.{first}"), format!("{MISSING}: {}", names.join(", ")));
+        problems.add_missing(format!("{field}.{first}"), &names);
     }
 }
 
