@@ -12,7 +12,7 @@ fn one() -> (Fleet, ServerId) {
 }
 
 fn code(reply: Option<&Result<(), HubError>>) -> ErrorCode {
-    reply.expect("it is answered").as_ref().expect_err("it has failed").code
+    reply.expect("it is answered").as_ref().expect_err("it has failed").code()
 }
 
 fn lazy() -> (Fleet, ServerId) {
