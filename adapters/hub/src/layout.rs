@@ -80,8 +80,8 @@ impl Layout {
         self.config.join("servers.json")
     }
 
-    /// Returns the path of the process registry, for [`Ledger::new`](crate::ledger::Ledger::new).
-    pub fn ledger(&self) -> PathBuf {
+    /// Returns the path of the process registry, for [`ProcessRegistry::new`](crate::process_registry::ProcessRegistry::new).
+    pub fn process_registry(&self) -> PathBuf {
         self.state.join("ledger.json")
     }
 

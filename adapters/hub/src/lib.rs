@@ -8,7 +8,7 @@
 //! | [`secrets`] | [`SecretStore`](secrets::SecretStore): where secrets are stored, and how configurations refer to them |
 //! | [`launch`] | [`Launch`](launch::Launch): resolves a configuration and its secrets to a process or an address |
 //! | [`redact`] | [`Redactor`](redact::Redactor): removes secrets from text |
-//! | [`ledger`] | [`Ledger`](ledger::Ledger): the process registry, with which the next hub ends the processes that a crash has left |
+//! | [`process_registry`] | [`ProcessRegistry`](process_registry::ProcessRegistry): the process registry, with which the next hub ends the processes that a crash has left |
 //! | [`service`] | [`Hub`]: the servers as one service, [`McpService`], which starts, supervises and calls them |
 //! | [`runtime`] | [`Runtime`](runtime::Runtime): the runtime of a hub: tokio, smol, or another |
 //! | [`layout`] | [`Layout`](layout::Layout): the directories of all files |
@@ -22,7 +22,7 @@ mod jsonc;
 
 pub mod launch;
 pub mod layout;
-pub mod ledger;
+pub mod process_registry;
 
 pub mod redact;
 pub mod secrets;

@@ -14,7 +14,7 @@ pub const MARK: &str = "MCPWIRE_SERVER";
 pub struct Instance {
     /// The number of this start of the server by this hub.
     pub generation: u64,
-    /// The token of the hub's process. See [`Host::token`](crate::ledger::Host::token).
+    /// The token of the hub's process. See [`Host::token`](crate::process_registry::Host::token).
     pub host: String,
     /// Whether the server has never run with this configuration, so that its package may have to be downloaded.
     pub is_first: bool,

@@ -183,8 +183,7 @@ impl Calls {
         } else if !starting.is_empty() {
             let names: Vec<&str> = starting.iter().map(|(name, _)| name.as_str()).collect();
             let message = format!(
-                "{}; servers that are still starting may have it: {}; try again in a moment",
-                error.message,
+                "the tool `{name}` is not known yet: servers that may have it are still starting: {}; try again in a moment",
                 names.join(", ")
             );
             return HubError::new(HubErrorKind::Starting, message).at("tool_name");

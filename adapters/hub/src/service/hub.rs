@@ -28,7 +28,7 @@ use super::{clock, containers};
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::Launch;
-use crate::ledger::Reaped;
+use crate::process_registry::Reaped;
 use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
 use crate::tasks::Client;

@@ -13,7 +13,7 @@ use super::outcome::ToolOutcome;
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::layout::Layout;
-use crate::ledger::{Host, Ledger};
+use crate::process_registry::{Host, ProcessRegistry};
 use crate::secrets::{MemorySecrets, SecretStore, Secrets};
 use crate::store::Store;
 use crate::tasks::Tasks;
@@ -204,7 +204,7 @@ pub(super) struct Settings {
     pub(super) layout: Option<Layout>,
     pub(super) tasks: Tasks,
     pub(super) store: Option<Arc<Store>>,
-    pub(super) process_registry: Option<Arc<Ledger>>,
+    pub(super) process_registry: Option<Arc<ProcessRegistry>>,
     pub(super) secrets: Arc<dyn SecretStore>,
     pub(super) connect: Option<Box<Connect>>,
     pub(super) adjust_policy: Option<Box<AdjustPolicy>>,
@@ -226,7 +226,7 @@ impl From<HubOptions> for Settings {
         };
         Settings {
             store: layout.as_ref().map(|layout| Arc::new(Store::new(layout.servers()))),
-            process_registry: layout.as_ref().map(|layout| Arc::new(Ledger::new(layout.ledger()))),
+            process_registry: layout.as_ref().map(|layout| Arc::new(ProcessRegistry::new(layout.process_registry()))),
             layout,
             tasks: Tasks::new(runtime()),
             secrets,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::HubError;
-use crate::ledger::{Child, Ledger};
+use crate::process_registry::{ProcessRegistry, ServerProcess};
 
 /// The entry of one attempt in the process registry, with which the next hub ends the process if this hub is killed.
 ///
@@ -11,8 +11,8 @@ use crate::ledger::{Child, Ledger};
 /// entry then names the new process.
 pub(super) struct ProcessRecord {
     /// `None` if the hub keeps no files.
-    registry: Option<Arc<Ledger>>,
-    child: Child,
+    registry: Option<Arc<ProcessRegistry>>,
+    child: ServerProcess,
     state: Mutex<RecordState>,
 }
 
@@ -25,7 +25,7 @@ enum RecordState {
 
 impl ProcessRecord {
     /// Creates a record without a process. [`set_pid`](Self::set_pid) replaces the process id in `child`.
-    pub(super) fn new(registry: Option<Arc<Ledger>>, child: Child) -> Self {
+    pub(super) fn new(registry: Option<Arc<ProcessRegistry>>, child: ServerProcess) -> Self {
         ProcessRecord { registry, child, state: Mutex::new(RecordState::Empty) }
     }
 
@@ -39,7 +39,7 @@ impl ProcessRecord {
             RecordState::Recorded(before) => Some(before),
             RecordState::Empty => None,
         };
-        registry.record(&Child { pid, ..self.child.clone() })?;
+        registry.record(&ServerProcess { pid, ..self.child.clone() })?;
         *state = RecordState::Recorded(pid);
         before.map_or(Ok(()), |before| registry.forget(before))
     }

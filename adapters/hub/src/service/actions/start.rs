@@ -18,7 +18,7 @@ use super::super::state::Servers;
 use super::Context;
 use crate::config::McpConfig;
 use crate::launch::{Instance, Launch};
-use crate::ledger::Child;
+use crate::process_registry::ServerProcess;
 use crate::tasks::{Client, panicked};
 use crate::{HubError, HubErrorKind};
 
@@ -99,7 +99,7 @@ fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: 
         }
     };
     let (id, generation) = key;
-    let child = Child { id: uuid(id), generation: generation.0, pid: 0, container: launch.container };
+    let child = ServerProcess { id: uuid(id), generation: generation.0, pid: 0, container: launch.container };
     let record = Arc::new(ProcessRecord::new(context.settings.process_registry.clone(), child));
     let pid = client.pid();
     record_pid(&record, pid, logs);
