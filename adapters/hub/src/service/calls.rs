@@ -117,8 +117,9 @@ impl Calls {
         let cancel = options.cancel.take();
         let call = async {
             let limit = options.total_timeout.unwrap_or(Timeouts::CALL_MAX);
-            let id = self.find_server(name, limit).await?;
-            self.call_server(id, name, arguments, options).await
+            let (id, of_server) = self.find(name, limit).await?;
+            let tool = of_server.as_deref().map_or(ToolName::Any(name), ToolName::OfServer);
+            self.call_server(id, tool, arguments, options).await
         };
         unless_cancelled(name, cancel, call).await
     }
@@ -132,41 +133,52 @@ impl Calls {
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let cancel = options.cancel.take();
-        unless_cancelled(name, cancel, self.call_server(id, name, arguments, options)).await
+        unless_cancelled(name, cancel, self.call_server(id, ToolName::Any(name), arguments, options)).await
     }
 
     /// Returns the server to which a tool name belongs, even if that server does not run.
     pub(super) fn server_of(&self, name: &str) -> Option<ServerId> {
-        let found = self.state.catalogue().find(name).map(|offered| offered.server);
-        found.or_else(|| self.state.server_of_tool(name))
+        self.find_now(name).map(|(id, _)| id)
     }
 
-    /// Returns the server to which a tool name belongs.
+    /// Returns the server to which a tool name belongs, as [`find`](Self::find) does.
+    pub(super) async fn find_server(&self, name: &str, limit: Duration) -> Result<ServerId, HubError> {
+        self.find(name, limit).await.map(|(id, _)| id)
+    }
+
+    /// Returns the server to which a tool name belongs, and the name that the server uses, if its tools are known.
+    fn find_now(&self, name: &str) -> Option<(ServerId, Option<String>)> {
+        let catalogue = self.state.catalogue();
+        let found = catalogue.find(name).map(|offered| (offered.server, Some(offered.tool.name.clone())));
+        found.or_else(|| Some((self.state.server_of_tool(name)?, None)))
+    }
+
+    /// Returns the server to which a tool name belongs, and the name that the server uses, if its tools are known.
     ///
     /// A name without the prefix of its server is unknown until the server has listed its tools. So the search waits for
     /// servers that are starting, as long as their policies let a call wait, and at most until `limit`.
     ///
     /// # Errors
     /// [`HubErrorKind::UnknownTool`], or [`HubErrorKind::Starting`] if a server that is still starting may have the tool.
-    pub(super) async fn find_server(&self, name: &str, limit: Duration) -> Result<ServerId, HubError> {
-        if let Some(id) = self.server_of(name) {
-            return Ok(id);
+    pub(super) async fn find(&self, name: &str, limit: Duration) -> Result<(ServerId, Option<String>), HubError> {
+        if let Some(found) = self.find_now(name) {
+            return Ok(found);
         }
         let mut events = self.state.events();
         let starting = || self.state.read(super::state::Servers::starting);
         if let Some(longest) = starting().into_iter().map(|(_, wait)| wait).max().filter(|wait| !wait.is_zero()) {
             let found = async {
                 loop {
-                    if let Some(id) = self.server_of(name) {
-                        return Some(id);
+                    if let Some(found) = self.find_now(name) {
+                        return Some(found);
                     }
                     if starting().is_empty() || events.next().await.is_none() {
                         return None;
                     }
                 }
             };
-            if let Some(Some(id)) = self.settings.tasks.within(longest.min(limit), found).await {
-                return Ok(id);
+            if let Some(Some(found)) = self.settings.tasks.within(longest.min(limit), found).await {
+                return Ok(found);
             }
         }
         Err(self.unknown_tool(name, &starting()))
@@ -194,7 +206,7 @@ impl Calls {
     async fn call_server(
         &self,
         id: ServerId,
-        name: &str,
+        name: ToolName<'_>,
         arguments: &(impl Serialize + Sync),
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
@@ -203,7 +215,7 @@ impl Calls {
         let deadline = self.state.now() + total;
         let hooks = &self.settings.call_hooks;
         if hooks.is_empty() {
-            let call = self.begin(id, ToolName::Any(name), deadline).await?;
+            let call = self.begin(id, name, deadline).await?;
             return call.send(&config, arguments, options, total).await;
         }
         let arguments = arguments_to_json(arguments)?;
@@ -222,7 +234,7 @@ impl Calls {
         &self,
         id: ServerId,
         config: &McpConfig,
-        name: &str,
+        name: ToolName<'_>,
         arguments: Json,
         deadline: Timestamp,
     ) -> Result<ToolCall, HubError> {
@@ -234,8 +246,12 @@ impl Calls {
         Ok(ToolCall { server: uuid(id), server_name: config.name.trim().to_owned(), tool, definition, arguments })
     }
 
-    /// Returns the name that the server uses for a tool. `name` may be the exposed name.
-    fn name_of_server(&self, id: ServerId, name: &str) -> String {
+    /// Returns the name that the server uses for a tool.
+    fn name_of_server(&self, id: ServerId, name: ToolName<'_>) -> String {
+        let name = match name {
+            ToolName::OfServer(name) => return name.to_owned(),
+            ToolName::Any(name) => name,
+        };
         let catalogue = self.state.catalogue();
         let is_of_server = catalogue.tools_of(id).any(|offered| offered.tool.name == name);
         let exposed = catalogue.find(name).filter(|offered| offered.server == id && !is_of_server);
@@ -247,10 +263,7 @@ impl Calls {
         let mut waits = 0;
         loop {
             // Each time, because exposed names are known only once the server has run.
-            let tool = match name {
-                ToolName::Any(name) => self.name_of_server(id, name),
-                ToolName::OfServer(name) => name.to_owned(),
-            };
+            let tool = self.name_of_server(id, name);
             let begun = self.state.update(|servers, now| {
                 let generation = servers.begin_call(id, &tool, now)?;
                 let connection = self.attempts.connection((id, generation));

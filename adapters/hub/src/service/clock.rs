@@ -36,7 +36,7 @@ pub(super) async fn run(state: Weak<State>, alarm: Arc<Alarm>, mut timer: Box<dy
             }
             rest.min(MAX_REST)
         };
-        // The state rings the alarm when the next timeout may have changed.
+        // The state rings the alarm when the next timeout becomes earlier.
         alarm.wait(&mut *timer, rest).await;
     }
 }

@@ -157,7 +157,7 @@ impl HubOptions {
         self
     }
 
-    /// Sets the callback that receives the outcome of each tool call, and decides whether the caller gets the result. The
+    /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the result. The
     /// decision about a failed call has no effect. If the callback panics, the result is withheld.
     pub fn after_call(
         mut self,

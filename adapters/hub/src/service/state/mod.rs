@@ -39,7 +39,7 @@ pub(super) struct State {
     catalogue: RwLock<Arc<Catalogue>>,
     listeners: Listeners,
     clock: Clock,
-    /// Rings after each update, because the next timeout may have changed.
+    /// Rings when the next timeout becomes earlier, and when the hub ends.
     alarm: Arc<Alarm>,
     /// When the first tool list expires, in nanoseconds, or `u64::MAX`. Readers of the tools check it without the lock.
     stale_at: AtomicU64,
@@ -109,9 +109,12 @@ impl State {
         for event in servers.take_events() {
             self.listeners.push(&event, &mut deliveries.wakers);
         }
+        let is_timeout_earlier = servers.is_timeout_earlier();
         drop(servers);
         deliveries.deliver();
-        self.alarm.ring();
+        if is_timeout_earlier {
+            self.alarm.ring();
+        }
         value
     }
 

@@ -32,6 +32,8 @@ pub(in super::super) struct Servers {
     compared: HashSet<ServerId>,
     /// The events of the current update, in order.
     events: Vec<HubEvent>,
+    /// The next timeout of the supervisor, as of the last update.
+    next_timeout: Option<Timestamp>,
     /// Whether the hub was dropped. A process that starts later is killed at once.
     is_ended: bool,
 }
@@ -57,6 +59,7 @@ impl Servers {
             last_command: 0,
             compared: HashSet::new(),
             events: Vec::new(),
+            next_timeout: None,
             is_ended: false,
         }
     }
@@ -285,6 +288,13 @@ impl Servers {
 
     pub(in super::super) fn end_call(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
         self.supervisor.end_call(id, generation, now);
+    }
+
+    /// Returns whether the next timeout is earlier than after the previous update.
+    pub(super) fn is_timeout_earlier(&mut self) -> bool {
+        let next = self.supervisor.poll_timeout();
+        let before = std::mem::replace(&mut self.next_timeout, next);
+        next.is_some_and(|next| before.is_none_or(|before| next < before))
     }
 
     pub(in super::super) fn poll_timeout(&self) -> Option<Timestamp> {
