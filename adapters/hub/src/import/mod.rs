@@ -16,7 +16,7 @@
 //! | `codex` | `mcp_servers`, TOML | none; variables are named by members of their own |
 //! | `server-json` | an entry of the registry | `{name}`, which stays as it is if nothing defines it |
 //!
-//! References stay references: they become a `secret_ref` of [`McpConfig`], or a variable of it, and are resolved at each start.
+//! References stay references: they become a `secret_ref` of [`McpConfig`](crate::config::McpConfig), or a variable of it, and are resolved at each start.
 //! Secrets that stand in a file as they are do not stay there: they come apart from the configuration, as [`Imported::secrets`].
 //!
 //! ```
