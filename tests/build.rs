@@ -5,10 +5,13 @@ use std::fs;
 use std::path::Path;
 
 fn main() {
-    println!("cargo::rerun-if-changed=../README.md");
-    let readme = fs::read_to_string("../README.md").expect("the README is there");
+    let [readme, of_hub] = ["../README.md", "../adapters/hub/README.md"].map(|path| {
+        println!("cargo::rerun-if-changed={path}");
+        fs::read_to_string(path).expect("the README is there")
+    });
     let mut blocks = readme.split("```rust,no_run\n").skip(1).filter_map(|rest| rest.split("```").next());
     let example = blocks.find(|block| block.contains("Hub::open")).expect("the README has an example of a hub");
+    assert!(of_hub.contains(example), "the README of the hub has another example");
     let on_current_thread = replaced(example, "#[tokio::main]", "#[tokio::main(flavor = \"current_thread\")]");
     let on_smol = replaced(
         &replaced(example, "#[tokio::main]", ""),

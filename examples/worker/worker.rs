@@ -81,7 +81,7 @@ async fn look(service: &dyn McpService, source: &Source) -> Perception {
     let called = service.call_tool_full(server, &source.tool, &source.arguments, CallOptions::new()).await;
     match called {
         Ok(outcome) => seen(&outcome.result),
-        Err(error) => match error.code {
+        Err(error) => match error.code() {
             ErrorCode::NotFound => Perception::NoSuchTool(source.tool.clone()),
             ErrorCode::ServiceUnavailable | ErrorCode::NetworkError => Perception::NotNow(error),
             ErrorCode::ValidationError | ErrorCode::Conflict => Perception::Refused(error),

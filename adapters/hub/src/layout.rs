@@ -1,4 +1,4 @@
-//! [`Layout`]: where the hub keeps what it keeps.
+//! [`Layout`]: the directories and files of a hub.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 /// The directories of one application.
 ///
-/// | what | Linux and other Unixes | macOS | Windows |
+/// | directory | Linux and other Unixes | macOS | Windows |
 /// |---|---|---|---|
 /// | [`config`](Layout::config) | `$XDG_CONFIG_HOME/<app>/mcp` | `~/Library/Application Support/<app>/mcp` | `%APPDATA%\<app>\mcp` |
 /// | [`secrets`](Layout::secrets) | `$XDG_DATA_HOME/<app>/secrets` | `~/Library/Application Support/<app>/secrets` | `%APPDATA%\<app>\secrets` |
@@ -22,7 +22,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The usual directories for an application of this name. `None` if it is not known where this user's files are.
+    /// Returns the usual directories for an application with this name, or `None` if the home directory is unknown.
     pub fn of_application(name: &str) -> Option<Self> {
         let directory = |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = env::home_dir().filter(|path| path.is_absolute());
@@ -48,49 +48,49 @@ impl Layout {
         })
     }
 
-    /// All of it below one directory.
+    /// Returns directories that are all below one directory.
     pub fn below(directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
         let below = |name: &str| directory.join(name);
         Layout { config: below("mcp"), secrets: below("secrets"), cache: below("cache"), state: below("state") }
     }
 
-    /// The directory of the configurations.
+    /// Returns the directory of the configuration file.
     pub fn config(&self) -> &Path {
         &self.config
     }
 
-    /// The directory of the secrets.
+    /// Returns the directory of the secrets.
     pub fn secrets(&self) -> &Path {
         &self.secrets
     }
 
-    /// The directory of what can be had again.
+    /// Returns the directory of files that can be recreated.
     pub fn cache(&self) -> &Path {
         &self.cache
     }
 
-    /// The directory of what is true of this machine only.
+    /// Returns the directory of files that belong to this machine, such as logs.
     pub fn state(&self) -> &Path {
         &self.state
     }
 
-    /// The file of configurations, for [`Store::new`](crate::store::Store::new).
+    /// Returns the path of the configuration file, for [`Store::new`](crate::store::Store::new).
     pub fn servers(&self) -> PathBuf {
         self.config.join("servers.json")
     }
 
-    /// The list of the processes that run, for [`Ledger::new`](crate::ledger::Ledger::new).
-    pub fn ledger(&self) -> PathBuf {
+    /// Returns the path of the process registry, for [`ProcessRegistry::new`](crate::process_registry::ProcessRegistry::new).
+    pub fn process_registry(&self) -> PathBuf {
         self.state.join("ledger.json")
     }
 
-    /// The file for what a server writes on standard error.
+    /// Returns the path of the log file of a server.
     pub fn log(&self, id: Uuid) -> PathBuf {
         self.state.join("logs").join(format!("{id}.log"))
     }
 
-    /// The file for the tools that a server had.
+    /// Returns the path of the cached tools of a server.
     pub fn catalog(&self, id: Uuid) -> PathBuf {
         self.cache.join("catalog").join(format!("{id}.json"))
     }

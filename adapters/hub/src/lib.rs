@@ -1,17 +1,17 @@
-//! Many MCP servers for one program: what is configured of them, where their secrets are, and how they are started.
+//! Runs many MCP servers for one program: configurations, secrets, supervision, and calls of tools under unique names.
 //!
-//! | where | what |
+//! | module | contents |
 //! |---|---|
-//! | [`config`] | [`McpConfig`](config::McpConfig): all that is configured of a server, and its rules |
-//! | [`store`] | [`Store`](store::Store): the configurations in `servers.json` |
-//! | [`mod@import`] | the files of other programs, read and written |
-//! | [`secrets`] | [`SecretStore`](secrets::SecretStore): where secrets are kept, and how they are named |
-//! | [`launch`] | [`Launch`](launch::Launch): from a configuration and its secrets to a process or an address |
-//! | [`redact`] | [`Redactor`](redact::Redactor): secrets taken out of what is shown and kept |
-//! | [`ledger`] | [`Ledger`](ledger::Ledger): the processes that run, for the next start to end what a crash left |
-//! | [`service`] | [`Hub`]: all of it as one service, [`McpService`], that starts, supervises and calls servers |
+//! | [`config`] | [`McpConfig`](config::McpConfig): the configuration of a server, and its validation |
+//! | [`store`] | [`Store`](store::Store): the configuration file, `servers.json` |
+//! | [`mod@import`] | reads and writes the configuration files of other programs |
+//! | [`secrets`] | [`SecretStore`](secrets::SecretStore): where secrets are stored, and how configurations refer to them |
+//! | [`launch`] | [`Launch`](launch::Launch): resolves a configuration and its secrets to a process or an address |
+//! | [`redact`] | [`Redactor`](redact::Redactor): removes secrets from text |
+//! | [`process_registry`] | [`ProcessRegistry`](process_registry::ProcessRegistry): the process registry, with which the next hub ends the processes that a crash has left |
+//! | [`service`] | [`Hub`]: the servers as one service, [`McpService`], which starts, supervises and calls them |
 //! | [`runtime`] | [`Runtime`](runtime::Runtime): the runtime of a hub: tokio, smol, or another |
-//! | [`layout`] | [`Layout`](layout::Layout): where all of it is on disk |
+//! | [`layout`] | [`Layout`](layout::Layout): the directories of all files |
 
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,7 @@ mod jsonc;
 
 pub mod launch;
 pub mod layout;
-pub mod ledger;
+pub mod process_registry;
 
 pub mod redact;
 pub mod secrets;
@@ -30,7 +30,7 @@ pub mod service;
 pub mod store;
 mod tasks;
 
-/// The runtimes that a hub can run on: see [`HubOptions::on`].
+/// The runtimes on which a hub can run. See [`HubOptions::on`].
 pub mod runtime {
     pub use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer, Work};
     #[cfg(feature = "smol")]
@@ -43,7 +43,7 @@ pub use mcpwire_client::McpServerDef;
 pub use mcpwire_core as core;
 pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_supervisor as supervisor;
-pub use mcpwire_supervisor::{ErrorCode, HubError, ToolChange, ToolPart};
+pub use mcpwire_supervisor::{ErrorCode, HubError, HubErrorKind, ToolChange, ToolPart};
 pub use mcpwire_tool_client as tool_client;
 pub use service::{Hub, HubOptions, McpService, McpStatus};
 pub use uuid::Uuid;

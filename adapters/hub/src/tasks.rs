@@ -15,7 +15,7 @@ use futures_util::task::AtomicWaker;
 use mcpwire_client::catch_panic;
 use mcpwire_driver::{Clock, ConnectOptions, Error, McpClient, McpServerDef, Runtime, Timer};
 
-use crate::HubError;
+use crate::{HubError, HubErrorKind};
 
 /// A client on the runtime of the hub.
 pub(crate) type Client = McpClient<()>;
@@ -29,7 +29,7 @@ impl Tasks {
         Tasks(runtime)
     }
 
-    /// Runs a task that nobody waits for.
+    /// Runs a task in the background.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(task));
     }
@@ -54,8 +54,8 @@ impl Tasks {
         self.0.spawn_blocking(Box::new(move || drop(sender.send(catch_panic(work)))));
         receiver.map(|ended| match ended {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(message)) => Err(panicked("what the hub was doing", &message)),
-            Err(_) => Err(HubError::unavailable("the hub has ended")),
+            Ok(Err(message)) => Err(panicked("an operation of the hub", &message)),
+            Err(_) => Err(HubError::new(HubErrorKind::ShuttingDown, "the hub has ended")),
         })
     }
 
@@ -94,7 +94,7 @@ pub(crate) fn panicked(what: &str, message: &str) -> HubError {
     HubError::unavailable(format!("{what} panicked: {message}"))
 }
 
-/// Wakes one task, which may begin to wait later.
+/// Wakes one task, which need not wait yet.
 #[derive(Default)]
 pub(crate) struct Alarm {
     rung: AtomicBool,
@@ -107,7 +107,7 @@ impl Alarm {
         self.waiting.wake();
     }
 
-    /// Waits until the alarm rings, or `time` has passed. An alarm that has rung since the last wait ends this one at once.
+    /// Waits until the alarm rings, but no longer than `time`. Returns at once if the alarm has rung since the last wait.
     pub(crate) async fn wait(&self, timer: &mut dyn Timer, time: Duration) {
         timer.reset(time);
         poll_fn(|cx| {

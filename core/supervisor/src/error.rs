@@ -1,11 +1,11 @@
-//! Errors for users: a code, a message and the configuration field that caused the error.
+//! Errors for users: what went wrong, a message, and the configuration field that caused the error.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::id::ServerId;
 use mcpwire_core::printable;
@@ -55,38 +55,172 @@ impl fmt::Display for ErrorCode {
     }
 }
 
+/// What went wrong, for programs that react to an error. Each kind belongs to one [`ErrorCode`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HubErrorKind {
+    /// No server has this id.
+    UnknownServer,
+    /// No server offers this tool, or a [`Filter`](crate::Filter) excludes the tool.
+    UnknownTool,
+    /// The package, program or address of a server does not exist.
+    PackageNotFound,
+    /// Something else does not exist, such as a file.
+    NotFound,
+    /// A configuration, or another input of the user, is invalid.
+    InvalidConfiguration,
+    /// A value that the server requires is missing, such as an API key.
+    MissingValue,
+    /// The arguments of a tool call are not a JSON object, or are too large to be sent.
+    InvalidArguments,
+    /// The server rejected the arguments of a tool call.
+    RejectedArguments,
+    /// The server requires a login, or rejected the credentials.
+    Unauthorized,
+    /// The server is disabled.
+    Disabled,
+    /// The user has not agreed to what the server starts.
+    NeedsConsent,
+    /// The program, or the person that it asked, did not allow the tool call.
+    Denied,
+    /// The operation was cancelled. For a start, the server was stopped or deleted meanwhile.
+    Cancelled,
+    /// The operation conflicts with the current state. For example, the name is in use, or the configuration has changed.
+    Conflict,
+    /// The tool ran and reported an error.
+    ToolFailed,
+    /// A limit allows no further call at the moment.
+    RateLimited,
+    /// The server does not run. It was stopped, has failed, or restarts later.
+    NotRunning,
+    /// The server is still starting.
+    Starting,
+    /// The server ended, and its calls with it.
+    Exited,
+    /// The server answered with an error.
+    ServerError,
+    /// The server sent an invalid message, or supports no protocol version of the client.
+    ProtocolError,
+    /// The hub is shutting down, or has ended.
+    ShuttingDown,
+    /// This service does not support the operation.
+    Unsupported,
+    /// Something that the operation requires is temporarily not available, such as Docker or a file.
+    Unavailable,
+    /// No response arrived in time. A tool may have run.
+    Timeout,
+    /// The connection could not be opened, or was lost.
+    Network,
+}
+
+impl HubErrorKind {
+    /// Returns the category of the kind.
+    pub const fn code(self) -> ErrorCode {
+        use HubErrorKind as Kind;
+        match self {
+            Kind::UnknownServer | Kind::UnknownTool | Kind::PackageNotFound | Kind::NotFound => ErrorCode::NotFound,
+            Kind::InvalidConfiguration
+            | Kind::MissingValue
+            | Kind::InvalidArguments
+            | Kind::RejectedArguments
+            | Kind::Unauthorized => ErrorCode::ValidationError,
+            Kind::Disabled | Kind::NeedsConsent | Kind::Denied | Kind::Cancelled | Kind::Conflict => {
+                ErrorCode::Conflict
+            }
+            Kind::ToolFailed
+            | Kind::RateLimited
+            | Kind::NotRunning
+            | Kind::Starting
+            | Kind::Exited
+            | Kind::ServerError
+            | Kind::ProtocolError
+            | Kind::ShuttingDown
+            | Kind::Unsupported
+            | Kind::Unavailable => ErrorCode::ServiceUnavailable,
+            Kind::Timeout | Kind::Network => ErrorCode::NetworkError,
+        }
+    }
+
+    /// Derives the kind from the members `code` and `field` of a serialized error, which do not distinguish all kinds.
+    fn from_contract(code: ErrorCode, field: &str) -> Self {
+        match (code, field) {
+            (ErrorCode::NotFound, "mcp_id") => HubErrorKind::UnknownServer,
+            (ErrorCode::NotFound, "tool_name") => HubErrorKind::UnknownTool,
+            (ErrorCode::NotFound, "package.identifier" | "package.package_type") => HubErrorKind::PackageNotFound,
+            (ErrorCode::NotFound, _) => HubErrorKind::NotFound,
+            (ErrorCode::ValidationError, "arguments") => HubErrorKind::RejectedArguments,
+            (ErrorCode::ValidationError, "authorization") => HubErrorKind::Unauthorized,
+            (ErrorCode::ValidationError, _) => HubErrorKind::InvalidConfiguration,
+            (ErrorCode::Conflict, "enabled") => HubErrorKind::Disabled,
+            (ErrorCode::Conflict, "consent") => HubErrorKind::NeedsConsent,
+            (ErrorCode::Conflict, _) => HubErrorKind::Conflict,
+            (ErrorCode::ServiceUnavailable, _) => HubErrorKind::Unavailable,
+            (ErrorCode::NetworkError, "timeout") => HubErrorKind::Timeout,
+            (ErrorCode::NetworkError, _) => HubErrorKind::Network,
+        }
+    }
+}
+
 /// An error to show to the user, serialized as `{"code", "message", "field"}`.
 ///
-/// All three members are always present, and each is a string.
+/// All three members are always present, and each is a string. The [`kind`](Self::kind) and the
+/// [`retry_after`](Self::retry_after) are not serialized. An error that was deserialized has a kind that is derived from its
+/// code and field, and no delay.
 ///
 /// ```
 /// use mcpwire_core::Json;
-/// use mcpwire_supervisor::HubError;
+/// use mcpwire_supervisor::{ErrorCode, HubError, HubErrorKind};
 ///
-/// let error = HubError::validation("name", "Name is required");
+/// let error = HubError::new(HubErrorKind::InvalidConfiguration, "Name is required").at("name");
+/// assert_eq!(error.code(), ErrorCode::ValidationError);
 /// assert_eq!(
 ///     Json::from_value(&error)?.get(),
 ///     r#"{"code":"VALIDATION_ERROR","message":"Name is required","field":"name"}"#
 /// );
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{code}: {}{}", printable(message), in_parentheses(field))]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {}{}", kind.code(), printable(message), in_parentheses(field))]
 pub struct HubError {
-    /// The category of the error.
-    pub code: ErrorCode,
+    /// What went wrong.
+    pub kind: HubErrorKind,
     /// The error message for the user. It contains no secret values.
     pub message: String,
     /// The path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`. Empty if no field
     /// caused the error.
-    #[serde(default)]
     pub field: String,
+    /// The delay after which the operation may succeed. `None` if it is not known.
+    pub retry_after: Option<Duration>,
+}
+
+/// The serialized form of a [`HubError`].
+#[derive(Serialize, Deserialize)]
+struct Contract<'a> {
+    code: ErrorCode,
+    message: Cow<'a, str>,
+    #[serde(default)]
+    field: Cow<'a, str>,
+}
+
+impl Serialize for HubError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (message, field) = (Cow::Borrowed(&*self.message), Cow::Borrowed(&*self.field));
+        Contract { code: self.code(), message, field }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for HubError {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Contract { code, message, field } = Contract::deserialize(deserializer)?;
+        let kind = HubErrorKind::from_contract(code, &field);
+        Ok(HubError::new(kind, message).at(field))
+    }
 }
 
 impl HubError {
     /// Creates an error that no configuration field caused. Its [`field`](Self::field) is empty.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        HubError { code, message: message.into(), field: String::new() }
+    pub fn new(kind: HubErrorKind, message: impl Into<String>) -> Self {
+        HubError { kind, message: message.into(), field: String::new(), retry_after: None }
     }
 
     /// Sets the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`.
@@ -95,48 +229,82 @@ impl HubError {
         self
     }
 
-    /// Creates an [`ErrorCode::NotFound`] error. `field` is the configuration field that caused the error, or empty if
+    /// Sets the delay after which the operation may succeed.
+    pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
+        self.retry_after = delay.into();
+        self
+    }
+
+    /// Returns the category of the error.
+    pub fn code(&self) -> ErrorCode {
+        self.kind.code()
+    }
+
+    /// Returns the delay after which the operation may succeed, or `None` if it is not known.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// Returns whether the same operation may succeed later, without an action of the user.
+    ///
+    /// A tool may have run before a call failed with [`HubErrorKind::Timeout`], [`HubErrorKind::Exited`] or
+    /// [`HubErrorKind::Network`]. Repeat such a call only if the tool may run twice.
+    pub fn is_retryable(&self) -> bool {
+        use HubErrorKind as Kind;
+        self.retry_after.is_some()
+            || matches!(
+                self.kind,
+                Kind::RateLimited | Kind::Starting | Kind::Exited | Kind::Unavailable | Kind::Timeout | Kind::Network
+            )
+    }
+
+    /// Creates a [`HubErrorKind::NotFound`] error. `field` is the configuration field that caused the error, or empty if
     /// no field did.
     pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(ErrorCode::NotFound, message).at(field)
+        HubError::new(HubErrorKind::NotFound, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::ValidationError`] error. `field` is the configuration field that caused the error, or
-    /// empty if no field did.
+    /// Creates a [`HubErrorKind::InvalidConfiguration`] error. `field` is the configuration field that caused the error,
+    /// or empty if no field did.
     pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(ErrorCode::ValidationError, message).at(field)
+        HubError::new(HubErrorKind::InvalidConfiguration, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::Conflict`] error. `field` is the configuration field that caused the error, or empty if
+    /// Creates a [`HubErrorKind::Conflict`] error. `field` is the configuration field that caused the error, or empty if
     /// no field did.
     pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(ErrorCode::Conflict, message).at(field)
+        HubError::new(HubErrorKind::Conflict, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::ServiceUnavailable`] error that no configuration field caused.
+    /// Creates a [`HubErrorKind::Unavailable`] error that no configuration field caused.
     pub fn unavailable(message: impl Into<String>) -> Self {
-        HubError::new(ErrorCode::ServiceUnavailable, message)
+        HubError::new(HubErrorKind::Unavailable, message)
     }
 
-    /// Creates an [`ErrorCode::NetworkError`] error. `field` is the configuration field that caused the error, or empty
-    /// if no field did.
+    /// Creates a [`HubErrorKind::Network`] error. `field` is the configuration field that caused the error, or empty if
+    /// no field did.
     pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(ErrorCode::NetworkError, message).at(field)
+        HubError::new(HubErrorKind::Network, message).at(field)
     }
 
     /// Creates the error for an id that belongs to no configured server.
     pub fn unknown_server(id: ServerId) -> Self {
-        HubError::not_found("mcp_id", alloc::format!("MCP not found: {id}"))
+        HubError::new(HubErrorKind::UnknownServer, alloc::format!("MCP not found: {id}")).at("mcp_id")
     }
 
     /// Creates the error for a tool that no server offers, or that a [`Filter`](crate::Filter) excludes.
     pub fn unknown_tool(name: &str) -> Self {
-        HubError::not_found("tool_name", alloc::format!("Tool not found: {name}"))
+        HubError::new(HubErrorKind::UnknownTool, alloc::format!("Tool not found: {name}")).at("tool_name")
     }
 
     /// Creates the error for an operation on a disabled server.
     pub fn disabled() -> Self {
-        HubError::conflict("enabled", "MCP is disabled")
+        HubError::new(HubErrorKind::Disabled, "MCP is disabled").at("enabled")
+    }
+
+    /// Creates the error for a request that did not get its answer in time.
+    pub(crate) fn timeout(message: impl Into<String>) -> Self {
+        HubError::new(HubErrorKind::Timeout, message).at("timeout")
     }
 }
 
@@ -144,67 +312,8 @@ fn in_parentheses(field: &str) -> String {
     if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }
 
-/// The condition under which a failed server can be started again, or a failed tool call can be repeated, with success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Retry {
-    /// No retry can succeed until the configuration or the machine changes. For example, the package does not exist.
-    Never,
-    /// A retry can succeed after a delay that the client chooses.
-    Backoff,
-    /// A retry can succeed after the delay that the server requested.
-    After(Duration),
-    /// A retry can succeed after the user has logged in.
-    Login,
-    /// A retry can succeed after the user has supplied a missing value, such as a secret or variable.
-    Input,
-}
-
-impl Retry {
-    /// Returns whether a retry can succeed after a delay, without an action of the user.
-    pub const fn is_automatic(self) -> bool {
-        matches!(self, Retry::Backoff | Retry::After(_))
-    }
-}
-
-/// A failure of a server: the error for the user, and the condition under which a retry can succeed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{error}")]
-pub struct Failure {
-    /// The error to show to the user.
-    pub error: HubError,
-    /// The condition under which a retry can succeed.
-    pub retry: Retry,
-}
-
-impl Failure {
-    /// Creates a failure from the error for the user and the condition under which a retry can succeed.
-    pub fn new(error: HubError, retry: Retry) -> Self {
-        Failure { error, retry }
-    }
-
-    /// Creates the failure of a server that requires missing configuration values, such as API keys.
-    ///
-    /// `names` contains the names of the environment variables, never their values.
-    pub fn missing_credentials<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut message = Cow::Borrowed("Missing required credentials");
-        let mut field = String::new();
-        for name in names {
-            if field.is_empty() {
-                field = alloc::format!("env_vars.{name}");
-            }
-            let text = message.to_mut();
-            text.push_str(if text.contains(':') { ", " } else { ": " });
-            text.push_str(name);
-        }
-        Failure::new(HubError::validation(field, message), Retry::Input)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
-
     use super::*;
 
     #[test]
@@ -218,14 +327,30 @@ mod tests {
     }
 
     #[test]
-    fn missing_credentials_are_named() {
-        let failure = Failure::missing_credentials(["A_TOKEN", "B_KEY"]);
-        assert_eq!(failure.error.field, "env_vars.A_TOKEN");
-        assert_eq!(failure.error.message, "Missing required credentials: A_TOKEN, B_KEY");
-        assert_eq!(failure.retry, Retry::Input);
-        assert_eq!(
-            failure.to_string(),
-            "VALIDATION_ERROR: Missing required credentials: A_TOKEN, B_KEY (env_vars.A_TOKEN)"
-        );
+    fn a_serialized_error_has_three_strings_and_is_read_as_its_code_and_field_tell() {
+        let error = HubError::new(HubErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(3));
+        let json = serde_json::to_string(&error).expect("it is written");
+        assert_eq!(json, r#"{"code":"SERVICE_UNAVAILABLE","message":"later","field":""}"#);
+        assert_eq!(serde_json::from_str::<HubError>(&json).expect("it is read"), HubError::unavailable("later"));
+        let id = ServerId::from_random(1);
+        for error in [HubError::unknown_server(id), HubError::unknown_tool("x"), HubError::disabled()] {
+            let json = serde_json::to_string(&error).expect("it is written");
+            assert_eq!(serde_json::from_str::<HubError>(&json).expect("it is read"), error);
+        }
+    }
+
+    #[test]
+    fn an_operation_may_succeed_later_if_time_alone_can_help() {
+        for (error, expected) in [
+            (HubError::new(HubErrorKind::RateLimited, ""), true),
+            (HubError::new(HubErrorKind::Starting, ""), true),
+            (HubError::new(HubErrorKind::NotRunning, ""), false),
+            (HubError::new(HubErrorKind::NotRunning, "").with_retry_after(Duration::ZERO), true),
+            (HubError::new(HubErrorKind::ToolFailed, ""), false),
+            (HubError::new(HubErrorKind::Cancelled, ""), false),
+            (HubError::disabled(), false),
+        ] {
+            assert_eq!(error.is_retryable(), expected, "{error:?}");
+        }
     }
 }

@@ -13,6 +13,7 @@ extern crate std;
 mod catalogue;
 mod classify;
 mod error;
+mod failure;
 mod id;
 mod limits;
 mod policy;
@@ -23,7 +24,8 @@ mod service;
 
 pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange, ToolChanges, ToolPart};
 pub use classify::{Cause, Evidence, SpawnFailure, Stage};
-pub use error::{ErrorCode, Failure, HubError, Retry};
+pub use error::{ErrorCode, HubError, HubErrorKind};
+pub use failure::{Failure, Retry};
 pub use id::{InvalidServerId, ServerId};
 pub use limits::{ResultLimits, Truncation, estimate_tokens};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};

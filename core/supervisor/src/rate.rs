@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use super::HubError;
+use super::{HubError, HubErrorKind};
 use mcpwire_core::Timestamp;
 
 /// Largest effective value of [`Rate::calls`]. The limit bounds the memory use.
@@ -17,13 +17,6 @@ pub struct Rate {
     pub calls: u32,
     /// Length of the sliding time window in which calls are counted.
     pub per: Duration,
-}
-
-impl Default for Rate {
-    /// Returns a limit of 60 calls a minute.
-    fn default() -> Self {
-        Rate { calls: 60, per: Duration::from_secs(60) }
-    }
 }
 
 /// Limits the rate of calls: at most [`Rate::calls`] in each sliding time window.
@@ -66,7 +59,8 @@ impl TooManyCalls {
 
 fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> HubError {
     let wait = retry_after.as_millis().div_ceil(1_000);
-    HubError::unavailable(alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s"))
+    let message = alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s");
+    HubError::new(HubErrorKind::RateLimited, message).with_retry_after(retry_after)
 }
 
 impl RateLimiter {

@@ -157,19 +157,13 @@ fn failures_have_a_kind<K: Kind>() {
             ("ponder", ToolErrorKind::Timeout),
         ] {
             let error = failure::<K>(client, tool).await;
-            // A service is known only by the errors for its users.
-            let is_known = kind != ToolErrorKind::Rejected || !is_service::<K>();
-            assert!(!is_known || error.kind() == kind, "{tool}: {:?}, {error}", error.kind());
+            assert_eq!(error.kind(), kind, "{tool}: {error}");
             assert!(error.client_error().is_some_and(|client_error| client_error.to_string() == error.to_string()));
         }
         assert_eq!(text::<K>(client, "echo", r#"{"message":"still here"}"#).await.expect("it answers"), "still here");
         let error = client.call_tool(&name::<K>("echo"), &Json::parse("7").expect("it is JSON")).await;
         assert_eq!(error.expect_err("it is no object").kind(), ToolErrorKind::Usage);
     });
-}
-
-fn is_service<K: Kind>() -> bool {
-    std::any::type_name::<K>() == std::any::type_name::<Service>()
 }
 
 fn ten_calls_run_at_once<K: Kind>() {
@@ -214,12 +208,8 @@ fn a_rate_limit_says_when_to_call_again<K: Kind>() {
         let tools = client.list_tools().await.expect("they are listed");
         let tool = tools[0].name.strip_prefix(K::PREFIX).expect("it has the prefix");
         let error = failure::<K>(client, tool).await;
-        if is_service::<K>() {
-            assert_eq!(error.kind(), ToolErrorKind::Unavailable, "{error}");
-        } else {
-            let expected = (ToolErrorKind::RateLimited, Some(Duration::from_secs(17)));
-            assert_eq!((error.kind(), error.retry_after()), expected, "{error}");
-        }
+        let expected = (ToolErrorKind::RateLimited, Some(Duration::from_secs(17)));
+        assert_eq!((error.kind(), error.retry_after()), expected, "{error}");
     });
 }
 

@@ -225,7 +225,7 @@ fn a_process_that_ends_before_it_runs() {
     ] {
         let failure = at_start(kind, exit, stderr);
         assert_eq!(
-            (failure.error.code, failure.error.field.as_str(), failure.retry),
+            (failure.error.code(), failure.error.field.as_str(), failure.retry),
             (code, field, retry),
             "{failure} of {stderr}"
         );
@@ -236,15 +236,15 @@ fn a_process_that_ends_before_it_runs() {
 
 #[test]
 fn what_one_package_manager_says_means_nothing_from_another() {
-    assert_eq!(at_start(Binary, 1, NPM_404).error.code, ServiceUnavailable);
-    assert_eq!(at_start(Npm, 1, DOCKER_TAG).error.code, ServiceUnavailable);
+    assert_eq!(at_start(Binary, 1, NPM_404).error.code(), ServiceUnavailable);
+    assert_eq!(at_start(Npm, 1, DOCKER_TAG).error.code(), ServiceUnavailable);
 }
 
 #[test]
 fn a_process_that_ran_has_crashed_whatever_it_says() {
     let crash = |cause| Evidence::new(Npm, Stage::Run, cause).stderr(NPM_404).classify();
     let killed = crash(Cause::Exit { code: None, signal: Some(9) });
-    assert_eq!((killed.error.code, killed.retry), (ServiceUnavailable, Retry::Backoff));
+    assert_eq!((killed.error.code(), killed.retry), (ServiceUnavailable, Retry::Backoff));
     assert!(killed.error.message.starts_with("MCP server exited (signal 9): "), "{killed}");
     assert!(crash(Cause::Closed).error.message.starts_with("the MCP server closed the connection"));
 }
@@ -259,7 +259,7 @@ fn a_program_that_cannot_be_started() {
         (Binary, SpawnFailure::NotExecutable, ValidationError, "package.identifier"),
     ] {
         let failure = Evidence::new(kind, Stage::Launch, Cause::Spawn(fault)).classify();
-        assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, Retry::Never));
+        assert_eq!((failure.error.code(), failure.error.field.as_str(), failure.retry), (code, field, Retry::Never));
         if code == NotFound {
             assert!(failure.error.message.starts_with("Package not found"), "{failure}");
         }
@@ -276,7 +276,7 @@ fn time_runs_out() {
         (Stage::List, "Listing tools timed out after 60s"),
     ] {
         let failure = Evidence::new(Npm, stage, Cause::Timeout(Duration::from_secs(60))).classify();
-        assert_eq!((failure.error.code, failure.error.field.as_str()), (NetworkError, "timeout"));
+        assert_eq!((failure.error.code(), failure.error.field.as_str()), (NetworkError, "timeout"));
         assert_eq!(failure.error.message, text);
     }
 }
@@ -293,14 +293,18 @@ fn statuses_of_http() {
     ] {
         let cause = Cause::Http { status, retry_after: Some(Duration::from_secs(7)) };
         let failure = Evidence::new(Http, Stage::Negotiate, cause).classify();
-        assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, retry), "{status}");
+        assert_eq!(
+            (failure.error.code(), failure.error.field.as_str(), failure.retry),
+            (code, field, retry),
+            "{status}"
+        );
         let says_when = failure.error.message.contains("try again after 7 s");
         assert_eq!(says_when, matches!(retry, Retry::After(_)), "{}", failure.error);
     }
     let refused = Cause::Network("connection refused".into());
     let failure = Evidence::new(Http, Stage::Launch, refused).classify();
     assert_eq!(
-        (failure.error.code, failure.error.field.as_str(), failure.retry),
+        (failure.error.code(), failure.error.field.as_str(), failure.retry),
         (NetworkError, "transport", Retry::Backoff)
     );
 }
@@ -311,9 +315,9 @@ fn answers_that_are_errors() {
         Evidence::new(Binary, stage, Cause::Rpc { code, message: message.into() }).classify()
     };
     let arguments = rpc(Stage::Call, -32_602, "`path` is required");
-    assert_eq!((arguments.error.code, arguments.error.field.as_str()), (ValidationError, "arguments"));
+    assert_eq!((arguments.error.code(), arguments.error.field.as_str()), (ValidationError, "arguments"));
     let internal = rpc(Stage::Call, -32_603, "boom");
-    assert_eq!((internal.error.code, internal.error.field.as_str()), (ServiceUnavailable, ""));
+    assert_eq!((internal.error.code(), internal.error.field.as_str()), (ServiceUnavailable, ""));
     let version = rpc(Stage::Negotiate, -32_022, "no");
     assert_eq!((version.error.field.as_str(), version.retry), ("protocol_version", Retry::Never));
     let nameless = rpc(Stage::Call, -32_000, "");

@@ -15,7 +15,7 @@ fn one() -> (Fleet, ServerId) {
 }
 
 fn code(reply: Option<&Result<(), HubError>>) -> ErrorCode {
-    reply.expect("it is answered").as_ref().expect_err("it has failed").code
+    reply.expect("it is answered").as_ref().expect_err("it has failed").code()
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_crash_fails_the_calls_at_once_and_it_is_started_again() {
     fleet.crash(id);
     assert_eq!(fleet.failed_calls.len(), 1, "before anything else is waited for");
     let (server, failed, error) = &fleet.failed_calls[0];
-    assert_eq!((*server, *failed, error.code), (id, generation, ErrorCode::ServiceUnavailable));
+    assert_eq!((*server, *failed, error.code()), (id, generation, ErrorCode::ServiceUnavailable));
     assert_eq!(fleet.supervisor.catalogue().len(), 0);
     // What is left of its group is ended before it is started again.
     assert_eq!(fleet.state(id), State::Stopping);
@@ -301,7 +301,7 @@ fn a_first_start_of_a_package_has_more_time() {
     fleet.pass(60 * SECOND);
     let detail = fleet.supervisor.detail(id).expect("it is there");
     let error = detail.last_error.expect("it has failed");
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::NetworkError, "timeout"));
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NetworkError, "timeout"));
     assert!(error.message.starts_with("Handshake timed out"), "{error}");
 }
 
@@ -340,7 +340,7 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
     let stopped = fleet.command(id, Command::PrepareCall { by });
     let says = |fleet: &Fleet, call, text: &str| {
         let error = fleet.reply(call).expect("it is answered").clone().expect_err("it does not run");
-        assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+        assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
         assert!(error.message.contains(text), "{error}");
     };
     says(&fleet, stopped, "is stopped; start it first");

@@ -31,7 +31,7 @@ fn ids_and_names_are_unique_and_names_are_not_blank() {
     let mut fleet = Fleet::default();
     let (one, two) = (server_id(1), server_id(2));
     fleet.supervisor.add(one, spec("Files"), fleet.now).expect("it is new");
-    let conflict = |error: HubError| (error.code, error.field);
+    let conflict = |error: HubError| (error.code(), error.field);
     let again = fleet.supervisor.add(one, spec("other"), fleet.now).expect_err("the id is taken");
     assert_eq!(conflict(again), (ErrorCode::Conflict, "id".into()));
     let again = fleet.supervisor.add(two, spec("  fiLES "), fleet.now).expect_err("the name is taken");
@@ -43,7 +43,7 @@ fn ids_and_names_are_unique_and_names_are_not_blank() {
     fleet.supervisor.update(one, spec("Other files"), false, fleet.now).expect("it is renamed");
     fleet.supervisor.add(two, spec("Files"), fleet.now).expect("the name is free again");
     let unknown = fleet.supervisor.update(server_id(3), spec("x"), false, fleet.now).expect_err("it is unknown");
-    assert_eq!(unknown.code, ErrorCode::NotFound);
+    assert_eq!(unknown.code(), ErrorCode::NotFound);
 }
 
 #[test]
@@ -335,10 +335,11 @@ fn failures_after_the_start_never_change_the_flag() {
 fn calls_are_counted_and_limited() {
     let mut fleet = Fleet::default();
     let (slow, free) = (server_id(1), server_id(2));
-    fleet.supervisor.add(slow, spec("slow"), fleet.now).expect("it is new");
-    let mut unlimited = spec("free");
-    unlimited.rate = None;
-    fleet.supervisor.add(free, unlimited, fleet.now).expect("it is new");
+    let limit = Rate { calls: 60, per: Duration::from_secs(60) };
+    let mut limited = spec("slow");
+    limited.rate = Some(limit);
+    fleet.supervisor.add(slow, limited, fleet.now).expect("it is new");
+    fleet.supervisor.add(free, spec("free"), fleet.now).expect("it is new");
     for id in [slow, free] {
         fleet.run(id, &tools(["a"]));
     }
@@ -349,9 +350,9 @@ fn calls_are_counted_and_limited() {
     let Err(CallRejection::TooManyCalls(refused)) = fleet.supervisor.begin_call(slow, "a", fleet.now) else {
         panic!("it is one too many");
     };
-    assert_eq!(refused.rate, Rate::default());
+    assert_eq!(refused.rate, limit);
     assert_eq!(refused.retry_after, Duration::from_millis(54_100));
-    assert_eq!(refused.to_hub_error().code, ErrorCode::ServiceUnavailable);
+    assert_eq!(refused.to_hub_error().code(), ErrorCode::ServiceUnavailable);
     let waiting = fleet.now + refused.retry_after;
     assert!(fleet.supervisor.begin_call(slow, "a", waiting).is_ok());
     assert!(fleet.supervisor.begin_call(slow, "a", waiting).is_err(), "the next one was a tenth of a second later");

@@ -79,7 +79,7 @@ fn servers_are_started_called_restarted_and_ended() {
         until(&mut events, good_id, State::Running).await;
         assert_ne!(pid(&hub, good_id), first);
         let lost = soon(hub.call_tool(dying_id, "echo", &json!({}))).await.expect_err("it dies");
-        assert_eq!(lost.code, ErrorCode::ServiceUnavailable, "{lost}");
+        assert_eq!(lost.code(), ErrorCode::ServiceUnavailable, "{lost}");
         until(&mut events, dying_id, State::Running).await;
         let detail = hub.status_detail(dying_id).expect("it is configured");
         assert!(detail.restarts >= 1 && detail.stderr_tail.iter().any(|line| line.contains("echo was called")));
@@ -103,7 +103,7 @@ fn a_server_says_when_to_call_again() {
         hub.create(config).await.expect("it is created");
         soon(hub.start(id)).await.expect("it starts");
         let refused = soon(hub.call_tool(id, "echo", &json!({}))).await.expect_err("it is refused");
-        assert_eq!(refused.code, ErrorCode::ServiceUnavailable, "{refused}");
+        assert_eq!(refused.code(), ErrorCode::ServiceUnavailable, "{refused}");
         assert!(refused.message.contains("429") && refused.message.contains("try again after 17 s"), "{refused}");
         soon(hub.shutdown_all()).await.expect("it ends");
     });

@@ -14,7 +14,7 @@ impl Failure {
     /// Creates the failure for an error of a hub.
     pub(crate) fn from_hub(error: impl Borrow<HubError>) -> Self {
         let error = error.borrow();
-        let (code, exit) = match error.code {
+        let (code, exit) = match error.code() {
             ErrorCode::NotFound => (Code::NotFound, if error.field == "tool_name" { CONNECTION_FAILED } else { USAGE }),
             ErrorCode::ValidationError => (Code::Validation, USAGE),
             ErrorCode::Conflict => (Code::Conflict, USAGE),
@@ -23,7 +23,7 @@ impl Failure {
         };
         let exit = match error.field.as_str() {
             "timeout" => TIMED_OUT,
-            field if field.starts_with("package.") && error.code != ErrorCode::ValidationError => NOT_CONNECTED,
+            field if field.starts_with("package.") && error.code() != ErrorCode::ValidationError => NOT_CONNECTED,
             _ => exit,
         };
         Self::new((exit, code, &error.field), text::line(&error.message))

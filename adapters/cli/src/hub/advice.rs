@@ -11,7 +11,7 @@ use crate::text;
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
     let server = word(name);
     let field = error.field.as_str();
-    match (error.code, field) {
+    match (error.code(), field) {
         (_, "consent") => format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name)),
         (_, "enabled") => format!("Enable it: {}", enable_command(name)),
         (_, "authorization") => "Give it credentials: a header with a token, or a secret variable".into(),

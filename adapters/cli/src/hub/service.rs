@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcpwire_blocking::core::{Json, Tool};
-use mcpwire_hub::config::{McpConfig, folded};
+use mcpwire_hub::config::{McpConfig, Timeouts, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{Hub, HubError, McpService, Uuid};
+use mcpwire_hub::{Hub, HubError, HubErrorKind, McpService, Uuid};
 use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
@@ -78,9 +78,17 @@ impl HubService {
                 json(&named.collect::<Vec<Tool>>())
             }
             Request::Call { tool, server, arguments, timeout_ms } => {
+                let explained = |error: HubError| match error.kind {
+                    HubErrorKind::UnknownTool => unknown_tool(hub, &tool),
+                    _ => error,
+                };
                 let id = match server {
                     Some(server) => find(hub, &server)?.id,
-                    None => hub.find_tool_server(&tool).ok_or_else(|| unknown_tool(hub, &tool))?,
+                    None => {
+                        let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
+                        // Waits for servers that are starting and may have the tool.
+                        hub.wait_for_tool_server(&tool, timeout).await.map_err(explained)?
+                    }
                 };
                 if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
                     return Err(refusal);
@@ -90,11 +98,7 @@ impl HubService {
                     // Progress does not extend it: it is how long the user wants to wait.
                     options = options.timeout(timeout).total_timeout(timeout);
                 }
-                let called = hub.call_tool_full(id, &tool, &arguments, options).await;
-                let outcome = called.map_err(|error| match error.field.as_str() {
-                    "tool_name" => unknown_tool(hub, &tool),
-                    _ => error,
-                })?;
+                let outcome = hub.call_tool_full(id, &tool, &arguments, options).await.map_err(explained)?;
                 json(&outcome.result)
             }
         }

@@ -1,4 +1,4 @@
-//! What a configuration starts, as a number.
+//! The hash of what a configuration starts.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 use super::{EnvVarConfig, McpConfig, McpTransport};
 
 impl McpConfig {
-    /// A hash of all that decides what is started, or spoken to: package, arguments, address, certificates, proxy, working
-    /// directory, and the variables and headers with what they are, or where they are kept. SHA-256, in hexadecimal.
+    /// Returns the SHA-256 hash of what the configuration starts, in hexadecimal: package, arguments, address, certificates,
+    /// proxy, working directory, and the variables and headers with their values or references.
     ///
-    /// A tool list that was kept, and a user's consent, hold for as long as this is the same. Changes of secrets that are kept
-    /// elsewhere, and of names, times and limits, do not change it.
+    /// Cached tools and the consent of the user are valid while the hash stays the same. Stored secrets, names, timeouts and
+    /// limits do not affect it.
     pub fn hash(&self) -> String {
         let mut parts = Parts(Sha256::new());
         parts.add("package");
@@ -64,7 +64,7 @@ impl McpConfig {
     }
 }
 
-/// Each part goes in with its length, so that no two lists of parts are the same bytes.
+/// Hashes parts with their lengths, so that different lists of parts are different bytes.
 struct Parts(Sha256);
 
 impl Parts {

@@ -1,6 +1,6 @@
-//! [`McpConfig`]: all that is configured of one server.
+//! [`McpConfig`]: the configuration of one server.
 //!
-//! In a file it is a JSON object with the members that are named here. What a member needs to be is in [`McpConfig::validate`].
+//! In a file, a configuration is a JSON object whose members have the names of the fields. [`McpConfig::validate`] checks it.
 //!
 //! ```
 //! use mcpwire_hub::config::{EnvVarConfig, McpConfig};
@@ -15,6 +15,7 @@
 
 mod hash;
 mod package;
+mod problems;
 mod read;
 mod settings;
 mod text;
@@ -28,53 +29,53 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
 pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
 pub(crate) use text::{fill, is_address, names_in, shown_address};
-pub(crate) use validate::{MISSING, check_literal, is_dangerous, runs, split_version};
+pub(crate) use validate::{check_literal, is_dangerous, runs, split_version};
 pub use value::{EnvVarConfig, EnvVarSpec, InputFormat};
 
-/// One server: what it is, how it is started, what it is given, what it may do.
+/// The configuration of one server: its package or address, its environment, and its limits.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct McpConfig {
-    /// Its identity, which never changes.
+    /// The permanent id of the server.
     pub id: Uuid,
-    /// What people call it; no two servers have the same, whatever the case of letters.
+    /// The name of the server. It differs from the names of all other servers, ignoring case.
     pub name: String,
-    /// Whether it may be started.
+    /// Whether the server may be started.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Where it comes from.
+    /// The source of the server.
     #[serde(default)]
     pub source: McpSource,
-    /// What is started, or spoken to.
+    /// The package, program or address of the server.
     pub package: McpPackage,
-    /// How it is spoken to: by HTTP if its package is of that type, by standard streams otherwise.
+    /// The transport: HTTP if the package has that type, otherwise standard input and output.
     pub transport: McpTransport,
-    /// The environment variables that it is given, by name.
+    /// The environment variables of the server, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, EnvVarConfig>,
-    /// Whatever the host wants to keep with it. Nothing here is read, and no secrets belong here.
+    /// Data of the host program. The hub does not read it. It must not contain secrets.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub config: Value,
 
-    /// The arguments of the program or the package, each passed as it is. `{name}` stands for a variable of
-    /// [`McpConfig::variables`]; braces around anything else are just braces.
+    /// The arguments of the program or package. `{name}` is replaced by the variable of [`McpConfig::variables`]; other braces
+    /// stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Arguments of what runs the package, such as `--volume` and its value for `docker run`.
+    /// The arguments of the program that runs the package, such as `--volume` and its value for `docker run`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtime_args: Vec<String>,
-    /// Headers for all requests, of servers that are spoken to by HTTP.
+    /// The headers of all HTTP requests to the server.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, EnvVarConfig>,
-    /// What `{name}` stands for in arguments, in the address, and in the literal values of variables and headers.
+    /// The values that replace `{name}` in arguments, in the address, and in literal values of variables and headers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, EnvVarConfig>,
-    /// The Unix socket that a server listens on which is spoken to by HTTP. Its address says the path, and what the server is
-    /// told as its host.
+    /// The Unix socket on which an HTTP server listens. The address then contains the path and the host of the requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<PathBuf>,
     /// PEM file with CA certificates that this server's certificate may be signed by, in addition to the default ones. For servers
@@ -90,46 +91,47 @@ pub struct McpConfig {
     /// URL of the proxy, in place of the proxies of the environment. It contains no password. For servers over HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
-    /// Whether secret variables may stand in arguments, where every user of the machine can read them in the list of processes.
+    /// Whether arguments may contain secret variables. Every user of the machine can read the arguments of a process.
     #[serde(default, skip_serializing_if = "is_false")]
     pub secrets_in_args: bool,
-    /// Variables of this process to pass on by name, where they are set.
+    /// The names of variables of this process that the server inherits, if they are set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inherit_env: Vec<String>,
-    /// The working directory; that of the hub by default.
+    /// The working directory. By default, that of the hub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// How long things may take.
+    /// The timeouts of the server.
     #[serde(default, skip_serializing_if = "Timeouts::is_default")]
     pub timeouts: Timeouts,
-    /// Which of its tools are offered.
+    /// Selects the tools of the server that the hub offers.
     #[serde(default, skip_serializing_if = "ToolFilter::is_default")]
     pub tools: ToolFilter,
-    /// What happens when it ends by itself.
+    /// Whether the server is restarted after a failure.
     #[serde(default, skip_serializing_if = "RestartPolicy::is_default")]
     pub restart: RestartPolicy,
-    /// Whether it is started only when one of its tools is called.
+    /// Whether the server starts only when one of its tools is called.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lazy: bool,
-    /// After which time without a call it is stopped until the next. In files: `idle_ms`, milliseconds. Never by default.
+    /// Time without calls after which the server is stopped until the next call. In files: `idle_ms`, in milliseconds. By
+    /// default, the server is not stopped.
     #[serde(default, rename = "idle_ms", with = "settings::millis", skip_serializing_if = "Option::is_none")]
     pub idle: Option<Duration>,
-    /// How much it may be used.
+    /// The limits of calls and results.
     #[serde(default, skip_serializing_if = "Limits::is_default")]
     pub limits: Limits,
-    /// Who wrote this.
+    /// Who wrote the configuration.
     #[serde(default, skip_serializing_if = "Origin::is_default")]
     pub origin: Origin,
-    /// The [`hash`](McpConfig::hash) of what the user agreed to start; not needed for what the user wrote.
+    /// The [`hash`](McpConfig::hash) of what the user has agreed to start. Not required for what the user wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
-    /// Members that this version does not know. They are kept.
+    /// Members that this version does not know. They are preserved.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
 impl McpConfig {
-    /// A server with a new id, enabled, and nothing else settled.
+    /// Creates the configuration of an enabled server with a random id.
     pub fn new(name: impl Into<String>, package: McpPackage, transport: McpTransport) -> Self {
         McpConfig {
             id: Uuid::new_v4(),
@@ -164,27 +166,27 @@ impl McpConfig {
         }
     }
 
-    /// A package of npm, with or without a version.
+    /// Creates the configuration of an npm package. `identifier` may contain a version.
     pub fn npm(name: impl Into<String>, identifier: impl Into<String>) -> Self {
         McpConfig::new(name, McpPackage::new(McpPackageType::Npm, identifier), McpTransport::Stdio)
     }
 
-    /// A package of `PyPI`, with or without a version.
+    /// Creates the configuration of a `PyPI` package. `identifier` may contain a version.
     pub fn pypi(name: impl Into<String>, identifier: impl Into<String>) -> Self {
         McpConfig::new(name, McpPackage::new(McpPackageType::Pypi, identifier), McpTransport::Stdio)
     }
 
-    /// An image of a container, with or without a tag.
+    /// Creates the configuration of a container image. `image` may contain a tag.
     pub fn docker(name: impl Into<String>, image: impl Into<String>) -> Self {
         McpConfig::new(name, McpPackage::new(McpPackageType::Docker, image), McpTransport::Stdio)
     }
 
-    /// A program of this machine: a path, or a name that is looked up in `PATH`.
+    /// Creates the configuration of a local program: a path, or a name to look up in `PATH`.
     pub fn binary(name: impl Into<String>, program: impl Into<String>) -> Self {
         McpConfig::new(name, McpPackage::new(McpPackageType::Binary, program), McpTransport::Stdio)
     }
 
-    /// A server at this address.
+    /// Creates the configuration of a server at this address.
     pub fn http(name: impl Into<String>, url: impl Into<String>) -> Self {
         let url = url.into();
         McpConfig::new(name, McpPackage::new(McpPackageType::Http, url.clone()), McpTransport::Http { url })
@@ -196,7 +198,7 @@ impl McpConfig {
         self
     }
 
-    /// Adds a variable of its environment.
+    /// Adds an environment variable.
     pub fn env(mut self, value: EnvVarConfig) -> Self {
         self.env_vars.insert(value.name.clone(), value);
         self
@@ -208,25 +210,34 @@ impl McpConfig {
         self
     }
 
-    /// Adds a variable for texts.
+    /// Adds a value that replaces `{name}`.
     pub fn variable(mut self, value: EnvVarConfig) -> Self {
         self.variables.insert(value.name.clone(), value);
         self
     }
 
-    /// The name as names are compared: without white space around it, in lower case.
+    /// Returns the id that [`Hub::upsert`](crate::Hub::upsert) gives to a new server with this name: the same in each run,
+    /// and on each machine.
+    pub fn id_of_name(name: &str) -> Uuid {
+        let digest = Sha256::digest(format!("mcpwire server {}", folded(name)));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    }
+
+    /// Returns the name in the form in which names are compared: trimmed and in lower case.
     pub fn folded_name(&self) -> String {
         folded(&self.name)
     }
 }
 
-/// A name of a server as names are compared.
+/// Returns a server name in the form in which names are compared: trimmed and in lower case.
 pub fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
 impl fmt::Debug for McpConfig {
-    /// Shows no values of variables and headers, nothing of the host's own data, and of an address neither user nor query.
+    /// Omits the values of variables and headers, the data of the host program, and the user and query of an address.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = match &self.transport {
             McpTransport::Http { url } => Some(shown_address(url)),

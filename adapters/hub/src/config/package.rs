@@ -1,8 +1,8 @@
-//! Where a server comes from, what is started, and how it is spoken to.
+//! The source, the package and the transport of a server.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a configuration comes from.
+/// The source of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -16,57 +16,57 @@ pub enum McpSource {
     },
     /// The registry of Smithery.
     Smithery {
-        /// The name there, such as `@owner/server`.
+        /// The name in the registry, such as `@owner/server`.
         qualified_name: String,
     },
-    /// Written by hand, or by another program.
+    /// A person or another program wrote the configuration.
     #[default]
     Manual,
 }
 
-/// What is started, or spoken to.
+/// The package, program or address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpPackage {
-    /// What kind of thing the identifier names.
+    /// The kind of the package.
     pub package_type: McpPackageType,
-    /// The name of the package, the image, the path of the program, or the address. It may hold a version, as in
+    /// The name of the package or image, the path of the program, or the address. It may contain a version, as in
     /// `@scope/package@1.2.3` or `image:tag`.
     pub identifier: String,
-    /// The program that runs the package, where there is a choice: `npx` or `bunx`, `uvx` or `pipx`, `docker` or `podman`. It
-    /// may be a path, unless the configuration comes from a registry.
+    /// The program that runs the package, if it is not the usual one: `npx` or `bunx`, `uvx` or `pipx`, `docker` or `podman`.
+    /// A path is allowed, unless the configuration comes from a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<String>,
-    /// The version, unless the identifier holds one: an exact one of npm or `PyPI`, a tag of an image.
+    /// The version, if the identifier contains none: an exact version of npm or `PyPI`, or the tag of an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
 impl McpPackage {
-    /// A package of this kind and name.
+    /// Creates a package of this kind and name.
     pub fn new(package_type: McpPackageType, identifier: impl Into<String>) -> Self {
         McpPackage { package_type, identifier: identifier.into(), runtime_hint: None, version: None }
     }
 }
 
-/// What kind of package a server is.
+/// The kind of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpPackageType {
-    /// A package of npm, run by `npx -y`.
+    /// An npm package, run by `npx -y`.
     Npm,
-    /// A package of `PyPI`, run by `uvx`.
+    /// A `PyPI` package, run by `uvx`.
     Pypi,
-    /// An image of a container, run by `docker run`.
+    /// A container image, run by `docker run`.
     Docker,
-    /// A program of this machine.
+    /// A local program.
     Binary,
-    /// A server that is reached by HTTP; no process is started.
+    /// A server that is reached over HTTP. No process is started.
     Http,
 }
 
 impl McpPackageType {
-    /// The name in files: `npm`, `pypi`, `docker`, `binary`, `http`.
+    /// Returns the name in files: `npm`, `pypi`, `docker`, `binary`, `http`.
     pub fn as_str(self) -> &'static str {
         match self {
             McpPackageType::Npm => "npm",
@@ -77,7 +77,7 @@ impl McpPackageType {
         }
     }
 
-    /// The programs that can run it, the usual one first; none for what needs none.
+    /// Returns the programs that can run the package, the usual one first. Empty for local programs and HTTP servers.
     pub fn runtimes(self) -> &'static [&'static str] {
         match self {
             McpPackageType::Npm => &["npx", "bunx"],
@@ -88,16 +88,16 @@ impl McpPackageType {
     }
 }
 
-/// How a server is spoken to.
+/// The transport of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpTransport {
-    /// By the standard streams of its process.
+    /// Standard input and output of the process.
     Stdio,
-    /// By HTTP.
+    /// HTTP.
     Http {
-        /// The address: absolute, `http` or `https`, without user and password. `{name}` stands for a variable of
+        /// The address: absolute, `http` or `https`, without user and password. `{name}` is replaced by a variable of
         /// [`McpConfig::variables`](super::McpConfig::variables).
         url: String,
     },

@@ -1,4 +1,4 @@
-//! Reading one configuration from JSON, with errors that say where.
+//! Reads a configuration from JSON, with errors that name the field.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ impl McpConfig {
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR`, with the field that is missing or wrong where that can be told.
+    /// `VALIDATION_ERROR`, with the field that is missing or invalid, if it is known.
     pub fn from_json(value: &Value) -> Result<McpConfig, HubError> {
         let Value::Object(members) = value else {
             return Err(HubError::validation("", "A server's configuration is an object"));
@@ -26,7 +26,7 @@ impl McpConfig {
             return Err(HubError::validation("transport", "Transport required"));
         }
         let mut members = members.clone();
-        // Null where absent is meant.
+        // `null` means absent.
         members.retain(|name, value| name == "config" || !value.is_null());
         let mut config = member_by_member(members)?;
         for values in [&mut config.env_vars, &mut config.headers, &mut config.variables] {
@@ -39,14 +39,14 @@ impl McpConfig {
         Ok(config)
     }
 
-    /// The configuration as JSON.
+    /// Returns the configuration as JSON.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
-/// The error of a deserializer does not say where it was, so what is wrong is found by reading each member in a whole of which
-/// everything else is known to be right.
+/// Returns the error of the first invalid member. The error of a deserializer does not name the member, so each member is read
+/// alone, in an otherwise valid configuration.
 fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig, HubError> {
     let whole = Value::Object(members);
     let error = match serde_json::from_value::<McpConfig>(whole.clone()) {

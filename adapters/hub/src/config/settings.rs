@@ -1,38 +1,38 @@
-//! What is settled for each server besides its command: times, tools, restarts, limits.
+//! The settings of a server besides its command: timeouts, tools, restarts, limits.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How long things may take. In files: whole milliseconds, in members that end in `_ms`.
+/// The timeouts of a server. In files: whole milliseconds, in members that end in `_ms`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeouts {
-    /// Starting it until the connection is open. 60 s by default, and 180 s at the first start of a package, which may have to
-    /// be downloaded.
+    /// Maximum time from the start until the connection is open. 60 s by default, and 180 s at the first start of a package,
+    /// which may have to be downloaded.
     #[serde(rename = "start_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub start: Option<Duration>,
-    /// Listing its tools. 30 s by default.
+    /// Maximum time to list the tools. 30 s by default.
     #[serde(rename = "list_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub list: Option<Duration>,
-    /// A call, counted anew with each sign of progress. 60 s by default.
+    /// Maximum time to wait for the result of a call. Progress restarts it. 60 s by default.
     #[serde(rename = "call_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub call: Option<Duration>,
-    /// A call in all. 600 s by default.
+    /// Maximum total duration of a call. 600 s by default.
     #[serde(rename = "call_max_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub call_max: Option<Duration>,
 }
 
 impl Timeouts {
-    /// Opening the connection, where nothing else is set.
+    /// Default of [`start`](Self::start).
     pub const START: Duration = Duration::from_secs(60);
-    /// The same, at the first start of a package.
+    /// Default of [`start`](Self::start) at the first start of a package.
     pub const FIRST_START: Duration = Duration::from_secs(180);
-    /// Listing tools, where nothing else is set.
+    /// Default of [`list`](Self::list).
     pub const LIST: Duration = Duration::from_secs(30);
-    /// A call without a sign of progress, where nothing else is set.
+    /// Default of [`call`](Self::call).
     pub const CALL: Duration = Duration::from_secs(60);
-    /// A call in all, where nothing else is set.
+    /// Default of [`call_max`](Self::call_max).
     pub const CALL_MAX: Duration = Duration::from_secs(600);
 
     pub(crate) fn is_default(&self) -> bool {
@@ -40,20 +40,20 @@ impl Timeouts {
     }
 }
 
-/// Which tools of a server are offered. It holds when tools are listed and when they are called.
+/// Selects the tools of a server that the hub offers. Other tools are hidden, and calls of them are rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolFilter {
-    /// All that are offered, by the names that the server gives them; `None` offers all.
+    /// The names of the offered tools, as the server uses them. `None` offers all tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
-    /// Those that are not, even if they are allowed.
+    /// The names of tools that are not offered, even if they are allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
 }
 
 impl ToolFilter {
-    /// Whether a tool of this name is offered.
+    /// Returns whether a tool with this name is offered.
     pub fn offers(&self, tool: &str) -> bool {
         let is = |name: &String| name == tool;
         self.allow.as_ref().is_none_or(|allow| allow.iter().any(is)) && !self.deny.iter().any(is)
@@ -64,15 +64,15 @@ impl ToolFilter {
     }
 }
 
-/// What happens when a server ends by itself.
+/// Whether a server is restarted after a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RestartPolicy {
-    /// It is started again, with growing pauses, and not for ever.
+    /// The server is restarted with increasing delays, up to a maximum number of attempts.
     #[default]
     OnFailure,
-    /// Nothing, until somebody starts it.
+    /// The server is not restarted.
     Never,
 }
 
@@ -83,41 +83,41 @@ impl RestartPolicy {
     }
 }
 
-/// How much a server may be used, and how much of its results is taken.
+/// The limits of a server's calls and results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Calls in a minute; 0 for any number. 60 by default.
+    /// Maximum number of calls in a minute. `None`, the default, and 0 mean no limit.
+    ///
+    /// There is no limit by default, because no limit suits both a model, which makes a few calls a minute, and a program,
+    /// which may make hundreds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_per_minute: Option<u32>,
-    /// The longest result, in bytes of text; what is beyond is cut off. None by default.
+    /// Maximum size of a result, in bytes. A larger result is truncated. `None`, the default, means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<u64>,
-    /// The longest result, in tokens of a language model, which are estimated. None by default.
+    /// Maximum size of a result, in estimated tokens of a language model. `None`, the default, means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_tokens: Option<u64>,
 }
 
 impl Limits {
-    /// Calls in a minute, where nothing else is set.
-    pub const CALLS_PER_MINUTE: u32 = 60;
-
     pub(crate) fn is_default(&self) -> bool {
         *self == Limits::default()
     }
 }
 
-/// Who wrote a configuration. Whatever is not by the user needs their consent before it is started.
+/// Who wrote a configuration. If it was not the user, the user must agree before the server is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Origin {
-    /// The user, here.
+    /// The user.
     #[default]
     User,
-    /// A file of another program.
+    /// The configuration file of another program.
     Imported {
-        /// Which program: the name of a [`Dialect`](crate::import::Dialect).
+        /// The name of the [`Dialect`](crate::import::Dialect) of that program.
         from: String,
     },
     /// A registry of servers.
@@ -130,7 +130,7 @@ impl Origin {
     }
 }
 
-/// Durations as whole milliseconds.
+/// Serializes durations as whole milliseconds.
 pub(super) mod millis {
     use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Texts with variables in them, and addresses.
+//! Texts that contain variables, and addresses.
 
-/// The names in braces, in order: `a` and `b` of `x{a}y{b}`. What stands in braces and cannot be a name is passed over.
+/// Returns the names in braces, in order: `a` and `b` of `x{a}y{b}`. Braces that contain no name are skipped.
 pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).filter_map(|piece| match piece {
         Piece::Name(name) => Some(name),
@@ -8,8 +8,7 @@ pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text with each `{name}` replaced by what `value` says; where it says nothing, the braces stay as they are. What was put
-/// in is not looked at again.
+/// Replaces each `{name}` by the result of `value`. If that is `None`, the braces stay. Inserted text is not replaced again.
 pub(crate) fn fill<E>(text: &str, mut value: impl FnMut(&str) -> Result<Option<String>, E>) -> Result<String, E> {
     let mut filled = String::with_capacity(text.len());
     for piece in pieces(text) {
@@ -59,8 +58,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c))
 }
 
-/// Whether requests can be sent to it: absolute, `http` or `https`, a host, a port that is one if there is any; no user and
-/// password, and nothing that cannot stand in an address, such as braces that nothing was put into.
+/// Returns whether a text is an address for requests: absolute, `http` or `https`, with a host and an optional valid port, without
+/// user and password, and without characters that are invalid in addresses, such as braces.
 pub(crate) fn is_address(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
@@ -74,7 +73,7 @@ pub(crate) fn is_address(url: &str) -> bool {
     plain && !authority.contains('@') && !host.is_empty() && (port.is_empty() || port.parse::<u16>().is_ok())
 }
 
-/// An address without what may be secret in it: user and password, query and fragment.
+/// Returns an address without the parts that may be secret: user and password, query and fragment.
 pub(crate) fn shown_address(url: &str) -> String {
     let (address, query) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
     let query = if query.is_empty() { "" } else { "?…" };

@@ -1,28 +1,29 @@
-//! What a configuration has to be before it is kept, and before anything is started.
+//! Validates a configuration, before it is saved and before a server is started.
 
 mod package;
 mod values;
 
+use super::problems::Problems;
 use super::{McpConfig, McpPackageType, McpSource, Origin, is_address, names_in};
 use crate::HubError;
 
 pub(crate) use package::{runs, split_version};
-pub(crate) use values::{MISSING, check_literal, is_dangerous};
+pub(crate) use values::{check_literal, is_dangerous};
 
 impl McpConfig {
-    /// Checks all rules that need nothing but the configuration itself. Whether secrets that are kept elsewhere are there
-    /// is seen when the server is started: see [`Launch`](crate::launch::Launch).
+    /// Checks the configuration by itself. [`Launch`](crate::launch::Launch) checks that stored secrets exist when the server is
+    /// started.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` with the path of the first field that is wrong: see [`McpConfig::problems`] for all of them.
+    /// `VALIDATION_ERROR` with the path of the first invalid field. [`McpConfig::problems`] returns all of them.
     pub fn validate(&self) -> Result<(), HubError> {
         self.problems().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// All that is wrong, in the order of the fields.
+    /// Returns all errors, in the order of the fields.
     pub fn problems(&self) -> Vec<HubError> {
-        let mut problems = Problems(Vec::new());
+        let mut problems = Problems::default();
         if self.id.is_nil() {
             problems.add("id", "An id is required, and it is not all zeros");
         }
@@ -32,15 +33,7 @@ impl McpConfig {
         values::check(self, &mut problems);
         arguments(self, &mut problems);
         settings(self, &mut problems);
-        problems.0
-    }
-}
-
-struct Problems(Vec<HubError>);
-
-impl Problems {
-    fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.push(HubError::validation(field, message));
+        problems.into_errors()
     }
 }
 
@@ -54,7 +47,7 @@ fn name(name: &str, problems: &mut Problems) {
     }
 }
 
-/// Whether nobody sees it: white space, control characters, and the characters of width zero.
+/// Returns whether a character is invisible: white space, control characters, and characters of width zero.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}')
 }

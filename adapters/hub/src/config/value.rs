@@ -1,4 +1,4 @@
-//! A value that a server is given: itself, or where it is kept.
+//! [`EnvVarConfig`]: a value for a server, or the reference to a stored value.
 
 use std::fmt;
 
@@ -8,47 +8,46 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A value for an environment variable, a header, or a variable in a text.
 ///
-/// It is given directly (`value`), or by where it is kept (`secret_ref`), never by both. With neither, the default of its
-/// [`spec`](EnvVarConfig::spec) is used, and if there is none, a value that is not required is left out. In a file, a plain
-/// text stands for its `value`.
+/// Either `value` contains the value, or `secret_ref` refers to it, but not both. Without both, the default of the
+/// [`spec`](EnvVarConfig::spec) applies. An optional value without a default is omitted. In a file, a plain string is the `value`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EnvVarConfig {
-    /// Its name, which is its key in the map, too.
+    /// The name, which is also the key in the map.
     pub name: String,
-    /// The value itself.
+    /// The value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Where the value is kept: see [`SecretRef`](crate::secrets::SecretRef).
+    /// The reference to a stored value. See [`SecretRef`](crate::secrets::SecretRef).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<String>,
-    /// Whether the value is a secret, and must show nowhere.
+    /// Whether the value is secret and is never shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_secret: bool,
-    /// What a registry says about the value.
+    /// The requirements of a registry for the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<EnvVarSpec>,
 }
 
 impl EnvVarConfig {
-    /// A value that is no secret.
+    /// Creates a value that is not secret.
     pub fn value(name: impl Into<String>, value: impl Into<String>) -> Self {
         EnvVarConfig { name: name.into(), value: Some(value.into()), ..EnvVarConfig::default() }
     }
 
-    /// A secret that is kept elsewhere.
+    /// Creates a reference to a stored secret.
     #[expect(clippy::needless_pass_by_value, reason = "a reference to a text is a text, too")]
     pub fn secret(name: impl Into<String>, secret_ref: impl ToString) -> Self {
         let secret_ref = Some(secret_ref.to_string());
         EnvVarConfig { name: name.into(), secret_ref, is_secret: true, ..EnvVarConfig::default() }
     }
 
-    /// Adds what a registry says about the value.
+    /// Sets the requirements of a registry for the value.
     pub fn spec(mut self, spec: EnvVarSpec) -> Self {
         self.spec = Some(spec);
         self
     }
 
-    /// The text that the value is, if it is not kept elsewhere: what the registry fixes, what was given, or the default.
+    /// Returns the value, if it is not stored elsewhere: the fixed value of the registry, the configured value, or the default.
     pub fn literal(&self) -> Option<&str> {
         if self.secret_ref.is_some() {
             return None;
@@ -58,19 +57,19 @@ impl EnvVarConfig {
         fixed.or(self.value.as_deref()).or(self.fallback())
     }
 
-    /// What stands in for a value that is not to be had.
+    /// Returns the value to use if the stored value is missing.
     pub fn fallback(&self) -> Option<&str> {
         self.spec.as_ref().and_then(|spec| spec.default.as_deref())
     }
 
-    /// Whether the server cannot be started without it. A value without a spec is required: nobody would name it otherwise.
+    /// Returns whether the server requires the value. A value without a spec is required, because nobody would configure it otherwise.
     pub fn is_required(&self) -> bool {
         self.spec.as_ref().is_none_or(|spec| spec.is_required)
     }
 }
 
 impl fmt::Debug for EnvVarConfig {
-    /// Shows no value: whether it is a secret is known by people better than by flags.
+    /// Omits the value, which may be secret even if it is not marked so.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EnvVarConfig")
             .field("name", &self.name)
@@ -117,34 +116,34 @@ impl<'de> Visitor<'de> for TextOrObject {
     }
 }
 
-/// What a registry says about a value: the `KeyValueInput` of its `server.json`.
+/// The requirements of a registry for a value: the `KeyValueInput` of its `server.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnvVarSpec {
-    /// What it is for.
+    /// The purpose of the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the server needs it.
+    /// Whether the server requires the value.
     #[serde(skip_serializing_if = "is_false")]
     pub is_required: bool,
-    /// What is used when nothing is given.
+    /// The default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// An example, for people.
+    /// An example to show to the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
-    /// All values that are allowed; any value if it is empty.
+    /// The allowed values. If empty, every value is allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// What the value must look like.
+    /// The required format.
     #[serde(skip_serializing_if = "InputFormat::is_string")]
     pub format: InputFormat,
-    /// The value, where the registry fixes it: nobody may give another.
+    /// The fixed value. If set, no other value may be configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
-/// What a value must look like.
+/// The required format of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -152,7 +151,7 @@ pub enum InputFormat {
     /// Any text.
     #[default]
     String,
-    /// A number, as JSON writes it.
+    /// A number in the syntax of JSON.
     Number,
     /// `true` or `false`.
     Boolean,

@@ -5,13 +5,14 @@ use std::env;
 use std::path::PathBuf;
 
 use super::literals::{is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
+use super::model::{Import, ImportOptions, Imported, Refused, Warning};
 use super::references::{Part, parts};
-use super::{Dialect, Import, ImportOptions, Imported, Refused, Warning, command};
-use crate::HubError;
+use super::{Dialect, command};
 use crate::config::{
-    EnvVarConfig, EnvVarSpec, MISSING, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
+    EnvVarConfig, EnvVarSpec, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
 };
 use crate::secrets::{Secret, SecretRef};
+use crate::{HubError, HubErrorKind};
 
 /// What VS Code asks the user for.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +48,7 @@ impl<'a> Builder<'a> {
         let name = self.config.name.clone();
         let read = read(&mut self);
         let (missing, mut wrong): (Vec<_>, Vec<_>) =
-            self.config.problems().into_iter().partition(|problem| problem.message.starts_with(MISSING));
+            self.config.problems().into_iter().partition(|problem| problem.kind == HubErrorKind::MissingValue);
         match (read, wrong.is_empty()) {
             (Ok(()), true) => {
                 import.warnings.append(&mut self.warnings);

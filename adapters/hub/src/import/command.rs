@@ -1,18 +1,8 @@
 //! Recognising the packages in commands, so that they are started, watched and ended as what they are.
 
 use super::docker;
+use super::recognised::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType, runs};
-
-/// What a command starts.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Recognised {
-    pub(super) package: McpPackage,
-    pub(super) runtime_args: Vec<String>,
-    pub(super) args: Vec<String>,
-    /// Variables that the command itself sets, or passes on.
-    pub(super) env: Vec<(String, Option<String>)>,
-    pub(super) warning: Option<&'static str>,
-}
 
 /// What a command starts. Only the plain forms are taken for packages: all else is a program with its arguments, as it stands.
 pub(super) fn recognise(program: &str, args: &[String]) -> Recognised {
@@ -55,12 +45,6 @@ fn package(package_type: McpPackageType, program: &str, runner: &str, args: &[St
         env: Vec::new(),
         warning: None,
     })
-}
-
-/// What runs the package, if it is not what usually does.
-pub(super) fn hint(program: &str, runner: &str, package_type: McpPackageType) -> Option<String> {
-    let is_usual = program == runner && package_type.runtimes().first() == Some(&runner);
-    (!is_usual).then(|| program.to_owned())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-use super::parse_json;
 use crate::HubError;
+use crate::jsonc::parse_json;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

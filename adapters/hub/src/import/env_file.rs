@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
-use super::family::text;
+use super::members::text;
 use crate::HubError;
 
 const FIELD: &str = "envFile";

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Warning;
+use super::model::Warning;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, fill};
 use crate::launch;
 use crate::secrets::SecretRef;

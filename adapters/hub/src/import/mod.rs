@@ -16,7 +16,7 @@
 //! | `codex` | `mcp_servers`, TOML | none; variables are named by members of their own |
 //! | `server-json` | an entry of the registry | `{name}`, which stays as it is if nothing defines it |
 //!
-//! References stay references: they become a `secret_ref` of [`McpConfig`], or a variable of it, and are resolved at each start.
+//! References stay references: they become a `secret_ref` of [`McpConfig`](crate::config::McpConfig), or a variable of it, and are resolved at each start.
 //! Secrets that stand in a file as they are do not stay there: they come apart from the configuration, as [`Imported::secrets`].
 //!
 //! ```
@@ -44,109 +44,23 @@ mod env_file;
 mod export;
 mod family;
 mod literals;
+mod members;
+mod model;
+mod recognised;
 mod references;
 mod server_json;
 mod vscode;
 mod zed;
-
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 pub use dialect::Dialect;
 pub use export::{Exported, export};
 pub use literals::is_secret;
+pub use model::{Import, ImportOptions, Imported, Refused, Warning};
 
 use crate::HubError;
-use crate::config::McpConfig;
-use crate::jsonc;
-use crate::secrets::{Secret, SecretRef, SecretStore};
-
-/// How a file is to be read.
-#[derive(Clone, Debug, Default)]
-pub struct ImportOptions {
-    /// Whose file it is; found out by default.
-    pub dialect: Option<Dialect>,
-    /// Where the file is, which tells of its dialect, and of the folder that it belongs to.
-    pub path: Option<PathBuf>,
-    /// What `${workspaceFolder}` stands for; the folder that the file belongs to by default.
-    pub workspace: Option<PathBuf>,
-    /// What `${userHome}` stands for; the home directory of this user by default.
-    pub home: Option<PathBuf>,
-    /// What the user gave for inputs of VS Code, by their id, and for variables, headers and arguments of a registry's entry,
-    /// by their name.
-    pub answers: BTreeMap<String, Secret>,
-    /// How a file is read that an entry names: the `envFile` of VS Code and Cursor. By default none is read, and a warning says so.
-    pub read_file: Option<fn(&Path) -> io::Result<String>>,
-    /// Whether servers are taken over that get a secret as an argument, where every user of the machine can read it.
-    pub secrets_in_args: bool,
-}
-
-/// What a file held.
-#[derive(Clone, Debug)]
-pub struct Import {
-    /// Whose file it was.
-    pub dialect: Dialect,
-    /// The servers, by name.
-    pub servers: Vec<Imported>,
-    /// The entries that are no servers for us, and why.
-    pub refused: Vec<Refused>,
-    /// What was not taken over as it was.
-    pub warnings: Vec<Warning>,
-}
-
-/// A server of a file.
-#[derive(Clone, Debug)]
-pub struct Imported {
-    /// Its configuration, with a new id. It needs the user's consent before it is started.
-    pub config: McpConfig,
-    /// Secrets that stood in the file, or were given as answers. The configuration refers to them.
-    pub secrets: Vec<(SecretRef, Secret)>,
-    /// What is missing before it can be kept: values that nobody has given yet.
-    pub missing: Option<HubError>,
-}
-
-impl Imported {
-    /// Keeps its secrets. To be called before the configuration is kept, which is of no use without them.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store. What was kept before the error is removed again.
-    pub fn keep_secrets(&self, store: &dyn SecretStore) -> Result<(), HubError> {
-        for (kept, (secret, value)) in self.secrets.iter().enumerate() {
-            if let Err(error) = store.set(secret, value) {
-                for (secret, _) in &self.secrets[..kept] {
-                    // The error that is told is the first.
-                    let _ = store.remove(secret);
-                }
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// An entry that is no server for us.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// Its name in the file.
-    pub name: String,
-    /// Why. Its field begins with the name of the entry's member.
-    pub error: HubError,
-}
-
-/// Something that was not taken over as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// In which entry, by its name; `None` for the file as a whole.
-    pub server: Option<String>,
-    /// Which member of it, as a path.
-    pub field: String,
-    /// What came of it, in a sentence. It holds no values.
-    pub message: String,
-}
+use crate::jsonc::parse_json;
 
 /// Reads a file of another program.
 ///
@@ -188,12 +102,4 @@ fn parse(dialect: Dialect, text: &str) -> Result<Value, HubError> {
         Some(Err(reason)) => wrong(reason),
         None => wrong("it is empty".to_owned()),
     }
-}
-
-/// JSON with comments and commas at ends, which all of these programs take or have in their files. `None` for nothing.
-fn parse_json(text: &str) -> Option<Result<Value, String>> {
-    if text.trim().is_empty() {
-        return None;
-    }
-    Some(jsonc_parser::parse_to_serde_value::<Value>(text, &jsonc::OPTIONS).map_err(|error| error.to_string()))
 }

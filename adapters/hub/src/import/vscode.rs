@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 
 use super::builder::{Builder, Input};
 use super::env_file;
-use super::family::{pairs, present, read_each, servers_in, text, texts, texts_of};
-use super::{Import, ImportOptions};
+use super::family::{read_each, servers_in};
+use super::members::{pairs, present, text, texts, texts_of};
+use super::model::{Import, ImportOptions};
 use crate::HubError;
 use crate::config::EnvVarSpec;
 

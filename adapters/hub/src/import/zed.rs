@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
-use super::family::{pairs, present, read_each, servers_in, text, texts_of};
-use super::{Import, ImportOptions};
+use super::family::{read_each, servers_in};
+use super::members::{pairs, present, text, texts_of};
+use super::model::{Import, ImportOptions};
 use crate::HubError;
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {

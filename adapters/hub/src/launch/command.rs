@@ -1,10 +1,10 @@
-//! The command of each kind of package.
+//! Composes the command of each kind of package.
 
 use mcpwire_client::McpServerDef;
 
 use super::container::{self, Container};
+use super::instance::{Instance, MARK, exposed, program};
 use super::resolve::Resolved;
-use super::{Instance, MARK, exposed};
 use crate::config::{McpConfig, McpPackage, McpPackageType, runs};
 
 pub(super) fn compose(
@@ -27,7 +27,7 @@ pub(super) fn compose(
     (def, container)
 }
 
-/// The program and its arguments.
+/// Returns the program and its arguments.
 pub(super) fn argv<'a>(
     config: &McpConfig,
     runtime_args: &[String],
@@ -40,7 +40,7 @@ pub(super) fn argv<'a>(
     let mut command = vec![program(package)];
     match package.package_type {
         McpPackageType::Npm => {
-            // It must not ask whether it may install: nobody would answer.
+            // Without `-y`, npx asks whether it may install the package, and nobody would answer.
             if runs(&command[0], &["npx"]).is_some() {
                 command.push("-y".to_owned());
             }
@@ -71,14 +71,6 @@ pub(super) fn argv<'a>(
     }
     command.extend_from_slice(args);
     command
-}
-
-/// What runs the package: the program itself, if it is one.
-pub(super) fn program(package: &McpPackage) -> String {
-    let Some(usual) = package.package_type.runtimes().first() else { return package.identifier.clone() };
-    let program = package.runtime_hint.as_deref().unwrap_or(usual);
-    // There it is a script, which is not found without its ending.
-    if cfg!(windows) && program == "npx" { "npx.cmd".to_owned() } else { program.to_owned() }
 }
 
 fn versioned(package: &McpPackage, separator: &str) -> String {

@@ -1,11 +1,11 @@
-//! The container of a server, which has to be ended by its name: it can outlive the client that started it.
+//! [`Container`]: the container of a server. It is stopped by its name, because it can outlive the client that started it.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Instance, command};
+use super::instance::{Instance, program};
 use crate::config::McpConfig;
 
-/// Variables that tell the client of a container engine where the engine is.
+/// Variables with which the client of a container engine finds the engine.
 pub(super) const CLIENT_VARIABLES: &[&str] = &[
     "DOCKER_HOST",
     "DOCKER_CONTEXT",
@@ -16,12 +16,12 @@ pub(super) const CLIENT_VARIABLES: &[&str] = &[
     "CONTAINER_HOST",
 ];
 
-/// A container, and how it is ended.
+/// A container, and the commands that end it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
-    /// Its name, which no other container has.
+    /// The unique name of the container.
     pub name: String,
-    /// The program that started it: `docker`, or another that takes the same arguments.
+    /// The client program: `docker`, or another with the same arguments.
     pub client: String,
 }
 
@@ -31,7 +31,7 @@ impl Container {
         let host: String = instance.host.chars().filter(char::is_ascii_alphanumeric).take(20).collect();
         let separator = if host.is_empty() { "" } else { "-" };
         let name = format!("mcp-{}{separator}{host}-{}", &id[..8], instance.generation);
-        Container { name, client: command::program(&config.package) }
+        Container { name, client: program(&config.package) }
     }
 
     pub(super) fn options(&self, config: &McpConfig, instance: &Instance) -> Vec<String> {
@@ -44,12 +44,12 @@ impl Container {
         options
     }
 
-    /// The command that asks it to end, and ends it a second later.
+    /// Returns the command that stops the container, and kills it after a second.
     pub fn stop_command(&self) -> Vec<String> {
         ["stop", "-t", "1", &self.name].iter().fold(vec![self.client.clone()], with)
     }
 
-    /// The command that ends it at once, and removes what is left of it.
+    /// Returns the command that kills and removes the container.
     pub fn remove_command(&self) -> Vec<String> {
         ["rm", "-f", &self.name].iter().fold(vec![self.client.clone()], with)
     }

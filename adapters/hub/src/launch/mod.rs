@@ -1,6 +1,6 @@
-//! [`Launch`]: from a configuration and its secrets to what is started, or spoken to.
+//! [`Launch`]: resolves a configuration and its secrets to a process or an address.
 //!
-//! A command is a list of arguments, and no shell ever sees it:
+//! A command is a list of arguments, and is not interpreted by a shell:
 //!
 //! | package | command |
 //! |---|---|
@@ -10,57 +10,44 @@
 //! | program | `<identifier> <args>` |
 //! | HTTP | none; the address with its headers |
 //!
-//! Values of variables are in the environment of the process alone: for a container, too, whose command names them and no more.
+//! The values of variables are only in the environment of the process. The command of a container contains only their names.
 
 mod command;
 mod container;
+mod instance;
 mod preview;
 mod resolve;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcpwire_client::McpServerDef;
 
 pub use container::Container;
+pub use instance::{Instance, MARK};
 pub(crate) use preview::argv;
 pub use preview::{Preview, Shown, preview};
 
-use crate::HubError;
 use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
 use crate::redact::Redactor;
 use crate::secrets::SecretStore;
+use crate::{HubError, HubErrorKind};
 
-/// The variable by which the processes of a server can be told from others after the hub is gone: `<id>.<generation>.<host>`.
-pub const MARK: &str = "MCPWIRE_SERVER";
-
-/// Which start of a server it is, and by whom.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Instance {
-    /// Which start of this server by this hub, counted up.
-    pub generation: u64,
-    /// Which process the hub is: see [`crate::ledger::Host::token`].
-    pub host: String,
-    /// Whether this configuration has never been started with success here, so that its package may have to be downloaded.
-    pub is_first: bool,
-}
-
-/// A server, ready to be started, or to be connected to.
+/// A server that can be started or connected to.
 #[derive(Debug)]
 pub struct Launch {
-    /// What is started, or where it is. It holds secrets, and its `{:?}` does not show them; neither do its arguments hold
-    /// any, unless the configuration allows that.
+    /// The command or address. It contains secrets, which `{:?}` omits. Its arguments contain secrets only if the
+    /// configuration allows that.
     pub def: McpServerDef,
-    /// The container that it will run in.
+    /// The container of the server, if it has one.
     pub container: Option<Container>,
-    /// How long it may take until the connection is open.
+    /// Maximum time until the connection is open.
     pub start_timeout: Duration,
-    /// For all that the server writes and says.
+    /// Removes the secrets from what the server writes.
     pub redactor: Redactor,
 }
 
 impl Launch {
-    /// Resolves all references, and puts the command together.
+    /// Resolves all references and composes the command.
     ///
     /// # Errors
     ///
@@ -76,7 +63,7 @@ impl Launch {
                 config.name.trim(),
                 preview(config)
             );
-            return Err(HubError::conflict("consent", message));
+            return Err(HubError::new(HubErrorKind::NeedsConsent, message).at("consent"));
         }
         let mut resolved = resolve::resolve(config, secrets)?;
         let redactor = Redactor::new(std::mem::take(&mut resolved.secrets));
@@ -84,7 +71,7 @@ impl Launch {
         let (mut def, container) = match &config.transport {
             McpTransport::Http { .. } => {
                 let mut def = McpServerDef::http(resolved.url.take().unwrap_or_default());
-                def.headers = exposed(&resolved.headers);
+                def.headers = instance::exposed(&resolved.headers);
                 def.unix_socket.clone_from(&config.unix_socket);
                 def.ca_file.clone_from(&config.ca_file);
                 def.client_certificate.clone_from(&config.client_certificate);
@@ -100,18 +87,14 @@ impl Launch {
         Ok(Launch { def, container, start_timeout, redactor })
     }
 
-    /// All that a server is given and that cannot be had, by path, such as `env_vars.TOKEN`: for a host that asks for it
-    /// before it starts anything.
+    /// Returns the paths of the required values that are missing, such as `env_vars.TOKEN`, for a program that asks for them
+    /// before it starts the server.
     pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
         resolve::missing(config, secrets)
     }
 }
 
-fn exposed(values: &BTreeMap<String, crate::secrets::Secret>) -> BTreeMap<String, String> {
-    values.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect()
-}
-
-/// What runs packages has to download them first; so has a command that runs one of these by itself.
+/// Returns the timeout of a start. A package may have to be downloaded first, also by a command that runs a package itself.
 pub(crate) fn start_timeout(config: &McpConfig, instance: &Instance) -> Duration {
     if let Some(timeout) = config.timeouts.start {
         return timeout;
@@ -128,12 +111,12 @@ const DOWNLOADERS: &[&str] =
     &["npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "uvx", "uv", "pipx", "docker", "podman", "nerdctl", "dnx", "deno"];
 
 impl McpConfig {
-    /// Whether the user has agreed to what it starts: they wrote it, or agreed to it as it is now.
+    /// Returns whether the user has agreed to what the configuration starts: they wrote it, or agreed to its current form.
     pub fn has_consent(&self) -> bool {
         self.origin == Origin::User || self.consent.as_deref().is_some_and(|consent| consent == self.hash())
     }
 
-    /// Notes that the user agrees to what [`preview`] shows. It holds until that changes.
+    /// Records that the user agrees to what [`preview`] shows. The consent is valid until that changes.
     pub fn give_consent(&mut self) {
         self.consent = Some(self.hash());
     }

@@ -1,49 +1,50 @@
-//! What a configuration would start, for the user to see before it does.
+//! [`Preview`]: what a configuration would start, for the user to review.
 
 use std::fmt::{self, Write as _};
 
+use super::command;
 use super::container::Container;
-use super::{Instance, command};
+use super::instance::Instance;
 use crate::config::{EnvVarConfig, McpConfig, McpPackageType, McpTransport, fill, names_in};
 
-/// The whole of what a server is started with, or spoken to with, without secret values. Nothing is left out or shortened, and
-/// whatever could hide a part of it is escaped.
+/// Everything that a server is started or contacted with, except secret values. Nothing is shortened, and characters that could
+/// hide a part are escaped.
 ///
-/// Its `Display` is text for a person. The command stands as one would type it in a shell, though none is used.
+/// Its `Display` is text for a person. The command is quoted as in a shell, although no shell is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The program and its arguments; empty for a server that is reached by HTTP. References stand as `<env:NAME>`.
+    /// The program and its arguments. Empty for an HTTP server. References are shown as `<env:NAME>`.
     pub command: Vec<String>,
-    /// The address of a server that is reached by HTTP.
+    /// The address of an HTTP server.
     pub url: Option<String>,
-    /// The Unix socket over which it is reached.
+    /// The Unix socket of an HTTP server.
     pub unix_socket: Option<String>,
-    /// The working directory, if it is not that of the hub.
+    /// The working directory, if it differs from that of the hub.
     pub cwd: Option<String>,
-    /// The variables of its environment, and what each is, or where it is from.
+    /// The environment variables, with their values or sources.
     pub env: Vec<(String, Shown)>,
-    /// The headers of requests by HTTP.
+    /// The headers of HTTP requests.
     pub headers: Vec<(String, Shown)>,
     /// The certificate files and the proxy of requests by HTTP, with the names of their fields in the configuration.
     pub http: Vec<(String, String)>,
-    /// The [`hash`](McpConfig::hash) to which consent is given.
+    /// The [`hash`](McpConfig::hash) to which the user agrees.
     pub hash: String,
 }
 
-/// What is shown of a value.
+/// The part of a value that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// The value itself: it is no secret.
+    /// The value, which is not secret.
     Value(String),
-    /// Where it is kept.
+    /// The place where the value is stored.
     From(String),
-    /// That it is a secret.
+    /// A secret value.
     Secret,
-    /// That there is none.
+    /// No value.
     Nothing,
 }
 
-/// What the configuration would start.
+/// Returns what the configuration would start.
 pub fn preview(config: &McpConfig) -> Preview {
     let shown = |values: &std::collections::BTreeMap<String, EnvVarConfig>| -> Vec<(String, Shown)> {
         values.iter().map(|(name, value)| (name.clone(), shown(config, value))).collect()
@@ -77,7 +78,7 @@ fn http(config: &McpConfig) -> Vec<(String, String)> {
     files.chain(config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()))).collect()
 }
 
-/// The program and its arguments, but for what is different at each start.
+/// Returns the program and its arguments, without what differs at each start.
 pub(crate) fn argv(
     config: &McpConfig,
     runtime_args: &[String],
@@ -99,7 +100,7 @@ fn shown(config: &McpConfig, value: &EnvVarConfig) -> Shown {
     }
 }
 
-/// A text with what stands for its variables, as far as that may be shown.
+/// Replaces the variables in a text by their values, except for secrets.
 fn described(config: &McpConfig, text: &str) -> String {
     if names_in(text).next().is_none() {
         return text.to_owned();
@@ -154,14 +155,14 @@ impl fmt::Display for Shown {
     }
 }
 
-/// A word as one would type it in a shell.
+/// Quotes a word as in a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-<>".contains(c);
     let word = escaped(word);
     if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// A text in which nothing can hide, or make a terminal hide something else.
+/// Escapes the characters that could hide a part of the text in a terminal.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

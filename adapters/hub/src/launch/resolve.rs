@@ -1,23 +1,25 @@
-//! Getting the values that a configuration refers to.
+//! Resolves the references of a configuration.
 
 use std::collections::BTreeMap;
 
+use mcpwire_supervisor::Failure;
+
 use crate::HubError;
-use crate::config::{EnvVarConfig, MISSING, McpConfig, McpTransport, check_literal, fill, is_address};
+use crate::config::{EnvVarConfig, McpConfig, McpTransport, check_literal, fill, is_address};
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
-/// All values, by name. Those that are not required and not there are left out.
+/// The resolved values. Optional values that are missing are omitted.
 pub(super) struct Resolved {
     pub(super) env: BTreeMap<String, Secret>,
     pub(super) headers: BTreeMap<String, Secret>,
     pub(super) args: Vec<String>,
     pub(super) runtime_args: Vec<String>,
     pub(super) url: Option<String>,
-    /// Those of the values that must show nowhere.
+    /// The values that must not be shown.
     pub(super) secrets: Vec<Secret>,
 }
 
-/// The paths of what is required and cannot be had.
+/// Returns the paths of the required values that are missing.
 pub(super) fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
     let mut resolver = Resolver::new(secrets);
     resolver.all(config)?;
@@ -30,8 +32,7 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
     if let Some(first) = resolver.missing.first() {
         let name = |path: &String| path.split_once('.').map_or(path.as_str(), |(_, name)| name).to_owned();
         let names: Vec<String> = resolver.missing.iter().map(name).collect();
-        let message = format!("{MISSING}: {}", names.join(", "));
-        return Err(HubError::validation(first.clone(), message));
+        return Err(Failure::missing_credentials(names.iter().map(String::as_str)).error.at(first.clone()));
     }
     let filled = |args: &[String]| args.iter().map(|arg| resolver.filled(arg)).collect::<Vec<String>>();
     let (args, runtime_args) = (filled(&config.args), filled(&config.runtime_args));
@@ -63,7 +64,7 @@ impl<'a> Resolver<'a> {
         Resolver { store, variables: Values::new(), missing: Vec::new(), secrets: Vec::new() }
     }
 
-    /// Variables first: the others are made of them.
+    /// Resolves all values: variables first, because the others contain them.
     fn all(&mut self, config: &McpConfig) -> Result<(Values, Values), HubError> {
         self.variables = self.values("variables", &config.variables)?;
         let env = self.values("env_vars", &config.env_vars)?;

@@ -5,7 +5,8 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use super::store::not_kept_here;
+use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use super::store::not_kept_here;
+use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 use crate::disk::{Fs, SystemFs, replace, unavailable};
 

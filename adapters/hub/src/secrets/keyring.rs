@@ -7,7 +7,8 @@ use keyring_core::{CredentialStore, Entry, Error};
 use uuid::Uuid;
 use zeroize::Zeroize;
 
-use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use super::store::not_kept_here;
+use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 
 /// `keyring:service/account`: a keyring of the crate `keyring-core`, such as those of macOS, of Windows, and of the Secret
@@ -118,7 +119,7 @@ mod tests {
         for error in [Error::NoStorageAccess("locked".into()), Error::BadEncoding(b"hunter22".to_vec())] {
             cred.set_error(error);
             let error = secrets.get(&reference).unwrap_err();
-            assert_eq!((error.code, error.field.as_str()), (ErrorCode::ServiceUnavailable, "secrets"));
+            assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ServiceUnavailable, "secrets"));
             assert!(!error.message.contains("hunter"), "{error}");
         }
         assert!(!directory.path().join("secrets").exists());

@@ -1,14 +1,16 @@
 //! Secrets: where they are kept, how they are named, how they are got.
 //!
 //! A configuration holds no secrets, only where they are: a [`SecretRef`]. A [`SecretStore`] knows some kinds of these:
-//! [`FileSecrets`] those in files of this user, [`EnvSecrets`] those in the environment, `KeyringSecrets` (with the feature
+//! [`FileSecrets`] those in files of this user, [`EnvSecrets`] those in the environment, [`MemorySecrets`] those of hubs without files, `KeyringSecrets` (with the feature
 //! `keyring`) those in the keyring of the system. [`Secrets`] puts them together. There is no falling back from one to another.
 
 mod environment;
 mod file;
 #[cfg(feature = "keyring")]
 mod keyring;
+mod memory;
 mod reference;
+mod store;
 mod value;
 
 use std::fmt;
@@ -20,31 +22,12 @@ pub use environment::EnvSecrets;
 pub use file::FileSecrets;
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringSecrets;
+pub use memory::MemorySecrets;
 pub use reference::{NotASecretRef, SecretRef};
+pub use store::SecretStore;
 pub use value::Secret;
 
 use crate::HubError;
-
-/// Where secrets are kept.
-///
-/// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work, or is not safe to use, and `VALIDATION_ERROR` if
-/// something cannot be a secret of it. None holds a value.
-pub trait SecretStore: Send + Sync {
-    /// The value; `None` if there is none.
-    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError>;
-
-    /// Keeps a value, in place of an earlier one.
-    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError>;
-
-    /// Forgets a value. Whether there was one.
-    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError>;
-
-    /// The names of the secrets of a server.
-    fn names(&self, id: Uuid) -> Result<Vec<String>, HubError>;
-
-    /// Forgets all secrets of a server, and says which there were.
-    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError>;
-}
 
 /// A store for each kind of reference.
 pub struct Secrets {
@@ -114,9 +97,4 @@ impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Secrets").field("keyring", &self.keyring.is_some()).finish_non_exhaustive()
     }
-}
-
-/// The reference is of a kind that the store does not keep.
-fn not_kept_here(secret: &SecretRef) -> HubError {
-    HubError::validation("secret_ref", format!("This store does not keep `{secret}`"))
 }

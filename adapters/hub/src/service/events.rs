@@ -1,4 +1,4 @@
-//! [`Events`]: what happens in a hub, for whoever wants to know.
+//! [`Events`]: the events of a hub, for any number of listeners.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -13,109 +13,117 @@ use uuid::Uuid;
 
 use crate::HubError;
 
-/// So many events may wait to be taken. 1,024: five changes of state of each of 200 servers that start at the same time.
-const MOST: usize = 1_024;
+/// Maximum number of events that wait for one listener. 1,024 events are five state changes of each of 200 servers that
+/// start at the same time.
+const MAX_EVENTS: usize = 1_024;
 
-/// Something that has happened.
+/// An event of a hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HubEvent {
-    /// A server is in another state.
+    /// A server has entered another state.
     Status {
-        /// Which one.
+        /// The id of the server.
         id: Uuid,
-        /// What it is called.
+        /// The name of the server.
         name: String,
-        /// Where it is in its life.
+        /// The new state.
         state: State,
-        /// Why it does not run, if it should.
+        /// The error of the last failure. `None` for a server that runs, or has not failed.
         error: Option<HubError>,
     },
-    /// The tools that are offered are others.
+    /// The tools of all servers have changed.
     Tools {
-        /// How many there are.
+        /// Number of tools.
         count: usize,
     },
-    /// A server describes tools in another way than when it listed them last, be that before it was started anew, or before
-    /// this hub was: another description, another schema, other annotations, under the same name. It may be an update, and
-    /// it may be meant to make a model do what nobody has agreed to: whoever has agreed to these tools should look again.
-    /// They are offered as they are now. [`StatusDetail::changed_tools`](super::StatusDetail::changed_tools) keeps them.
+    /// A server has changed the definitions of some of its tools since it listed them last, which may have been before a
+    /// restart of the server or of the hub.
+    ///
+    /// The change may be an update. It may also be an attempt to make a model do what the user has not agreed to. The hub
+    /// offers the new definitions; users who approved the old ones should review them.
+    /// [`StatusDetail::changed_tools`](super::StatusDetail::changed_tools) contains the changes until they are acknowledged.
     ToolChanged {
-        /// Which server.
+        /// The id of the server.
         id: Uuid,
-        /// What it is called.
+        /// The name of the server.
         name: String,
-        /// Which tools, by the names that the server gives them, and what of them is different: the first 100.
+        /// The first 100 changed tools, with the changed fields. The names are those that the server uses.
         changes: Vec<ToolChange>,
-        /// So many more there are.
+        /// Number of further changed tools.
         more: usize,
     },
-    /// A server has been added, or its configuration is another.
+    /// A server was added, or its configuration was changed.
     Configured {
-        /// Which one.
+        /// The id of the server.
         id: Uuid,
     },
-    /// A server is no longer configured.
+    /// A server was deleted.
     Removed {
-        /// Which one.
+        /// The id of the server.
         id: Uuid,
     },
-    /// All servers that are to be started with the hub have come up, or have failed.
+    /// All servers that were to be started with the hub have started or failed.
     Booted {
-        /// So many run, or sleep until they are called.
+        /// Number of servers that run, or sleep until they are called.
         ready: usize,
-        /// So many have failed; those that may recover are started again.
+        /// Number of servers that failed. Those that may recover are started again.
         failed: usize,
-        /// So many were stopped before they ran.
+        /// Number of servers that were stopped before they ran.
         cancelled: usize,
     },
-    /// A process could not be ended. It may still run.
+    /// The process of a server could not be ended, and may still run.
     Abandoned {
-        /// Whose it is.
+        /// The id of the server.
         id: Uuid,
     },
-    /// So many events were dropped here because they were not taken in time.
+    /// The listener was too slow, and the oldest events were dropped.
     Missed {
-        /// How many.
+        /// Number of dropped events.
         count: u64,
     },
 }
 
-/// What happens from now on, in order. A consumer that is too slow holds up nobody: the oldest events are dropped, and
-/// [`HubEvent::Missed`] says how many.
-#[derive(Debug)]
+/// A stream of the events of a hub, in order.
+///
+/// A slow listener delays nobody: the oldest events are dropped, and [`HubEvent::Missed`] contains their number.
+#[derive(Debug, Default)]
 pub struct Events(Arc<Mutex<Queue>>);
 
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<HubEvent>,
     missed: u64,
-    over: bool,
+    is_ended: bool,
     waker: Option<Waker>,
 }
 
 impl Events {
-    /// The next one; `None` when the hub is gone and all have been taken.
+    /// Waits for the next event. Returns `None` when the hub has ended and no event is left.
     pub async fn next(&mut self) -> Option<HubEvent> {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// The next one, if there is one already.
+    /// Returns the next event if there is one already.
     pub fn try_next(&mut self) -> Option<HubEvent> {
         lock(&self.0).pop()
     }
 
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<HubEvent>> {
+        let waker = cx.waker().clone();
         let mut queue = lock(&self.0);
-        match queue.pop() {
-            Some(event) => Poll::Ready(Some(event)),
-            None if queue.over => Poll::Ready(None),
-            None => {
-                queue.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
+        if let Some(event) = queue.pop() {
+            return Poll::Ready(Some(event));
         }
+        if queue.is_ended {
+            return Poll::Ready(None);
+        }
+        let previous = queue.waker.replace(waker);
+        // A waker may run code of the program when it is dropped.
+        drop(queue);
+        drop(previous);
+        Poll::Pending
     }
 }
 
@@ -140,22 +148,23 @@ fn lock(queue: &Mutex<Queue>) -> std::sync::MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All who want to know.
+/// The queues of all listeners.
 #[derive(Debug, Default)]
 pub(super) struct Listeners(Mutex<Vec<Weak<Mutex<Queue>>>>);
 
 impl Listeners {
-    pub(super) fn add(&self) -> Events {
+    pub(super) fn subscribe(&self) -> Events {
         let queue = Arc::new(Mutex::new(Queue::default()));
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|queue| queue.strong_count() > 0);
-        all.push(Arc::downgrade(&queue));
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(&queue));
         Events(queue)
     }
 
-    pub(super) fn tell(&self, event: &HubEvent) {
-        self.each(|queue| {
-            if queue.waiting.len() == MOST {
+    /// Adds an event to all queues. The caller wakes `wakers` after it has released its locks.
+    pub(super) fn push(&self, event: &HubEvent, wakers: &mut Vec<Waker>) {
+        self.each(wakers, |queue| {
+            if queue.waiting.len() == MAX_EVENTS {
                 queue.waiting.pop_front();
                 queue.missed += 1;
             }
@@ -163,13 +172,12 @@ impl Listeners {
         });
     }
 
-    /// Nothing more will happen.
-    pub(super) fn end(&self) {
-        self.each(|queue| queue.over = true);
+    /// Ends all streams after the events that they already contain.
+    pub(super) fn end(&self, wakers: &mut Vec<Waker>) {
+        self.each(wakers, |queue| queue.is_ended = true);
     }
 
-    fn each(&self, mut f: impl FnMut(&mut Queue)) {
-        let mut wakers = Vec::new();
+    fn each(&self, wakers: &mut Vec<Waker>, mut f: impl FnMut(&mut Queue)) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|queue| {
             let Some(queue) = queue.upgrade() else { return false };
             let mut queue = lock(&queue);
@@ -177,7 +185,6 @@ impl Listeners {
             wakers.extend(queue.waker.take());
             true
         });
-        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -190,11 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_listener_is_told_how_much_it_has_missed() {
+    fn a_slow_listener_learns_how_many_events_it_missed() {
         let listeners = Listeners::default();
-        let (mut slow, mut quick) = (listeners.add(), listeners.add());
-        for count in 0..MOST + 3 {
-            listeners.tell(&tools(count));
+        let (mut slow, mut quick) = (listeners.subscribe(), listeners.subscribe());
+        for count in 0..MAX_EVENTS + 3 {
+            listeners.push(&tools(count), &mut Vec::new());
             assert_eq!(quick.try_next(), Some(tools(count)));
         }
         assert_eq!(slow.try_next(), Some(HubEvent::Missed { count: 3 }));
@@ -202,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn the_end_comes_after_what_was_told_before() {
+    fn a_stream_ends_after_its_last_event() {
         let listeners = Listeners::default();
-        let events = listeners.add();
-        listeners.tell(&tools(1));
-        listeners.end();
+        let events = listeners.subscribe();
+        listeners.push(&tools(1), &mut Vec::new());
+        listeners.end(&mut Vec::new());
         let mut cx = Context::from_waker(Waker::noop());
         assert_eq!(events.poll(&mut cx), Poll::Ready(Some(tools(1))));
         assert_eq!(events.poll(&mut cx), Poll::Ready(None));

@@ -1,201 +1,289 @@
-//! [`Hub`].
+//! [`Hub`]: many MCP servers as one service.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures_channel::oneshot;
 use mcpwire_core::Era;
 use mcpwire_supervisor::Command;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::call_failure::CallFailure;
-use super::detail::{StatusDetail, millis};
+use super::actions::{Actions, Context};
+use super::attempts::Attempts;
+use super::available_tools::{AvailableTools, server_id, uuid};
+use super::calls::{Call, Calls};
+use super::configuration::Configuration;
 use super::events::Events;
-use super::interface::{Answer, McpService, McpStatus};
+use super::mcp_service::{McpService, McpStatus, ServiceFuture};
 use super::options::{HubOptions, Settings};
 use super::outcome::{CallOptions, ToolOutcome};
-use super::shared::{Booted, Shared, hub_has_ended};
-use super::snapshot::{AvailableTools, FoundTool, server_id, uuid};
-use super::usage::{self, Usage};
+use super::state::{BootReport, State};
+use super::status::{StatusDetail, Usage, millis, usage_of_groups};
+use super::tool_cache::ToolCache;
+use super::{clock, containers};
 use crate::HubError;
 use crate::config::McpConfig;
-use crate::launch::{Launch, Preview, preview};
-use crate::ledger::Reaped;
+use crate::launch::Launch;
+use crate::process_registry::Reaped;
 use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
 use crate::tasks::Client;
 
-/// How many lines of standard error a [`StatusDetail`] shows.
-const TAIL: usize = 12;
+/// Number of lines of standard error in a [`StatusDetail`].
+const STDERR_TAIL: usize = 12;
 
-/// How long what an earlier hub left is given to end by itself.
-const GRACE: Duration = Duration::from_secs(2);
+/// Time that processes of an earlier hub have to end by themselves.
+const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Many MCP servers: configured, supervised and called. Cheap to clone. It runs on the tokio runtime that it is
-/// opened in, or on whatever [`HubOptions::on`] says.
+/// Many MCP servers as one service: configured, supervised, and called. Cheap to clone.
 ///
-/// When the last clone is dropped, all servers are ended at once, with all that they started;
-/// [`shutdown_all`](McpService::shutdown_all) does it politely. See the [module](super) for an example.
+/// The hub runs on the tokio runtime in which it is opened, or on the runtime of [`HubOptions::on`]. When the last clone is
+/// dropped, all servers are killed, with all that they started; [`shutdown_all`](McpService::shutdown_all) stops them
+/// gracefully. See the [module](super) for an example.
 #[derive(Clone)]
-pub struct Hub(Arc<Alive>);
+pub struct Hub(Arc<Parts>);
 
-/// Ends everything when it is dropped. Tasks hold what is in it, and not this.
-struct Alive {
-    shared: Arc<Shared>,
+/// The parts of a hub. Tasks of the hub hold some of them, but not this, so that the last `Hub` ends the servers.
+struct Parts {
+    state: Arc<State>,
+    attempts: Arc<Attempts>,
+    configuration: Arc<Configuration>,
+    calls: Calls,
+    settings: Arc<Settings>,
+    /// The state refers to the actions weakly.
+    _actions: Arc<Actions>,
     reaped: Reaped,
     broken: Vec<BrokenEntry>,
 }
 
-impl Drop for Alive {
+impl Drop for Parts {
     fn drop(&mut self) {
-        self.shared.end();
+        // In this order: a process that starts later is killed because the state has ended.
+        self.state.end();
+        for container in self.attempts.end() {
+            containers::remove_detached(&container);
+        }
     }
 }
 
 impl Hub {
-    /// Reads what is configured, and ends what an earlier hub that was killed has left behind. Nothing is started yet.
+    /// Opens a hub: reads the configurations, and ends the processes that a killed hub has left. No server is started.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::load`](crate::store::Store::load): a file that cannot be read is never taken for an empty one.
+    /// Those of [`Store::load`](crate::store::Store::load): a file that cannot be read does not count as empty.
     pub async fn open(options: HubOptions) -> Result<Hub, HubError> {
-        let settings = Settings::of(options);
-        let (store, ledger) = (Arc::clone(&settings.store), Arc::clone(&settings.ledger));
+        let settings = Arc::new(Settings::from(options));
+        let (store, registry) = (settings.store.clone(), settings.process_registry.clone());
         let loaded = settings.tasks.block(move || {
-            let loaded = store.load()?;
-            // A ledger that cannot be read keeps nobody from starting servers.
-            Ok((loaded, ledger.reap(GRACE).unwrap_or_default()))
+            let loaded = store.map(|store| store.load()).transpose()?;
+            // An unreadable process registry does not prevent servers from being started.
+            let reaped = registry.and_then(|registry| registry.reap(REAP_TIMEOUT).ok());
+            Ok::<_, HubError>((loaded, reaped.unwrap_or_default()))
         });
         let (loaded, reaped) = loaded.await??;
         for container in &reaped.containers {
-            super::containers::remove(container.clone(), &settings.tasks).await;
+            containers::remove(container.clone(), &settings.tasks).await;
         }
-        let shared = Shared::new(settings, RandomState::new().build_hasher().finish());
-        let mut broken = loaded.broken;
-        for (index, config) in loaded.configs.into_iter().enumerate() {
+        let seed = RandomState::new().build_hasher().finish();
+        let state = State::new(settings.supervisor.clone(), seed, settings.tasks.clock());
+        let attempts = Arc::new(Attempts::default());
+        let tool_cache = Arc::new(ToolCache::new(settings.layout.clone()));
+        let configuration =
+            Arc::new(Configuration::new(Arc::clone(&state), Arc::clone(&settings), Arc::clone(&tool_cache)));
+        let context = Context {
+            state: Arc::clone(&state),
+            attempts: Arc::clone(&attempts),
+            settings: Arc::clone(&settings),
+            tool_cache,
+        };
+        let actions = Arc::new(Actions::new(context, Arc::clone(&configuration)));
+        let performer: Weak<Actions> = Arc::downgrade(&actions);
+        state.set_performer(performer);
+        settings.tasks.spawn(clock::run(Arc::downgrade(&state), state.alarm(), settings.tasks.timer()));
+        let (configs, mut broken) = loaded.map(|loaded| (loaded.configs, loaded.broken)).unwrap_or_default();
+        for (index, config) in configs.into_iter().enumerate() {
             let (id, name) = (config.id, config.name.clone());
-            if let Err(error) = shared.adopt(config).await {
+            if let Err(error) = configuration.restore(config).await {
                 broken.push(BrokenEntry { index, id: Some(id), name: Some(name), error });
             }
         }
-        Ok(Hub(Arc::new(Alive { shared, reaped, broken })))
+        let calls = Calls::new(Arc::clone(&state), Arc::clone(&attempts), Arc::clone(&settings));
+        let parts = Parts { state, attempts, configuration, calls, settings, _actions: actions, reaped, broken };
+        Ok(Hub(Arc::new(parts)))
     }
 
-    /// Starts all servers that are enabled, a few at a time, and waits until each of them has come up or has failed. One that
-    /// fails stops nobody.
-    pub async fn boot(&self) -> Result<Booted, HubError> {
-        let (sender, booted) = oneshot::channel();
-        self.shared().act(|core, now| {
-            core.booting.push(sender);
-            core.supervisor.boot(now);
-        });
-        booted.await.map_err(|_| hub_has_ended())
+    /// Starts all enabled servers, a few at a time, and waits until each has started or failed. The failure of one server does
+    /// not affect the others.
+    pub async fn boot(&self) -> Result<BootReport, HubError> {
+        self.0.state.boot().await
     }
 
-    /// Starts one server as [`boot`](Self::boot) does, and waits until it runs or has failed: it waits for its turn, and a lazy
-    /// server whose tools are known is not started before it is called.
+    /// Starts one server as [`boot`](Self::boot) does, and waits until it has started or failed. The server waits for its turn,
+    /// and a lazy server whose tools are known starts when it is called.
     ///
     /// # Errors
     ///
     /// Those of [`McpService::start`].
     pub async fn boot_server(&self, id: Uuid) -> Result<(), HubError> {
-        self.shared().command(server_id(id), Command::Boot).await
+        self.0.state.command(server_id(id), Command::Boot).await
     }
 
-    /// What an earlier hub had left behind when this one was opened, and has been ended.
+    /// Calls a tool of any server. The call is made when it is awaited.
+    ///
+    /// `name` is an exposed name, or a name that only one server uses. `arguments` are what the clients take: anything that
+    /// serializes to a JSON object, or pairs of a name and a value.
+    ///
+    /// A call waits for a server that sleeps. For a server that is starting, it waits as long as
+    /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start) allows, and then fails with
+    /// [`HubErrorKind::Starting`](crate::HubErrorKind::Starting).
+    ///
+    /// ```no_run
+    /// # async fn run(hub: mcpwire_hub::Hub) -> Result<(), mcpwire_hub::HubError> {
+    /// let outcome = hub.call("everything__echo", [("message", "hi")]).await?;
+    /// println!("{}", outcome.text());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`HubError::kind`] says why the call has no result. A tool that ran and failed is no error.
+    pub fn call<'a, A: Serialize + Send + Sync + 'a>(&'a self, name: &'a str, arguments: A) -> Call<'a, A> {
+        Call::new(&self.0.calls, name, arguments)
+    }
+
+    /// Adds a server, or replaces the configuration of the server with the same name. Returns the id of the server.
+    ///
+    /// A program that configures its servers in code calls this at each start. An existing server keeps its id and the consent
+    /// of the user. A new server gets [`McpConfig::id_of_name`], which is the same in each run, unless a renamed server has
+    /// this id. A server that becomes enabled is started, as by [`McpService::update`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`McpService::create`] and [`McpService::update`].
+    pub async fn upsert(&self, config: McpConfig) -> Result<Uuid, HubError> {
+        self.0.configuration.upsert(config).await
+    }
+
+    /// Returns the server to which a tool name belongs, as [`call`](Self::call) finds it.
+    ///
+    /// A name without the prefix of its server is unknown while the server starts. So the search waits for servers that are
+    /// starting, as long as their policies let a call wait, and at most for `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`HubErrorKind::UnknownTool`](crate::HubErrorKind::UnknownTool), or
+    /// [`HubErrorKind::Starting`](crate::HubErrorKind::Starting) if a server that is still starting may have the tool.
+    pub async fn wait_for_tool_server(&self, tool_name: &str, timeout: Duration) -> Result<Uuid, HubError> {
+        self.0.calls.find_server(tool_name, timeout).await.map(uuid)
+    }
+
+    /// Returns the processes that an earlier hub had left and that were ended when this hub was opened.
     pub fn reaped(&self) -> &Reaped {
         &self.0.reaped
     }
 
-    /// The entries of the file that could not be read, or could not be used, when the hub was opened. They are still there.
+    /// Returns the entries of the file that could not be read or used when the hub was opened. They are still in the file.
     pub fn broken(&self) -> &[BrokenEntry] {
         &self.0.broken
     }
 
-    /// Where the secrets are.
+    /// Returns the store of secrets.
     pub fn secrets(&self) -> Arc<dyn SecretStore> {
-        Arc::clone(&self.shared().settings.secrets)
+        Arc::clone(&self.0.settings.secrets)
     }
 
-    /// What the processes of each server use, those that it has started included; in the order of [`McpService::list`]. Looks
-    /// at all processes of the machine: not for every millisecond. Empty where the system does not tell.
+    /// Returns the resources that the processes of each server use, in the order of [`McpService::list`].
+    ///
+    /// This reads the state of all processes of the machine, so do not call it often. Empty on systems other than Linux.
     pub fn usage(&self) -> Vec<(Uuid, Usage)> {
         let pids: Vec<(Uuid, u32)> =
             self.details().into_iter().filter_map(|detail| Some((detail.id, detail.pid?))).collect();
-        usage::of_groups(&pids)
+        usage_of_groups(&pids)
     }
 
-    /// All that is known of all servers, in the order of the file.
+    /// Returns the detailed state of all servers, in the order of the file.
     pub fn details(&self) -> Vec<StatusDetail> {
-        let ids = self.shared().lock().order.clone();
+        let ids = self.0.state.read(super::state::Servers::ids);
         ids.into_iter().filter_map(|id| self.status_detail(uuid(id))).collect()
     }
 
-    /// Notes that somebody has looked at [`StatusDetail::changed_tools`] of a server: they are not shown there any more.
+    /// Marks the changed tools of a server as reviewed by the user. [`StatusDetail::changed_tools`] no longer contains them.
     pub fn acknowledge_changes(&self, id: Uuid) {
-        self.shared().lock().supervisor.acknowledge_changes(server_id(id));
+        self.0.state.update(|servers, _| servers.acknowledge_changes(server_id(id)));
     }
 
-    fn shared(&self) -> &Arc<Shared> {
-        &self.0.shared
-    }
-
-    /// Calls a tool. The name is the server's own, or the exposed one.
-    pub(super) async fn call(
+    /// Calls a tool of one server. The name is the exposed one, or the one that the server uses.
+    async fn call_server(
         &self,
         server: Uuid,
         tool: &str,
         arguments: &(impl Serialize + Sync),
         options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, CallFailure> {
-        self.shared().call(server, tool, arguments, options).await
+    ) -> Result<ToolOutcome, HubError> {
+        self.0.calls.call(server_id(server), tool, arguments, options).await
     }
 }
 
 impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers = self.shared().lock().order.len();
+        let servers = self.0.state.read(|servers| servers.ids().len());
         f.debug_struct("Hub").field("servers", &servers).field("tools", &self.available_tools()).finish()
     }
 }
 
 impl McpService for Hub {
     fn list(&self) -> Vec<McpConfig> {
-        let core = self.shared().lock();
-        core.order.iter().filter_map(|id| Some((*core.managed.get(id)?.config).clone())).collect()
+        self.0.state.read(|servers| servers.configs().map(|config| (**config).clone()).collect())
+    }
+
+    fn available_tools(&self) -> AvailableTools {
+        self.0.calls.available_tools()
+    }
+
+    fn call_tool_full<'a>(
+        &'a self,
+        mcp_id: Uuid,
+        tool_name: &'a str,
+        arguments: &'a Value,
+        options: CallOptions<'a>,
+    ) -> ServiceFuture<'a, ToolOutcome> {
+        Box::pin(self.call_server(mcp_id, tool_name, arguments, options))
     }
 
     fn get(&self, id: Uuid) -> Option<McpConfig> {
-        let config = self.shared().lock().config(server_id(id)).ok()?;
+        let config = self.0.state.read(|servers| servers.config(server_id(id))).ok()?;
         Some((*config).clone())
     }
 
     fn status(&self, id: Uuid) -> McpStatus {
-        let status = self.shared().lock().supervisor.status(server_id(id));
-        status.unwrap_or_else(|| McpStatus::Error { message: HubError::unknown_server(server_id(id)).message })
+        let id = server_id(id);
+        let status = self.0.state.read(|servers| servers.status(id));
+        status.unwrap_or_else(|| McpStatus::Error { message: HubError::unknown_server(id).message })
     }
 
     fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
-        let now = self.shared().now();
-        let mut core = self.shared().lock();
         let server = server_id(id);
-        let detail = core.supervisor.detail(server)?;
-        let client = core.attempt(server, detail.generation).and_then(|attempt| attempt.client.clone());
-        let changed_tools = core.supervisor.changes(server);
-        let managed = core.managed.get(&server)?;
+        let now = self.0.state.now();
+        let (detail, changed_tools, config, logs, client) = self.0.state.read(|servers| {
+            let detail = servers.detail(server)?;
+            let client = self.0.attempts.client((server, detail.generation));
+            let logs = servers.logs(server)?.clone();
+            Some((detail, servers.tool_changes(server), servers.config(server).ok()?, logs, client))
+        })?;
         let era = client.as_ref().and_then(Client::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
             Era::Legacy => "legacy".to_owned(),
         });
-        let shown = StatusDetail {
+        Some(StatusDetail {
             id,
-            name: managed.config.name.trim().to_owned(),
-            enabled: managed.config.enabled,
+            name: config.name.trim().to_owned(),
+            enabled: config.enabled,
             state: detail.state,
             for_ms: millis(now.duration_since(detail.since)),
             version: detail.version,
@@ -209,117 +297,64 @@ impl McpService for Hub {
             attempt: detail.attempt,
             retry_in_ms: detail.retry_at.map(|at| millis(at.duration_since(now))),
             last_error: detail.last_error,
-            stderr_tail: managed.logs.tail(TAIL),
-        };
-        drop(core);
-        Some(shown)
+            stderr_tail: logs.tail(STDERR_TAIL),
+        })
     }
 
-    fn start(&self, id: Uuid) -> Answer<'_, ()> {
-        Box::pin(self.shared().command(server_id(id), Command::Start))
+    fn start(&self, id: Uuid) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.state.command(server_id(id), Command::Start))
     }
 
-    fn stop(&self, id: Uuid) -> Answer<'_, ()> {
-        Box::pin(self.shared().command(server_id(id), Command::Stop))
+    fn stop(&self, id: Uuid) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.state.command(server_id(id), Command::Stop))
     }
 
-    fn restart(&self, id: Uuid) -> Answer<'_, ()> {
-        Box::pin(self.shared().command(server_id(id), Command::Restart))
-    }
-
-    fn available_tools(&self) -> AvailableTools {
-        self.shared().looked_at();
-        AvailableTools(self.shared().catalogue())
-    }
-
-    fn find_tool_provider(&self, tool_name: &str) -> Option<Uuid> {
-        self.available_tools().find(tool_name).map(|tool| tool.mcp_id)
+    fn restart(&self, id: Uuid) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.state.command(server_id(id), Command::Restart))
     }
 
     fn find_tool_server(&self, tool_name: &str) -> Option<Uuid> {
-        self.find_tool_provider(tool_name)
-            .or_else(|| self.shared().lock().supervisor.server_of_tool(tool_name).map(uuid))
+        self.0.calls.server_of(tool_name).map(uuid)
     }
 
-    fn resolve(&self, tool_name: &str) -> Option<FoundTool> {
-        self.available_tools().find(tool_name).map(super::snapshot::AvailableTool::found)
+    fn create(&self, config: McpConfig) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.configuration.create(config))
     }
 
-    fn search_tools(&self, query: &str, most: usize) -> Vec<FoundTool> {
-        self.available_tools().search(query, most)
+    fn update(&self, config: McpConfig) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.configuration.update(config))
     }
 
-    fn call_tool<'a>(&'a self, mcp_id: Uuid, tool_name: &'a str, arguments: &'a Value) -> Answer<'a, String> {
-        Box::pin(async move {
-            let outcome = self.call(mcp_id, tool_name, arguments, CallOptions::new()).await;
-            let outcome = outcome.map_err(|failure| failure.error)?;
-            let text = outcome.text();
-            if outcome.result.is_error { Err(HubError::unavailable(text)) } else { Ok(text) }
-        })
+    fn delete(&self, id: Uuid) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.configuration.delete(id))
     }
 
-    fn call_tool_full<'a>(
-        &'a self,
-        mcp_id: Uuid,
-        tool_name: &'a str,
-        arguments: &'a Value,
-        options: CallOptions<'a>,
-    ) -> Answer<'a, ToolOutcome> {
-        Box::pin(async move { self.call(mcp_id, tool_name, arguments, options).await.map_err(|failure| failure.error) })
+    fn reload(&self) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.configuration.reload())
     }
 
-    fn create(&self, config: McpConfig) -> Answer<'_, ()> {
-        Box::pin(self.shared().create(config))
-    }
-
-    fn update(&self, config: McpConfig) -> Answer<'_, ()> {
-        Box::pin(self.shared().update(config))
-    }
-
-    fn delete(&self, id: Uuid) -> Answer<'_, ()> {
-        Box::pin(self.shared().delete(id))
-    }
-
-    fn reload(&self) -> Answer<'_, ()> {
-        Box::pin(self.shared().reload())
-    }
-
-    fn shutdown_all(&self) -> Answer<'_, ()> {
-        let by = self.shared().now() + self.shared().settings.shutdown_within;
-        Box::pin(self.shared().ask(move |core, name, now| core.supervisor.shutdown(name, by, now)))
+    fn shutdown_all(&self) -> ServiceFuture<'_, ()> {
+        Box::pin(self.0.state.shutdown(self.0.settings.shutdown_within))
     }
 
     fn events(&self) -> Events {
-        self.shared().listeners.add()
+        self.0.state.events()
     }
 
     fn logs(&self, id: Uuid) -> Vec<String> {
-        let logs = self.shared().lock().managed.get(&server_id(id)).map(|managed| managed.logs.clone());
+        let logs = self.0.state.read(|servers| servers.logs(server_id(id)).cloned());
         logs.map(|logs| logs.lines()).unwrap_or_default()
     }
 
-    fn preview_command(&self, id: Uuid) -> Option<Preview> {
-        let config = self.shared().lock().config(server_id(id)).ok()?;
-        Some(preview(&config))
+    fn consent<'a>(&'a self, id: Uuid, hash: &'a str) -> ServiceFuture<'a, ()> {
+        Box::pin(self.0.configuration.consent(server_id(id), hash))
     }
 
-    fn consent<'a>(&'a self, id: Uuid, hash: &'a str) -> Answer<'a, ()> {
+    fn secrets_status(&self, id: Uuid) -> ServiceFuture<'_, Vec<String>> {
         Box::pin(async move {
-            let mut config = (*self.shared().lock().config(server_id(id))?).clone();
-            if config.hash() != hash {
-                let message = "What it starts has changed since it was shown. Look at it again";
-                return Err(HubError::conflict("consent", message));
-            }
-            config.give_consent();
-            self.shared().update(config).await
-        })
-    }
-
-    fn secrets_status(&self, id: Uuid) -> Answer<'_, Vec<String>> {
-        Box::pin(async move {
-            let config = self.shared().lock().config(server_id(id))?;
+            let config = self.0.state.read(|servers| servers.config(server_id(id)))?;
             let secrets = self.secrets();
-            let missing = self.shared().tasks.block(move || Launch::missing(&config, &*secrets));
+            let missing = self.0.settings.tasks.block(move || Launch::missing(&config, &*secrets));
             missing.await?
         })
     }

@@ -1,4 +1,4 @@
-//! [`Logs`]: what servers write on standard error, without secrets: the end of it in memory, more of it in a file.
+//! [`Logs`]: what servers write to standard error, without secrets. The last lines are in memory, more in files.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -11,11 +11,11 @@ use mcpwire_driver::CallbackPanic;
 
 use crate::redact::Redactor;
 
-/// How much is kept in memory of each server. 64 KiB and 1,000 lines: more than anybody reads, and little for 200 servers.
-const KEPT_BYTES: usize = 64 * 1024;
-const KEPT_LINES: usize = 1_000;
+/// Maximum size and number of the lines of one server in memory. Nobody reads more, and 200 servers take 12 MiB.
+const MAX_BYTES: usize = 64 * 1024;
+const MAX_LINES: usize = 1_000;
 
-/// How large a file gets before the next one is begun, and how many are kept. 3 MiB in all are some days of a talkative server.
+/// Maximum size of a log file, and number of files per server. 3 MiB are several days of a talkative server.
 const FILE_BYTES: u64 = 1024 * 1024;
 const FILES: usize = 3;
 
@@ -36,50 +36,50 @@ impl Logs {
         Logs(Arc::new(Mutex::new(Inner { lines: VecDeque::new(), bytes: 0, path, file: None })))
     }
 
-    /// What takes the lines of one process. Each is made free of secrets, and of what a terminal would obey.
+    /// Returns a callback that adds the lines of one process, without secrets and terminal escapes.
     pub(super) fn follower(&self, redactor: Redactor) -> Box<dyn FnMut(&str) + Send> {
         let logs = self.clone();
         Box::new(move |line| logs.push(&redactor.redact(line)))
     }
 
-    /// What takes the panics of the program's handlers and callbacks for one process, as lines of their own.
+    /// Returns a callback that adds a line for each panic of the program's handlers and callbacks.
     pub(super) fn panics(&self, redactor: Redactor) -> impl Fn(&CallbackPanic) + Send + Sync + 'static {
         let logs = self.clone();
         move |panic| logs.push(&redactor.redact(&panic.to_string()))
     }
 
-    /// Adds a line that is free of secrets.
+    /// Adds a line, which must not contain secrets.
     pub(super) fn push(&self, line: &str) {
         let line = printable(line).to_string();
         let mut inner = self.lock();
-        // A disk that is full must not stop a server.
+        // A full disk does not stop a server.
         let _ = inner.write(&line);
         inner.bytes += line.len();
         inner.lines.push_back(line);
-        while inner.bytes > KEPT_BYTES || inner.lines.len() > KEPT_LINES {
+        while inner.bytes > MAX_BYTES || inner.lines.len() > MAX_LINES {
             let Some(oldest) = inner.lines.pop_front() else { break };
             inner.bytes -= oldest.len();
         }
     }
 
-    /// The last lines; of a server that has not been started since the hub was, those of the file.
+    /// Returns the last lines. If the server was not started since the hub was opened, they come from the file.
     pub(super) fn lines(&self) -> Vec<String> {
         let inner = self.lock();
         if inner.lines.is_empty()
             && let Some(path) = &inner.path
         {
-            return tail(path, KEPT_LINES);
+            return tail(path, MAX_LINES);
         }
         inner.lines.iter().cloned().collect()
     }
 
-    /// The last `most` lines of those in memory.
+    /// Returns the last `most` lines in memory.
     pub(super) fn tail(&self, most: usize) -> Vec<String> {
         let inner = self.lock();
         inner.lines.iter().skip(inner.lines.len().saturating_sub(most)).cloned().collect()
     }
 
-    /// Forgets all of it, the files included.
+    /// Removes all lines and files.
     pub(super) fn remove(&self) -> io::Result<()> {
         let mut inner = self.lock();
         inner.lines.clear();
@@ -121,7 +121,7 @@ impl Inner {
     }
 }
 
-/// `x.log`, `x.log.1`, `x.log.2`: the higher, the older.
+/// Returns the path of the `at`-th log file: `x.log`, `x.log.1`, `x.log.2`. Higher numbers are older.
 fn numbered(path: &Path, at: usize) -> PathBuf {
     if at == 0 {
         return path.to_owned();
@@ -156,7 +156,7 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The last lines of a log file, for those who have no hub at hand.
+/// Returns the last lines of a log file, without a hub.
 pub fn tail(path: &Path, most: usize) -> Vec<String> {
     let mut text = String::new();
     for at in (0..FILES).rev() {
@@ -182,7 +182,7 @@ mod tests {
             logs.push(&line);
         }
         logs.push("last");
-        assert!(logs.lines().len() <= KEPT_BYTES / 1023 + 1);
+        assert!(logs.lines().len() <= MAX_BYTES / 1023 + 1);
         assert_eq!(logs.tail(1), ["last"]);
         let size = |at| fs::metadata(numbered(&path, at)).map_or(0, |meta| meta.len());
         assert!(size(0) <= FILE_BYTES && size(1) == FILE_BYTES && size(2) == FILE_BYTES && size(3) == 0);

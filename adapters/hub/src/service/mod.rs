@@ -4,56 +4,60 @@
 //! use mcpwire_hub::config::McpConfig;
 //! use mcpwire_hub::layout::Layout;
 //! use mcpwire_hub::{Hub, HubOptions, McpService};
-//! use serde_json::json;
 //!
+//! # #[cfg(feature = "tokio")]
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let layout = Layout::of_application("my-app").ok_or("no home")?;
+//! let layout = Layout::of_application("my-app").ok_or("the home directory is unknown")?;
 //! let hub = Hub::open(HubOptions::new(layout)).await?;
-//! if hub.list().is_empty() {
-//!     hub.create(McpConfig::npm("everything", "@modelcontextprotocol/server-everything")).await?;
-//! }
+//! hub.upsert(McpConfig::npm("everything", "@modelcontextprotocol/server-everything")).await?;
 //! hub.boot().await?;
 //! for tool in hub.available_tools().iter() {
 //!     println!("{}: {}", tool.name, tool.tool.description.as_deref().unwrap_or_default());
 //! }
-//! let echo = hub.resolve("everything__echo").ok_or("no such tool")?;
-//! println!("{}", hub.call_tool(echo.mcp_id, &echo.tool.name, &json!({"message": "hi"})).await?);
+//! println!("{}", hub.call("everything__echo", [("message", "hi")]).text().await?);
 //! hub.shutdown_all().await?;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! ```text
+//!   hub ──▶ calls ─────────────────────▶ attempts    the client, process and tasks of each attempt to run a server
+//!    │        └──────────┐                  ▲
+//!    ├───▶ actions ──────┼──────────────────┘        perform what the supervisor requests
+//!    │        │          ▼
+//!    └───▶ configuration ─▶ state                    the supervisor and the servers, behind one lock
+//! ```
 
-mod attempt;
-mod call_failure;
+mod actions;
+mod attempts;
+mod available_tools;
+mod call_hooks;
 mod calls;
-mod changes;
+mod clock;
+mod configuration;
 mod containers;
-mod detail;
-mod effects;
 mod events;
 mod failures;
-mod freshness;
 mod hub;
-mod interface;
-mod kept;
-mod limits;
 mod logs;
-mod noted;
+mod mcp_service;
 mod options;
 mod outcome;
-mod plan;
-mod shared;
-mod snapshot;
+mod process_record;
+mod server_spec;
+mod state;
+mod status;
+mod tool_cache;
 mod tool_client;
-mod usage;
 
-pub use detail::StatusDetail;
+pub use available_tools::{AvailableTool, AvailableTools, FoundTool};
+pub use call_hooks::{CallDecision, CallQuestion, ToolCall};
+pub use calls::Call;
 pub use events::{Events, HubEvent};
 pub use hub::Hub;
-pub use interface::{Answer, McpService, McpStatus};
 pub use logs::tail as log_tail;
+pub use mcp_service::{McpService, McpStatus, ServiceFuture};
 pub use options::HubOptions;
 pub use outcome::{CallOptions, ToolOutcome};
-pub use shared::Booted;
-pub use snapshot::{AvailableTool, AvailableTools, FoundTool};
-pub use usage::Usage;
+pub use state::BootReport;
+pub use status::{StatusDetail, Usage};

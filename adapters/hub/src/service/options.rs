@@ -1,41 +1,56 @@
-//! [`HubOptions`]: what a hub may have of its own.
+//! [`HubOptions`]: the options of a hub.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_driver::{ConnectOptions, Runtime};
 use mcpwire_supervisor::{Policy, SupervisorSettings};
 
+use super::call_hooks::{CallDecision, CallHooks, CallQuestion, ToolCall};
+use super::outcome::ToolOutcome;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::layout::Layout;
-use crate::ledger::{Host, Ledger};
-use crate::secrets::{SecretStore, Secrets};
+use crate::process_registry::{Host, ProcessRegistry};
+use crate::secrets::{MemorySecrets, SecretStore, Secrets};
 use crate::store::Store;
 use crate::tasks::Tasks;
 
 type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
 type FindRuntime = dyn FnOnce() -> Arc<dyn Runtime> + Send + Sync;
-type Tune = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
+type AdjustPolicy = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
 
-/// What a hub may have of its own.
+/// The options of a hub: where it keeps its files, its callbacks, and its limits.
 #[must_use]
 pub struct HubOptions {
-    layout: Layout,
+    layout: Option<Layout>,
     runtime: Box<FindRuntime>,
     secrets: Option<Box<dyn SecretStore>>,
     connect: Option<Box<Connect>>,
-    tune: Option<Box<Tune>>,
+    adjust_policy: Option<Box<AdjustPolicy>>,
+    call_hooks: CallHooks,
     supervisor: SupervisorSettings,
     shutdown_within: Duration,
 }
 
 impl HubOptions {
-    /// Creates the options of a hub that keeps its files in `layout`, and secrets in files, too. The hub runs on the tokio
+    /// Creates the options of a hub that keeps its files and secrets in the directories of `layout`. The hub runs on the tokio
     /// runtime in which it is opened.
     #[cfg(feature = "tokio")]
     pub fn new(layout: Layout) -> Self {
-        Self::with(layout, Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
+        Self::with(Some(layout), Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
+    }
+
+    /// Creates the options of a hub that keeps no files: configurations, secrets and logs are in memory. The hub runs on the
+    /// tokio runtime in which it is opened.
+    ///
+    /// If the program is killed, the next hub does not know of servers that still run. Servers usually end when their standard
+    /// input is closed.
+    #[cfg(feature = "tokio")]
+    pub fn in_memory() -> Self {
+        Self::with(None, Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
     }
 
     /// Creates the options of a hub on another runtime.
@@ -50,51 +65,128 @@ impl HubOptions {
     /// # }
     /// ```
     pub fn on(runtime: impl Runtime, layout: Layout) -> Self {
-        Self::with(layout, Box::new(move || Arc::new(runtime)))
+        Self::with(Some(layout), Box::new(move || Arc::new(runtime)))
     }
 
-    fn with(layout: Layout, runtime: Box<FindRuntime>) -> Self {
+    /// Creates the options of a hub on another runtime that keeps no files.
+    pub fn in_memory_on(runtime: impl Runtime) -> Self {
+        Self::with(None, Box::new(move || Arc::new(runtime)))
+    }
+
+    fn with(layout: Option<Layout>, runtime: Box<FindRuntime>) -> Self {
         HubOptions {
             layout,
             runtime,
             secrets: None,
             connect: None,
-            tune: None,
+            adjust_policy: None,
+            call_hooks: CallHooks::default(),
             supervisor: SupervisorSettings::default(),
             shutdown_within: Duration::from_secs(6),
         }
     }
 
-    /// Keeps secrets elsewhere. If the store panics, what it was asked for fails with the message.
+    /// Sets the store of secrets. If the store panics, the operation that needed it fails with the message.
     pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
         self.secrets = Some(Box::new(secrets));
         self
     }
 
-    /// Says how connections are opened: who the client is, and who answers what a server asks for. Called for each attempt to
-    /// start a server. If it panics, that attempt fails with the message.
+    /// Sets the options of the connections to all servers: the name of the client, the launcher, the observer, and the
+    /// handlers that answer requests of servers (elicitation, sampling, roots).
+    ///
+    /// The connections share the callbacks. [`HandlerContext::server`](mcpwire_driver::HandlerContext::server) contains the
+    /// configured name of the server that asks. Replaces an earlier [`connect`](Self::connect).
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "tokio")]
+    /// # fn run() {
+    /// use mcpwire_hub::core::ElicitResult;
+    /// use mcpwire_hub::{ConnectOptions, HubOptions};
+    ///
+    /// let connections = ConnectOptions::default().on_elicitation(async |form, context| {
+    ///     println!("{} asks: {}", context.server(), form.message);
+    ///     Ok(ElicitResult::decline())
+    /// });
+    /// let options = HubOptions::in_memory().connections(connections);
+    /// # }
+    /// ```
+    pub fn connections(self, options: ConnectOptions) -> Self {
+        self.connect(move |_| options.clone())
+    }
+
+    /// Sets the callback that returns the options of the connection to one server. The hub calls it for each attempt to start
+    /// the server. If it panics, that attempt fails with the message.
     ///
     /// A panic in a handler or callback of the options ends no connection
-    /// ([`ConnectOptions`](mcpwire_driver::ConnectOptions#panics)), and is a line of the server's logs.
+    /// ([`ConnectOptions`](mcpwire_driver::ConnectOptions#panics)). The logs of the server contain the panic.
     pub fn connect(mut self, connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static) -> Self {
         self.connect = Some(Box::new(connect));
         self
     }
 
-    /// Changes the rules that servers live by, such as how often they are started again. If it panics, the change of the
-    /// configuration that it was called for fails with the message; when the hub is opened, the entry is a broken one.
-    pub fn policy(mut self, tune: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
-        self.tune = Some(Box::new(tune));
+    /// Sets the callback that changes the policy of a server, such as its restarts.
+    ///
+    /// If it panics, the change of the configuration for which the hub called it fails with the message. While the hub is
+    /// opened, the entry counts as broken.
+    pub fn policy(mut self, adjust: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
+        self.adjust_policy = Some(Box::new(adjust));
         self
     }
 
-    /// Sets how many servers start at the same time, and how long names of tools may be.
+    /// Sets the callback that decides whether a tool call may be made. The hub calls it when the server runs, before the call
+    /// counts towards a rate limit. If it panics, the call is denied.
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "tokio")]
+    /// # fn run() {
+    /// use mcpwire_hub::service::CallDecision;
+    /// use mcpwire_hub::HubOptions;
+    ///
+    /// let options = HubOptions::in_memory()
+    ///     .before_call(|call| match call.tool.as_str() {
+    ///         "delete_repository" => CallDecision::Deny("repositories are never deleted".into()),
+    ///         "merge" => CallDecision::Ask,
+    ///         _ => CallDecision::Allow,
+    ///     })
+    ///     .on_ask(async |question| question.call.server_name == "github");
+    /// # }
+    /// ```
+    pub fn before_call(mut self, f: impl Fn(&ToolCall) -> CallDecision + Send + Sync + 'static) -> Self {
+        self.call_hooks.before = Some(Box::new(f));
+        self
+    }
+
+    /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the result. The
+    /// decision about a failed call has no effect. If the callback panics, the result is withheld.
+    pub fn after_call(
+        mut self,
+        f: impl Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync + 'static,
+    ) -> Self {
+        self.call_hooks.after = Some(Box::new(f));
+        self
+    }
+
+    /// Sets the callback that answers [`CallDecision::Ask`], for example by asking a person. `true` allows the call. If the
+    /// callback panics, the call is denied.
+    ///
+    /// The call waits for the answer without a time limit, and may be cancelled meanwhile.
+    pub fn on_ask<F>(mut self, f: impl Fn(CallQuestion) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = bool> + Send + 'static,
+    {
+        self.call_hooks.on_ask = Some(Box::new(move |question| Box::pin(f(question))));
+        self
+    }
+
+    /// Sets the maximum number of servers that start at the same time, and the maximum length of exposed tool names.
     pub fn supervisor(mut self, settings: SupervisorSettings) -> Self {
         self.supervisor = settings;
         self
     }
 
-    /// Sets how long the end of everything may take. 6 s by default: a second before, what is left is ended by force.
+    /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all). 6 s by default. Servers that still run
+    /// one second earlier are killed.
     pub fn shutdown_within(mut self, time: Duration) -> Self {
         self.shutdown_within = time;
         self
@@ -107,32 +199,43 @@ impl fmt::Debug for HubOptions {
     }
 }
 
-/// The options of a hub that runs.
+/// The options of an open hub. Without files, `layout`, `store` and `process_registry` are `None`.
 pub(super) struct Settings {
-    pub(super) layout: Layout,
+    pub(super) layout: Option<Layout>,
     pub(super) tasks: Tasks,
-    pub(super) store: Arc<Store>,
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) store: Option<Arc<Store>>,
+    pub(super) process_registry: Option<Arc<ProcessRegistry>>,
     pub(super) secrets: Arc<dyn SecretStore>,
     pub(super) connect: Option<Box<Connect>>,
-    pub(super) tune: Option<Box<Tune>>,
+    pub(super) adjust_policy: Option<Box<AdjustPolicy>>,
+    pub(super) call_hooks: CallHooks,
     pub(super) supervisor: SupervisorSettings,
     pub(super) shutdown_within: Duration,
-    /// Which process this is, for what it leaves behind to be told from what others do.
+    /// A text that identifies this process, to distinguish its servers and containers from those of other hubs.
     pub(super) host: String,
 }
 
-impl Settings {
-    pub(super) fn of(options: HubOptions) -> Self {
-        let HubOptions { layout, runtime, secrets, connect, tune, supervisor, shutdown_within } = options;
-        let store = Arc::new(Store::new(layout.servers()));
-        let ledger = Arc::new(Ledger::new(layout.ledger()));
-        let secrets = match secrets {
-            Some(secrets) => Arc::from(secrets),
-            None => Arc::new(Secrets::in_directory(layout.secrets())) as Arc<dyn SecretStore>,
+impl From<HubOptions> for Settings {
+    fn from(options: HubOptions) -> Self {
+        let HubOptions { layout, runtime, secrets, connect, adjust_policy, call_hooks, supervisor, shutdown_within } =
+            options;
+        let secrets = match (secrets, &layout) {
+            (Some(secrets), _) => Arc::from(secrets),
+            (None, Some(layout)) => Arc::new(Secrets::in_directory(layout.secrets())) as Arc<dyn SecretStore>,
+            (None, None) => Arc::new(Secrets::new(MemorySecrets::default())),
         };
-        let host = Host::current().token();
-        let tasks = Tasks::new(runtime());
-        Settings { layout, tasks, store, ledger, secrets, connect, tune, supervisor, shutdown_within, host }
+        Settings {
+            store: layout.as_ref().map(|layout| Arc::new(Store::new(layout.servers()))),
+            process_registry: layout.as_ref().map(|layout| Arc::new(ProcessRegistry::new(layout.process_registry()))),
+            layout,
+            tasks: Tasks::new(runtime()),
+            secrets,
+            connect,
+            adjust_policy,
+            call_hooks,
+            supervisor,
+            shutdown_within,
+            host: Host::current().token(),
+        }
     }
 }

@@ -3,11 +3,10 @@
 use mcpwire_core::{CallToolResult, Json, Tool};
 use mcpwire_tool_client::{BoxFuture, ToolClient, ToolError, ToolErrorKind};
 
-use super::call_failure::CallFailure;
 use super::hub::Hub;
-use super::interface::McpService;
+use super::mcp_service::McpService;
 use super::outcome::CallOptions;
-use crate::HubError;
+use crate::{HubError, HubErrorKind};
 
 /// The tools of all servers that are available, under the names that [`McpService::available_tools`] returns. Limits and
 /// timeouts are those of each server's configuration.
@@ -17,10 +16,8 @@ impl ToolClient for Hub {
     }
 
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        Box::pin(async move {
-            let server = self.find_tool_server(name).ok_or_else(|| unknown_tool(name))?;
-            Ok(self.call(server, name, arguments, CallOptions::new()).await?.result)
-        })
+        let call = self.call(name, arguments);
+        Box::pin(async move { Ok(call.await.map_err(tool_error)?.result) })
     }
 }
 
@@ -33,15 +30,27 @@ impl ToolClient for dyn McpService + '_ {
 
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
         Box::pin(async move {
-            let server = self.find_tool_server(name).ok_or_else(|| unknown_tool(name))?;
+            let server = self.find_tool_server(name).ok_or_else(|| tool_error(HubError::unknown_tool(name)))?;
             let arguments =
                 arguments.decode().map_err(|error| ToolError::new(ToolErrorKind::Usage, error.to_string()))?;
             let outcome = self.call_tool_full(server, name, &arguments, CallOptions::new()).await;
-            Ok(outcome.map_err(CallFailure::from)?.result)
+            Ok(outcome.map_err(tool_error)?.result)
         })
     }
 }
 
-fn unknown_tool(name: &str) -> CallFailure {
-    HubError::unknown_tool(name).into()
+fn tool_error(error: HubError) -> ToolError {
+    let kind = match error.kind {
+        HubErrorKind::UnknownServer | HubErrorKind::UnknownTool => ToolErrorKind::NotFound,
+        HubErrorKind::RejectedArguments | HubErrorKind::ServerError | HubErrorKind::Denied => ToolErrorKind::Rejected,
+        HubErrorKind::InvalidArguments => ToolErrorKind::Usage,
+        HubErrorKind::Timeout => ToolErrorKind::Timeout,
+        HubErrorKind::Cancelled => ToolErrorKind::Cancelled,
+        HubErrorKind::Unauthorized => ToolErrorKind::Unauthorized,
+        HubErrorKind::RateLimited => ToolErrorKind::RateLimited,
+        HubErrorKind::ToolFailed | HubErrorKind::ProtocolError => ToolErrorKind::Other,
+        _ => ToolErrorKind::Unavailable,
+    };
+    let retry_after = error.retry_after;
+    ToolError::from_client(kind, error).with_retry_after(retry_after)
 }

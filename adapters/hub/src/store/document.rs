@@ -4,23 +4,10 @@ use jsonc_parser::cst::{CstArray, CstRootNode};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Loaded, Revision};
+use super::loaded::{BrokenEntry, Loaded, Revision};
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::jsonc;
-
-/// An entry of the file that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BrokenEntry {
-    /// Where it is in the list, from 0.
-    pub index: usize,
-    /// Its id, if that could be read.
-    pub id: Option<Uuid>,
-    /// Its name, if that could be read.
-    pub name: Option<String>,
-    /// What is wrong with it.
-    pub error: HubError,
-}
 
 /// The file, and what it says.
 pub(super) struct Document {

@@ -22,17 +22,16 @@
 
 mod document;
 mod draft;
+mod loaded;
 mod merge;
 #[cfg(test)]
 mod tests;
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::HubError;
@@ -40,8 +39,8 @@ use crate::config::McpConfig;
 use crate::disk::{Fs, SystemFs, replace, unavailable};
 use document::Document;
 
-pub use document::BrokenEntry;
 pub use draft::Draft;
+pub use loaded::{BrokenEntry, Loaded, Revision};
 
 /// How long others may hold the lock. They hold it for milliseconds, unless their disk hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,43 +51,6 @@ pub struct Store {
     path: PathBuf,
     fs: Box<dyn Fs>,
     grace_periods: Duration,
-}
-
-/// What the file held when it was read.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// The configurations, in the order of the file. They could be read; whether they are valid, [`McpConfig::validate`] tells.
-    pub configs: Vec<McpConfig>,
-    /// The entries that could not be read. They are kept in the file as they are.
-    pub broken: Vec<BrokenEntry>,
-    /// Which version of the file it was.
-    pub revision: Revision,
-}
-
-impl Loaded {
-    /// The configuration with this id.
-    pub fn get(&self, id: Uuid) -> Option<&McpConfig> {
-        self.configs.iter().find(|config| config.id == id)
-    }
-}
-
-/// A version of the file: two are the same if their bytes are.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Revision(String);
-
-impl Revision {
-    fn of(bytes: &[u8]) -> Self {
-        let mut text = String::with_capacity(64);
-        for byte in Sha256::digest(bytes) {
-            let _ = write!(text, "{byte:02x}");
-        }
-        Revision(text)
-    }
-
-    /// As text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl Store {

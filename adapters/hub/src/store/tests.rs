@@ -75,7 +75,7 @@ fn case_16_what_fails_is_told_and_leaves_the_file_as_it_was() {
                 // Two steps may fail without harm: giving the backup its second name, and making a name durable.
                 Ok(loaded) => assert_eq!(loaded.revision, store.load().unwrap().revision),
                 Err(error) => {
-                    assert_eq!(error.code, ErrorCode::ServiceUnavailable, "step {step}: {error}");
+                    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "step {step}: {error}");
                     assert_eq!(fs::read(store.path()).unwrap(), old, "step {step}");
                     assert_eq!(before.revision, store.load().unwrap().revision);
                 }
@@ -103,7 +103,7 @@ fn another_program_that_holds_the_lock_is_waited_for_and_not_for_ever() {
     fs4::FileExt::lock(&lock).unwrap();
     let store = Store::new(store.path()).grace_periods(std::time::Duration::ZERO);
     let error = store.update(&config).unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert_eq!(fs::read(store.path()).unwrap(), old);
     store.load().expect("readers need no lock");
     drop(lock);

@@ -11,7 +11,7 @@ use mcpwire_hub::{ErrorCode, Uuid};
 #[track_caller]
 fn assert_wrong(config: &McpConfig, field: &str) -> String {
     let error = config.validate().expect_err("it is valid");
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::ValidationError, field), "{error}");
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, field), "{error}");
     error.message
 }
 
@@ -213,7 +213,7 @@ fn mc_nt4_a_required_variable_of_the_registry_blocks_saving() {
 
     let directory = tempfile::TempDir::new().unwrap();
     let store = mcpwire_hub::store::Store::new(directory.path().join("servers.json"));
-    assert_eq!(store.create(&with(absent())).unwrap_err().code, ErrorCode::ValidationError);
+    assert_eq!(store.create(&with(absent())).unwrap_err().code(), ErrorCode::ValidationError);
     assert!(!store.path().exists());
 }
 

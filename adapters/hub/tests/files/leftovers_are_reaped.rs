@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_hub::Uuid;
 use mcpwire_hub::launch::{Instance, Launch, MARK};
-use mcpwire_hub::ledger::{Child, Host, Ledger, Reaped};
+use mcpwire_hub::process_registry::{Host, ProcessRegistry, Reaped, ServerProcess};
 use mcpwire_hub::secrets::Secrets;
 use tempfile::TempDir;
 
@@ -57,7 +57,7 @@ fn killed_hub(directory: &Path, servers: &str) -> Vec<u32> {
 #[expect(clippy::zombie_processes, reason = "it is killed before they end")]
 fn a_hub_that_is_killed() {
     let Some(directory) = std::env::var_os("DIRECTORY_OF_HUB").map(PathBuf::from) else { return };
-    let ledger = Ledger::new(directory.join("state").join("ledger.json"));
+    let registry = ProcessRegistry::new(directory.join("state").join("ledger.json"));
     for (generation, script) in std::env::var("SERVERS_OF_HUB").unwrap().split('|').enumerate() {
         let mut config = mcpwire_hub::config::McpConfig::binary("a", "sh").args(["-c", script]);
         if script.contains("docker") {
@@ -74,7 +74,9 @@ fn a_hub_that_is_killed() {
             .process_group(0)
             .stdout(Stdio::null());
         let process = command.spawn().unwrap();
-        ledger.record(&Child { id: config.id, generation, pid: process.id(), container: launch.container }).unwrap();
+        registry
+            .record(&ServerProcess { id: config.id, generation, pid: process.id(), container: launch.container })
+            .unwrap();
     }
     // Each script says when it and its descendants are there.
     let expected = std::env::var("SERVERS_OF_HUB").unwrap().matches(">> pids").count();
@@ -88,8 +90,8 @@ fn a_hub_that_is_killed() {
     unreachable!("it was killed");
 }
 
-fn ledger(directory: &TempDir) -> Ledger {
-    Ledger::new(directory.path().join("state").join("ledger.json"))
+fn registry(directory: &TempDir) -> ProcessRegistry {
+    ProcessRegistry::new(directory.path().join("state").join("ledger.json"))
 }
 
 #[test]
@@ -105,11 +107,11 @@ fn case_41_what_a_killed_hub_left_is_ended_and_nothing_else() {
     );
     assert_eq!(pids.len(), 4);
     assert!(pids.iter().all(|pid| is_running(*pid)), "they outlive the hub");
-    let reaped = ledger(&directory).reap(Duration::from_millis(300)).unwrap();
+    let reaped = registry(&directory).reap(Duration::from_millis(300)).unwrap();
     assert_eq!((reaped.ended.len(), reaped.left.len(), reaped.foreign.len()), (3, 0, 0), "{reaped:?}");
     assert!(pids.iter().all(|pid| !is_running(*pid)));
     assert!(bystander.is_alive());
-    assert_eq!(ledger(&directory).reap(Duration::ZERO).unwrap(), Reaped::default(), "nothing is left to do");
+    assert_eq!(registry(&directory).reap(Duration::ZERO).unwrap(), Reaped::default(), "nothing is left to do");
 }
 
 #[test]
@@ -122,7 +124,7 @@ fn case_41_a_process_that_has_the_id_of_another_is_not_touched() {
     for started in [serde_json::json!("other-boot:12"), serde_json::Value::Null] {
         let entry = serde_json::json!({"child": child, "started": started, "host": gone});
         fs::write(&path, serde_json::json!({"version": 1, "children": [entry]}).to_string()).unwrap();
-        let reaped = Ledger::new(&path).reap(Duration::ZERO).unwrap();
+        let reaped = ProcessRegistry::new(&path).reap(Duration::ZERO).unwrap();
         assert_eq!((reaped.ended.len(), reaped.foreign.len()), (0, 1));
         assert!(bystander.is_alive());
     }
@@ -132,12 +134,12 @@ fn case_41_a_process_that_has_the_id_of_another_is_not_touched() {
 fn what_belongs_to_a_hub_that_runs_is_left_alone() {
     let directory = TempDir::new().unwrap();
     let mut server = Bystander::start();
-    let ledger = ledger(&directory);
-    let child = Child { id: Uuid::new_v4(), generation: 1, pid: server.0.id(), container: None };
-    ledger.record(&child).unwrap();
-    assert_eq!(ledger.reap(Duration::ZERO).unwrap(), Reaped::default());
+    let registry = registry(&directory);
+    let child = ServerProcess { id: Uuid::new_v4(), generation: 1, pid: server.0.id(), container: None };
+    registry.record(&child).unwrap();
+    assert_eq!(registry.reap(Duration::ZERO).unwrap(), Reaped::default());
     assert!(server.is_alive());
-    ledger.forget(child.pid).unwrap();
+    registry.forget(child.pid).unwrap();
     let text = fs::read_to_string(directory.path().join("state").join("ledger.json")).unwrap();
     assert!(!text.contains(&child.id.to_string()), "{text}");
 }
@@ -146,18 +148,18 @@ fn what_belongs_to_a_hub_that_runs_is_left_alone() {
 fn a_container_that_was_left_is_named() {
     let directory = TempDir::new().unwrap();
     killed_hub(directory.path(), "echo $$ >> pids; : docker; exit 0");
-    let reaped = ledger(&directory).reap(Duration::from_secs(5)).unwrap();
+    let reaped = registry(&directory).reap(Duration::from_secs(5)).unwrap();
     assert_eq!(reaped.containers.len(), 1);
     assert!(reaped.containers[0].name.starts_with("mcp-"), "{reaped:?}");
 }
 
 #[test]
-fn a_ledger_that_is_none_does_not_stop_the_hub() {
+fn a_registry_that_cannot_be_read_does_not_stop_the_hub() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("ledger.json");
     fs::write(&path, "{\"version\":1,\"chil").unwrap();
-    let ledger = Ledger::new(&path);
-    assert_eq!(ledger.reap(Duration::ZERO).unwrap(), Reaped::default());
+    let registry = ProcessRegistry::new(&path);
+    assert_eq!(registry.reap(Duration::ZERO).unwrap(), Reaped::default());
     assert!(!MARK.is_empty());
     assert_eq!(Host::current().token(), Host::current().token());
 }

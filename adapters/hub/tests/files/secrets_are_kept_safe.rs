@@ -57,7 +57,7 @@ fn a_file_that_cannot_be_read_is_left_alone_and_its_values_are_not_shown() {
             secrets.set(&stored(id, "B"), &"hunter33".into()).unwrap_err(),
             secrets.remove_all(id).unwrap_err(),
         ] {
-            assert_eq!((error.code, error.field.as_str()), (ErrorCode::ServiceUnavailable, "secrets"));
+            assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ServiceUnavailable, "secrets"));
             assert!(!error.message.contains("hunter"), "{error}");
         }
         assert_eq!(fs::read_to_string(secrets.path(id)).unwrap(), wrong);
@@ -69,11 +69,11 @@ fn a_reference_of_another_kind_is_not_tried_elsewhere() {
     let directory = TempDir::new().unwrap();
     let secrets = Secrets::in_directory(directory.path().join("secrets"));
     let error = secrets.get(&"keyring:service/me".parse().unwrap()).unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable, "case 26: there is no falling back");
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "case 26: there is no falling back");
     let error = secrets.set(&"env:HOME".parse().unwrap(), &"x".into()).unwrap_err();
-    assert_eq!(error.code, ErrorCode::ValidationError);
+    assert_eq!(error.code(), ErrorCode::ValidationError);
     let files = FileSecrets::new(directory.path().join("secrets"));
-    assert_eq!(files.get(&"env:HOME".parse().unwrap()).unwrap_err().code, ErrorCode::ValidationError);
+    assert_eq!(files.get(&"env:HOME".parse().unwrap()).unwrap_err().code(), ErrorCode::ValidationError);
     assert!(secrets.get(&"env:PATH".parse().unwrap()).unwrap().is_some());
 }
 

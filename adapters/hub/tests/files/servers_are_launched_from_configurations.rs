@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, Origin};
 use mcpwire_hub::launch::{Instance, Launch, Shown, preview};
 use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, SecretRef, SecretStore, Secrets};
-use mcpwire_hub::{ErrorCode, HubError};
+use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
 use tempfile::TempDir;
 
 /// A store in a directory of its own, with this environment.
@@ -147,7 +147,8 @@ fn case_21_missing_and_empty_secrets_are_all_named_and_nothing_is_composed() {
         .env(EnvVarConfig::secret("A_TOKEN", "env:EMPTY"))
         .env(EnvVarConfig::secret("OPTIONAL", "env:ABSENT").spec(EnvVarSpec::default()));
     let error = launch(&config, &fixture).unwrap_err();
-    assert_eq!(error, HubError::validation("env_vars.A_TOKEN", "Missing required credentials: A_TOKEN, B_KEY"));
+    assert_eq!((error.kind, error.field.as_str()), (HubErrorKind::MissingValue, "env_vars.A_TOKEN"));
+    assert_eq!(error.message, "Missing required credentials: A_TOKEN, B_KEY");
     let missing = Launch::missing(&config, &fixture.secrets).unwrap();
     assert_eq!(missing, ["env_vars.A_TOKEN", "env_vars.B_KEY"]);
 }
@@ -166,7 +167,7 @@ fn headers_are_made_of_secrets() {
     let error = launch(&config, &with_env(&[])).unwrap_err();
     assert_eq!(error.field, "variables.token");
     let error = launch(&config, &with_env(&[("T", "a\r\nX: b")])).unwrap_err();
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::ValidationError, "headers.Authorization"));
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, "headers.Authorization"));
 }
 
 #[test]
@@ -206,7 +207,7 @@ fn what_others_wrote_needs_consent_and_again_when_it_changes() {
     let mut config = McpConfig::npm("a", "b");
     config.origin = Origin::Imported { from: "cursor".into() };
     let error = launch(&config, &none).unwrap_err();
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, "consent"));
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "consent"));
     assert!(error.message.contains("-y b"), "it shows what would be started: {error}");
     config.give_consent();
     launch(&config, &none).unwrap();

@@ -15,7 +15,7 @@ fn store(directory: &TempDir) -> Store {
 #[track_caller]
 fn assert_error<T>(result: Result<T, HubError>, code: ErrorCode, field: &str) -> String {
     let Err(error) = result else { panic!("it worked") };
-    assert_eq!((error.code, error.field.as_str()), (code, field), "{error}");
+    assert_eq!((error.code(), error.field.as_str()), (code, field), "{error}");
     error.message
 }
 

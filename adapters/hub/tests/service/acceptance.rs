@@ -35,7 +35,7 @@ async fn ac_003_an_unknown_tool_is_named() {
     let config = good("source");
     let hub = place.running(&config).await;
     let error = call(&hub, config.id, "missing_tool", json!({})).await.unwrap_err();
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
     assert_eq!(error.message, "Tool not found: missing_tool");
 }
 
@@ -48,11 +48,11 @@ async fn ac_004_a_crash_is_told_and_cleaned_up() {
     let mut events = hub.events();
     soon(hub.start(config.id)).await.unwrap();
     let error = call(&hub, config.id, "crash", json!({})).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert!(error.message.contains('3'), "the exit code is told: {error}");
     until(&mut events, config.id, State::Failed).await;
     let error = call(&hub, config.id, "fetch_data", json!({})).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
     let detail = hub.status_detail(config.id).unwrap();
     assert_eq!(detail.pid, None, "nothing of it is left");
     assert!(hub.available_tools().is_empty());

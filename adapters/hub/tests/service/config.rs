@@ -20,13 +20,13 @@ async fn ids_and_names_are_taken_once() {
     same_id.id = config.id;
     for (twin, field) in [(same_id, "id"), (good(" fILES "), "name")] {
         let error = soon(hub.create(twin)).await.unwrap_err();
-        assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, field));
+        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, field));
     }
     assert_eq!(fs::read(place.layout().servers()).unwrap(), before);
     assert_eq!(hub.list(), [config]);
     let unknown = good("unknown");
-    assert_eq!(soon(hub.update(unknown.clone())).await.unwrap_err().code, ErrorCode::NotFound);
-    assert_eq!(soon(hub.delete(unknown.id)).await.unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(soon(hub.update(unknown.clone())).await.unwrap_err().code(), ErrorCode::NotFound);
+    assert_eq!(soon(hub.delete(unknown.id)).await.unwrap_err().code(), ErrorCode::NotFound);
 }
 
 /// Case 16, of a directory that cannot be written.
@@ -37,7 +37,7 @@ async fn what_cannot_be_saved_does_not_hold() {
     fs::write(place.path().join("mcp"), "").unwrap();
     let hub = mcpwire_hub::Hub::open(mcpwire_hub::HubOptions::new(place.layout())).await;
     let Ok(hub) = hub else { return };
-    assert_eq!(soon(hub.create(good("a"))).await.unwrap_err().code, ErrorCode::ServiceUnavailable);
+    assert_eq!(soon(hub.create(good("a"))).await.unwrap_err().code(), ErrorCode::ServiceUnavailable);
     assert!(hub.list().is_empty());
 }
 
@@ -59,7 +59,7 @@ async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     let file = place.layout().servers();
     fs::write(&file, "{\"version\": 1, \"servers\": [").unwrap();
     let options = mcpwire_hub::HubOptions::new(place.layout());
-    assert_eq!(mcpwire_hub::Hub::open(options).await.unwrap_err().code, ErrorCode::ValidationError);
+    assert_eq!(mcpwire_hub::Hub::open(options).await.unwrap_err().code(), ErrorCode::ValidationError);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\": 1, \"servers\": [");
 }
 
@@ -75,7 +75,7 @@ async fn an_edit_by_somebody_else_is_not_overwritten() {
     let mut ours = config.clone();
     ours.lazy = true;
     let error = soon(hub.update(ours)).await.unwrap_err();
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, "revision"));
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "revision"));
     assert_eq!(fs::read_to_string(&file).unwrap(), edited);
     soon(hub.reload()).await.unwrap();
     assert_eq!(hub.get(config.id).unwrap().name, "edited");
@@ -119,7 +119,7 @@ async fn what_somebody_else_wrote_is_started_with_consent_only() {
     config.origin = Origin::Imported { from: "claude-desktop".into() };
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, "consent"));
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "consent"));
     let preview = hub.preview_command(config.id).unwrap();
     assert!(preview.command.iter().any(|word| word == "server::serve"));
     assert_eq!(soon(hub.consent(config.id, "another")).await.unwrap_err().field, "consent");

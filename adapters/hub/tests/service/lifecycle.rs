@@ -52,7 +52,7 @@ async fn stopped_while_it_starts_it_leaves_no_process() {
         until(&mut events, config.id, wanted).await;
         soon(hub.stop(config.id)).await.expect("it stops");
         let error = soon(starting).await.expect("no panic").unwrap_err();
-        assert_eq!(error.code, ErrorCode::Conflict, "{error}");
+        assert_eq!(error.code(), ErrorCode::Conflict, "{error}");
         assert_eq!(state(&hub, config.id), State::Stopped);
         assert!(processes_with(&mark).is_empty(), "{wanted}");
     }
@@ -71,10 +71,10 @@ async fn deleted_while_it_starts_it_is_a_conflict_for_those_who_wait() {
     };
     until(&mut events, config.id, State::Negotiating).await;
     soon(hub.delete(config.id)).await.expect("it is deleted");
-    assert_eq!(soon(starting).await.unwrap().unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(soon(starting).await.unwrap().unwrap_err().code(), ErrorCode::Conflict);
     assert!(processes_with(&mark).is_empty());
     assert!(hub.get(config.id).is_none() && hub.list().is_empty());
-    assert_eq!(soon(hub.delete(config.id)).await.unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(soon(hub.delete(config.id)).await.unwrap_err().code(), ErrorCode::NotFound);
 }
 
 /// Case 31.
@@ -145,7 +145,7 @@ async fn a_server_that_ends_without_a_word_is_said_to() {
     let config = server("a", "exit=0");
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert!(error.message.contains("code 0") && error.message.contains("no stderr captured"), "{error}");
 }
 
@@ -178,7 +178,7 @@ async fn programs_that_cannot_be_started_are_told_apart() {
         let error = soon(hub.start(config.id)).await.unwrap_err();
         assert_eq!(error.field, "package.identifier", "{error}");
         assert_eq!(state(&hub, config.id), State::Failed, "another attempt would not help");
-        failed.push(error.code);
+        failed.push(error.code());
     }
     assert_eq!(failed, [ErrorCode::NotFound, ErrorCode::ValidationError, ErrorCode::ValidationError]);
 }
@@ -213,7 +213,7 @@ async fn a_descendant_that_holds_the_pipes_does_not_hide_the_end() {
     let before = processes_with(&mark);
     assert_eq!(before.len(), 2, "the server, and what holds its pipes");
     let error = call(&hub, config.id, "crash", json!({})).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
     until(&mut events, config.id, State::Backoff).await;
     assert!(before.iter().all(|pid| !is_alive(*pid)));
 }
@@ -299,7 +299,7 @@ async fn a_start_that_fails_takes_the_flag_back() {
     let hub = place.hub_with([config.clone()]).await;
     config.enabled = true;
     let error = soon(hub.update(config.clone())).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::NotFound, "{error}");
+    assert_eq!(error.code(), ErrorCode::NotFound, "{error}");
     assert!(!hub.get(config.id).unwrap().enabled);
     assert_eq!(hub.status(config.id), McpStatus::Disabled);
     let file = fs::read_to_string(place.layout().servers()).unwrap();

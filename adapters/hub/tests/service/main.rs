@@ -3,9 +3,11 @@
 
 mod acceptance;
 mod config;
-mod ledgered;
+mod hooks;
+mod in_process;
 mod lifecycle;
 mod panics;
+mod process_registry;
 mod redefined;
 mod required;
 mod secrets;

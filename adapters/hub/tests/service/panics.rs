@@ -50,7 +50,7 @@ async fn connect_that_panics_fails_its_start_only() {
         hub.create(config.clone()).await.expect("it is created");
     }
     let error = soon(hub.start(bad.id)).await.expect_err("it cannot be started");
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
     assert!(
         error.message.contains("`HubOptions::connect` panicked: ") && error.message.contains("on purpose"),
         "{error}"
@@ -99,7 +99,7 @@ async fn a_store_of_secrets_that_panics_fails_what_it_is_asked_for() {
         soon(hub.start(config.id)).await.expect_err("it cannot be started"),
         soon(hub.secrets_status(config.id)).await.expect_err("it cannot be told"),
     ] {
-        assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+        assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
         assert!(error.message.contains("panicked: on purpose"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use mcpwire_hub::{Hub, McpService, ToolChange, Uuid};
 use mcpwire_supervisor::State;
 use serde_json::json;
 
-use crate::support::{Place, call, good, pid, soon, until};
+use crate::support::{Place, call, good, pid, soon, until, until_tools};
 
 /// The next changes that are told.
 async fn told(events: &mut Events, wanted: Uuid) -> Vec<String> {
@@ -94,4 +94,30 @@ async fn a_restart_of_the_hub_forgets_nothing() {
     soon(hub.update(other)).await.unwrap();
     until(&mut events, id, State::Running).await;
     assert!(kept(&hub, id).is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_that_was_gone_in_between_is_compared_across_restarts_of_the_hub() {
+    for lazy in [false, true] {
+        let place = Place::new();
+        let mut config = good("a");
+        config.lazy = lazy;
+        let id = config.id;
+        let hub = place.hub_with([config]).await;
+        let mut events = hub.events();
+        soon(hub.start(id)).await.unwrap();
+        let changed = json!({"name": "echo", "description": "Another one.", "inputSchema": {"type": "object"}});
+        call(&hub, id, "redefine", changed).await.unwrap();
+        assert_eq!(told(&mut events, id).await, ["echo (description)"]);
+        call(&hub, id, "shrink", json!({"name": "echo"})).await.unwrap();
+        until_tools(&hub, &mut events, |hub| hub.resolve("a__echo").is_none()).await;
+        soon(hub.shutdown_all()).await.unwrap();
+        drop(hub);
+
+        let hub = place.hub().await;
+        let mut events = hub.events();
+        soon(hub.boot()).await.unwrap();
+        call(&hub, id, "lists", json!({})).await.unwrap();
+        assert_eq!(told(&mut events, id).await, ["echo (description)"], "it is back as it was at first, lazy: {lazy}");
+    }
 }

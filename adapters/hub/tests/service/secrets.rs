@@ -48,8 +48,8 @@ async fn without_its_secret_nothing_is_started() {
     soon(hub.start(config.id)).await.unwrap_err();
     assert_eq!(state(&hub, config.id), State::NeedsInput);
     assert!(processes_with(&mark).is_empty());
-    let ledger = fs::read_to_string(place.layout().ledger()).unwrap_or_default();
-    assert!(!ledger.contains(&config.id.to_string()));
+    let registry = fs::read_to_string(place.layout().process_registry()).unwrap_or_default();
+    assert!(!registry.contains(&config.id.to_string()));
 }
 
 /// Cases 22 and 23.

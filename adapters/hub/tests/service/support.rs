@@ -88,8 +88,8 @@ pub(crate) fn under_shell(config: &McpConfig, first: &str) -> McpConfig {
 }
 
 /// Fails the test if it takes too long.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+pub(crate) async fn soon<T>(future: impl IntoFuture<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future.into_future()).await.expect("it takes too long")
 }
 
 /// Waits for a server to be in a state.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::service::CallOptions;
-use mcpwire_hub::{Hub, HubOptions, McpService};
+use mcpwire_hub::{Hub, HubErrorKind, HubOptions, McpService};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ async fn a_server_of_an_unknown_revision_is_refused() {
     let config = server("a", "future");
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert!(error.message.contains("2099-01-01"), "{error}");
 }
 
@@ -80,7 +80,7 @@ async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
         until_tools(&hub, &mut events, |hub| hub.resolve("a__shrink").is_none()).await;
         assert_eq!(hub.status_detail(config.id).unwrap().calls_in_flight, 1);
         assert_eq!(soon(shrinking).await.unwrap().unwrap(), "shrunk");
-        assert_eq!(call(&hub, config.id, "shrink", json!({})).await.unwrap_err().code, ErrorCode::NotFound);
+        assert_eq!(call(&hub, config.id, "shrink", json!({})).await.unwrap_err().code(), ErrorCode::NotFound);
     }
 }
 
@@ -111,7 +111,7 @@ async fn a_tool_that_is_denied_is_not_there() {
     assert!(hub.resolve("a__crash").is_none() && hub.resolve("crash").is_none());
     for name in ["crash", "a__crash"] {
         let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
-        assert_eq!((error.code, error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
+        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
     }
     assert_eq!(state(&hub, config.id), State::Running, "nothing was sent");
     // In place: the server goes on.
@@ -142,7 +142,7 @@ async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
         assert_eq!(hub.find_tool_server(&exposed), Some(config.id));
         for name in ["echo", &exposed] {
             let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
-            assert_eq!(error.code, code, "{error}");
+            assert_eq!(error.code(), code, "{error}");
             assert!(error.message.contains(says), "{error}");
         }
     }
@@ -151,7 +151,7 @@ async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
     assert_eq!(call(&hub, stopped.id, "stopped__echo", json!({"message": "hi"})).await.unwrap(), "hi");
     assert_eq!(hub.find_tool_server("stopped__nothing"), Some(stopped.id));
     let error = call(&hub, stopped.id, "stopped__nothing", json!({})).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::NotFound, "{error}");
+    assert_eq!(error.code(), ErrorCode::NotFound, "{error}");
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn a_call_waits_for_a_server_that_starts_or_is_told_that_it_does() {
             assert_eq!(called.as_deref(), Ok("hi"));
         } else {
             let error = called.unwrap_err();
-            assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+            assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
             assert!(error.message.contains("is still starting; try again"), "{error}");
         }
         assert_eq!(soon(booting).await.unwrap().unwrap().ready, 1);
@@ -187,6 +187,40 @@ async fn a_call_waits_for_a_server_that_starts_or_is_told_that_it_does() {
 }
 
 /// Case 51.
+#[tokio::test]
+async fn a_call_while_the_hub_boots_waits_for_the_server_or_says_that_it_is_starting() {
+    for (mode, wait) in [("slow-list", Duration::ZERO), ("good", Duration::from_secs(60))] {
+        let place = Place::new();
+        let config = server("a", mode);
+        let id = config.id;
+        let options = HubOptions::new(place.layout()).policy(move |_, policy| policy.call_wait_start = wait);
+        let hub = Hub::open(options).await.unwrap();
+        hub.create(config).await.unwrap();
+        let booting = tokio::spawn({
+            let hub = hub.clone();
+            async move { hub.boot().await }
+        });
+        soon(async {
+            while state(&hub, id) == State::Stopped {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        // The name without the prefix is not known before the server has listed its tools.
+        for name in ["echo", "a__echo"] {
+            let called = soon(hub.call(name, [("message", "hi")]).text()).await;
+            if wait.is_zero() {
+                let error = called.unwrap_err();
+                assert_eq!((error.kind, error.is_retryable()), (HubErrorKind::Starting, true), "{name}: {error}");
+                assert!(error.message.contains("still starting"), "{error}");
+            } else {
+                assert_eq!(called.unwrap(), "hi", "{name}");
+            }
+        }
+        booting.abort();
+    }
+}
+
 #[tokio::test]
 async fn calls_end_with_the_server_and_with_their_time() {
     let place = Place::new();
@@ -197,7 +231,7 @@ async fn calls_end_with_the_server_and_with_their_time() {
     let options = CallOptions::new().timeout(Duration::from_millis(50));
     let (id, none) = (config.id, json!({}));
     let error = soon(hub.call_tool_full(id, "silence", &none, options)).await.unwrap_err();
-    assert_eq!((error.code, error.field.as_str()), (ErrorCode::NetworkError, "timeout"));
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NetworkError, "timeout"));
     assert!(error.message.contains("Tool call timed out"), "{error}");
     assert_eq!(call(&hub, id, "cancelled", json!({})).await.unwrap(), "1", "the server was told");
 
@@ -213,7 +247,7 @@ async fn calls_end_with_the_server_and_with_their_time() {
     .await;
     call(&hub, id, "crash", json!({})).await.unwrap_err();
     let error = soon(waiting).await.unwrap().unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
     until(&mut events, id, State::Running).await;
 }
 
@@ -250,7 +284,7 @@ async fn the_whole_result_is_there_and_progress_is_told() {
     let outcome = soon(hub.call_tool_full(config.id, "fail", &json!({"message": "no luck"}), CallOptions::new())).await;
     assert!(outcome.unwrap().result.is_error);
     let error = call(&hub, config.id, "fail", json!({"message": "no luck"})).await.unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), (ErrorCode::ServiceUnavailable, "no luck"));
+    assert_eq!((error.code(), error.message.as_str()), (ErrorCode::ServiceUnavailable, "no luck"));
 }
 
 #[tokio::test]
@@ -266,7 +300,7 @@ async fn calls_are_kept_to_a_rate_and_results_to_a_size() {
     assert_eq!(outcome.truncated.unwrap().bytes, 10_000);
     call(&hub, config.id, "echo", json!({})).await.unwrap();
     let error = call(&hub, config.id, "echo", json!({})).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert!(error.message.contains("Rate limit"), "{error}");
 }
 
@@ -336,10 +370,10 @@ async fn an_engine_that_does_not_run_is_said_not_to() {
     absent.package.runtime_hint = Some("/no/such/docker".into());
     let hub = place.hub_with([config.clone(), absent.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert!(error.message.starts_with("Docker not running"), "{error}");
     let error = soon(hub.start(absent.id)).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::NotFound, "{error}");
+    assert_eq!(error.code(), ErrorCode::NotFound, "{error}");
 }
 
 /// Cases 23 and 53.

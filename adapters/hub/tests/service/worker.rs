@@ -59,7 +59,7 @@ async fn after_a_crash_the_worker_goes_on() {
     let mut worker = Worker::new(Arc::new(hub.clone()), vec![source("source__fetch_data", json!({"query": "a"}))]);
     let perceived = soon(crashing.perceive()).await;
     assert!(
-        matches!(&perceived[..], [Perception::NotNow(error)] if error.code == ErrorCode::ServiceUnavailable),
+        matches!(&perceived[..], [Perception::NotNow(error)] if error.code() == ErrorCode::ServiceUnavailable),
         "{perceived:?}"
     );
     until(&mut events, config.id, State::Running).await;

@@ -115,7 +115,7 @@ impl Catalogue {
     }
 
     fn find_exposed(&self, name: &str) -> Option<OfferedTool<'_>> {
-        let slug = &name[..name.find(names::SEPARATOR)?];
+        let slug = names::slug_of(name)?;
         let found = self.sections.binary_search_by(|section| section.slug.as_str().cmp(slug)).ok()?;
         let section = &self.sections[found];
         let exposed = |index: &u32| section.entries[*index as usize].exposed.as_str();
@@ -347,7 +347,7 @@ impl CatalogueBuilder {
         if self.slugs_outdated {
             self.assign_slugs();
         }
-        let (slug, _) = exposed.split_once(names::SEPARATOR)?;
+        let slug = names::slug_of(exposed)?;
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 

@@ -14,7 +14,7 @@ use crate::ServerId;
 use mcpwire_core::internal::mix64;
 
 /// Separator between the slug of the server and the tool name in an exposed name.
-pub(super) const SEPARATOR: &str = "__";
+const SEPARATOR: &str = "__";
 
 /// Smallest configurable length limit of exposed tool names, in bytes. A name of 40 bytes has room for a slug, the
 /// start of the tool name and a hash.
@@ -38,6 +38,13 @@ impl NameLimit {
     fn slug(self) -> usize {
         self.0 / 2 - SEPARATOR.len()
     }
+}
+
+/// Returns the part of an exposed tool name before the separator, or `None` without a separator.
+pub(super) fn slug_of(exposed: &str) -> Option<&str> {
+    // For two bytes, this is faster than a search for a string.
+    let end = exposed.as_bytes().windows(SEPARATOR.len()).position(|pair| pair == SEPARATOR.as_bytes())?;
+    exposed.get(..end)
 }
 
 /// Derives a unique slug for each server from its name.

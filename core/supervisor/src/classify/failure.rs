@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::{ErrorCode, Failure, HubError, Retry};
+use crate::{Failure, HubError, HubErrorKind, Retry};
 use mcpwire_core::printable;
 
 /// Maximum length of the server output in an error message, in bytes. 300 bytes have room for one long log line.
@@ -23,6 +23,6 @@ pub(super) fn quote(text: &str) -> String {
     out
 }
 
-pub(super) fn failure_at_field(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
-    Failure::new(HubError::new(code, text).at(field), retry)
+pub(super) fn failure_at_field(kind: HubErrorKind, field: &str, text: String, retry: Retry) -> Failure {
+    Failure::new(HubError::new(kind, text).at(field), retry)
 }

@@ -5,8 +5,8 @@
 use alloc::format;
 
 use super::failure::{failure_at_field, quote};
-use crate::ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
-use crate::{ErrorCode, Failure, PackageKind, Retry};
+use crate::HubErrorKind::{InvalidConfiguration, Network, PackageNotFound, RateLimited, Unauthorized, Unavailable};
+use crate::{Failure, HubErrorKind, PackageKind, Retry};
 
 const IDENTIFIER: &str = "package.identifier";
 const RUNNER: &str = "package.package_type";
@@ -14,7 +14,7 @@ const RUNNER: &str = "package.package_type";
 struct MessageRule {
     /// Substrings of the message, in lower case. The rule matches a line that contains all of them, ignoring case.
     contains: &'static [&'static str],
-    code: ErrorCode,
+    kind: HubErrorKind,
     field: &'static str,
     /// The error message for the user. A colon and the matching line of the server's output are appended.
     text: &'static str,
@@ -23,12 +23,12 @@ struct MessageRule {
 
 const fn rule(
     contains: &'static [&'static str],
-    code: ErrorCode,
+    kind: HubErrorKind,
     field: &'static str,
     text: &'static str,
     retry: Retry,
 ) -> MessageRule {
-    MessageRule { contains, code, field, text, retry }
+    MessageRule { contains, kind, field, text, retry }
 }
 
 const NO_PACKAGE: &str = "Package not found";
@@ -36,76 +36,76 @@ const NO_REGISTRY: &str = "the package registry cannot be reached; check the net
 
 /// Rules for messages of npm. The messages start with `npm error`, or with `npm ERR!` up to npm 9.
 const NPM: &[MessageRule] = &[
-    rule(&["npm err", "404 not found"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["npm err", "code e404"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["npm err", "notarget no matching version"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["npm err", "code etarget"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["npm err", "404 not found"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["npm err", "code e404"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["npm err", "notarget no matching version"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["npm err", "code etarget"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(
         &["npm err", "could not determine executable"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "the package has no program to run; choose another package",
         Retry::Never,
     ),
     rule(
         &["npm err", "invalid tag name"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "invalid package name; correct it",
         Retry::Never,
     ),
     rule(
         &["npm err", "invalid package name; correct it"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "invalid package name; correct it",
         Retry::Never,
     ),
     rule(
         &["npm err", "unsupported url type"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "invalid package name; correct it",
         Retry::Never,
     ),
     rule(
         &["npm err", "code ebadplatform"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "the package does not support this system; choose another package",
         Retry::Never,
     ),
     rule(
         &["npm err", "code e401"],
-        ValidationError,
+        Unauthorized,
         IDENTIFIER,
         "the package registry requires a login; log in with the package manager",
         Retry::Never,
     ),
     rule(
         &["npm err", "code e403"],
-        ValidationError,
+        Unauthorized,
         IDENTIFIER,
         "the package registry denies access to the package; log in with another account",
         Retry::Never,
     ),
-    rule(&["npm err", "code enotfound"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["npm err", "eai_again"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["npm err", "econnrefused"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["npm err", "econnreset"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["npm err", "etimedout"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["npm err", "err_socket_timeout"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["npm err", "code enospc"], ServiceUnavailable, "", "the disk is full; free some space", Retry::Backoff),
+    rule(&["npm err", "code enotfound"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "eai_again"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "econnrefused"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "econnreset"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "etimedout"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "err_socket_timeout"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "code enospc"], Unavailable, "", "the disk is full; free some space", Retry::Backoff),
     rule(
         &["npm err", "code eacces"],
-        ServiceUnavailable,
+        Unavailable,
         "",
         "npm has no write permission for its cache; change the owner of the cache folder",
         Retry::Never,
     ),
     rule(
         &["npm err", "code eintegrity"],
-        ServiceUnavailable,
+        Unavailable,
         "",
         "the downloaded package is corrupt; clean the cache with `npm cache clean --force`",
         Retry::Backoff,
@@ -113,147 +113,153 @@ const NPM: &[MessageRule] = &[
 ];
 
 const PYPI: &[MessageRule] = &[
-    rule(&["was not found in the package registry"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["was not found in the provided package locations"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["there is no version of"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["was not found in the package registry"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["was not found in the provided package locations"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["there is no version of"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(
         &["is not provided by package"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "the package has no program to run; choose another package",
         Retry::Never,
     ),
     rule(
         &["provides no executables"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "the package has no program to run; choose another package",
         Retry::Never,
     ),
-    rule(&["error: failed to parse"], ValidationError, IDENTIFIER, "invalid package name; correct it", Retry::Never),
-    rule(&["not a valid package"], ValidationError, IDENTIFIER, "invalid package name; correct it", Retry::Never),
+    rule(
+        &["error: failed to parse"],
+        InvalidConfiguration,
+        IDENTIFIER,
+        "invalid package name; correct it",
+        Retry::Never,
+    ),
+    rule(&["not a valid package"], InvalidConfiguration, IDENTIFIER, "invalid package name; correct it", Retry::Never),
     rule(
         &["no interpreter found for python"],
-        NotFound,
+        PackageNotFound,
         RUNNER,
         "the required Python version is not installed; install it",
         Retry::Never,
     ),
     rule(
         &["no solution found"],
-        ServiceUnavailable,
+        Unavailable,
         IDENTIFIER,
         "the package cannot be installed; check its name and version",
         Retry::Never,
     ),
-    rule(&["error: failed to fetch"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["cause: dns error"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["error: failed to download"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["no space left on device"], ServiceUnavailable, "", "the disk is full; free some space", Retry::Backoff),
+    rule(&["error: failed to fetch"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["cause: dns error"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["error: failed to download"], Network, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["no space left on device"], Unavailable, "", "the disk is full; free some space", Retry::Backoff),
 ];
 
 const DOCKER: &[MessageRule] = &[
     rule(
         &["permission denied", "docker daemon"],
-        ServiceUnavailable,
+        Unavailable,
         RUNNER,
         "this user has no permission to use Docker; add the user to the group `docker`",
         Retry::Never,
     ),
     rule(
         &["permission denied", "docker api"],
-        ServiceUnavailable,
+        Unavailable,
         RUNNER,
         "this user has no permission to use Docker; add the user to the group `docker`",
         Retry::Never,
     ),
     rule(
         &["cannot connect to the docker daemon"],
-        ServiceUnavailable,
+        Unavailable,
         RUNNER,
         "Docker not running; start Docker",
         Retry::Backoff,
     ),
-    rule(
-        &["is the docker daemon running"],
-        ServiceUnavailable,
-        RUNNER,
-        "Docker not running; start Docker",
-        Retry::Backoff,
-    ),
-    rule(&["error during connect"], ServiceUnavailable, RUNNER, "Docker not running; start Docker", Retry::Backoff),
+    rule(&["is the docker daemon running"], Unavailable, RUNNER, "Docker not running; start Docker", Retry::Backoff),
+    rule(&["error during connect"], Unavailable, RUNNER, "Docker not running; start Docker", Retry::Backoff),
     rule(
         &["failed to connect to the docker api"],
-        ServiceUnavailable,
+        Unavailable,
         RUNNER,
         "Docker not running; start Docker",
         Retry::Backoff,
     ),
-    rule(&["manifest unknown"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["pull access denied"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["repository does not exist"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["no such image"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["manifest unknown"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["pull access denied"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["repository does not exist"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["no such image"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(
         &["no matching manifest for"],
-        ValidationError,
+        InvalidConfiguration,
         IDENTIFIER,
         "the image does not support this system; choose another image",
         Retry::Never,
     ),
-    rule(&["invalid reference format"], ValidationError, IDENTIFIER, "invalid image name; correct it", Retry::Never),
+    rule(
+        &["invalid reference format"],
+        InvalidConfiguration,
+        IDENTIFIER,
+        "invalid image name; correct it",
+        Retry::Never,
+    ),
     rule(
         &["executable file not found in"],
-        NotFound,
+        PackageNotFound,
         IDENTIFIER,
         "Package not found: the program is not in the image",
         Retry::Never,
     ),
     rule(
         &["is already in use by container"],
-        ServiceUnavailable,
+        Unavailable,
         "",
         "a container from an earlier run still exists; remove it with `docker rm`",
         Retry::Backoff,
     ),
     rule(
         &["toomanyrequests"],
-        ServiceUnavailable,
+        RateLimited,
         "",
         "the rate limit of the image registry is reached; log in to the registry, or try again later",
         Retry::Backoff,
     ),
     rule(
         &["error response from daemon", "no such host"],
-        NetworkError,
+        Network,
         "",
         "the image registry cannot be reached; check the network",
         Retry::Backoff,
     ),
     rule(
         &["error response from daemon", "timeout"],
-        NetworkError,
+        Network,
         "",
         "the image registry cannot be reached; check the network",
         Retry::Backoff,
     ),
     rule(
         &["error response from daemon", "connection refused"],
-        NetworkError,
+        Network,
         "",
         "the image registry cannot be reached; check the network",
         Retry::Backoff,
     ),
-    rule(&["no space left on device"], ServiceUnavailable, "", "the disk is full; free some space", Retry::Backoff),
+    rule(&["no space left on device"], Unavailable, "", "the disk is full; free some space", Retry::Backoff),
     rule(
         &["unknown flag:"],
-        ValidationError,
+        InvalidConfiguration,
         "package.runtime_arguments",
         "docker rejects the runtime arguments; correct them",
         Retry::Never,
     ),
     rule(
         &["unknown shorthand flag:"],
-        ValidationError,
+        InvalidConfiguration,
         "package.runtime_arguments",
         "docker rejects the runtime arguments; correct them",
         Retry::Never,
@@ -262,22 +268,22 @@ const DOCKER: &[MessageRule] = &[
 
 /// Rules for messages of interpreters that do not find a script or module.
 const BINARY: &[MessageRule] = &[
-    rule(&["can't open file"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["error: cannot find module"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
-    rule(&["no module named"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["can't open file"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["error: cannot find module"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["no module named"], PackageNotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
 ];
 
 const COMMON: &[MessageRule] = &[
     rule(
         &["eaddrinuse"],
-        ServiceUnavailable,
+        Unavailable,
         "",
         "the MCP server's port is in use; stop the program that uses it, or choose another port",
         Retry::Backoff,
     ),
     rule(
         &["address already in use"],
-        ServiceUnavailable,
+        Unavailable,
         "",
         "the MCP server's port is in use; stop the program that uses it, or choose another port",
         Retry::Backoff,
@@ -300,6 +306,6 @@ pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
         // Conversion to ASCII lower case keeps the line structure.
         let line =
             lower.lines().zip(stderr.lines()).find(|(line, _)| rule.contains.iter().all(|part| line.contains(part)))?.1;
-        Some(failure_at_field(rule.code, rule.field, format!("{}: {}", rule.text, quote(line)), rule.retry))
+        Some(failure_at_field(rule.kind, rule.field, format!("{}: {}", rule.text, quote(line)), rule.retry))
     })
 }

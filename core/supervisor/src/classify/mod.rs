@@ -7,11 +7,12 @@ mod stderr;
 
 use alloc::borrow::Cow;
 use alloc::format;
+use alloc::string::String;
 use core::time::Duration;
 
 use self::failure::quote;
 use self::stderr::error_line;
-use super::{Failure, HubError, PackageKind, Retry};
+use super::{Failure, HubError, HubErrorKind, PackageKind, Retry};
 use mcpwire_core::RpcError;
 
 /// The operation during which a server failed.
@@ -101,7 +102,7 @@ pub enum Cause<'a> {
 /// let failure = Evidence::new(PackageKind::Docker, Stage::Negotiate, Cause::Exit { code: Some(125), signal: None })
 ///     .stderr("docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")
 ///     .classify();
-/// assert_eq!(failure.error.code, ErrorCode::ServiceUnavailable);
+/// assert_eq!(failure.error.code(), ErrorCode::ServiceUnavailable);
 /// assert!(failure.error.message.starts_with("Docker not running"));
 /// assert_eq!(failure.retry, Retry::Backoff);
 /// ```
@@ -148,18 +149,20 @@ impl<'a> Evidence<'a> {
             Cause::Rpc { code, message } => self.rpc_failure(*code, message),
             Cause::NoCommonVersion(versions) => {
                 let text = format!("Unsupported protocol version (server: {})", quote(versions));
-                Failure::new(HubError::unavailable(text).at("protocol_version"), Retry::Never)
+                Failure::new(protocol_error(text).at("protocol_version"), Retry::Never)
             }
             Cause::Unreadable(text) => {
                 let text = format!("the MCP server sent an invalid message: {}", quote(text));
-                Failure::new(HubError::unavailable(text), Retry::Backoff)
+                Failure::new(protocol_error(text), Retry::Backoff)
             }
             // A failed tool does not mean that the server is unhealthy.
             Cause::Tool(text) => {
                 let text = if text.is_empty() { "the tool failed without a message".into() } else { quote(text) };
-                Failure::new(HubError::unavailable(text), Retry::Never)
+                Failure::new(HubError::new(HubErrorKind::ToolFailed, text), Retry::Never)
             }
-            Cause::Cancelled => Failure::new(HubError::conflict("", "the operation was cancelled"), Retry::Never),
+            Cause::Cancelled => {
+                Failure::new(HubError::new(HubErrorKind::Cancelled, "the operation was cancelled"), Retry::Never)
+            }
         }
     }
 
@@ -176,7 +179,7 @@ impl<'a> Evidence<'a> {
                 } else {
                     "does not exist; check its path"
                 };
-                HubError::not_found(field, format!("Package not found: {program} {what}"))
+                package_not_found(format!("Package not found: {program} {what}")).at(field)
             }
             SpawnFailure::NotPermitted => HubError::validation(
                 field,
@@ -212,12 +215,12 @@ impl<'a> Evidence<'a> {
         let text = format!("{what}: {output}");
         let (error, retry) = match self.cause {
             Cause::Exit { code: Some(127), .. } if self.stage.is_start() => {
-                (HubError::not_found("package.identifier", format!("Package not found: {text}")), Retry::Never)
+                (package_not_found(format!("Package not found: {text}")), Retry::Never)
             }
             Cause::Exit { code: Some(126), .. } if self.stage.is_start() => {
                 (HubError::validation("package.identifier", text), Retry::Never)
             }
-            _ => (HubError::unavailable(text), Retry::Backoff),
+            _ => (HubError::new(HubErrorKind::Exited, text), Retry::Backoff),
         };
         Failure::new(error, retry)
     }
@@ -238,7 +241,7 @@ impl<'a> Evidence<'a> {
             text.push_str(": ");
             text.push_str(&quote(line));
         }
-        Failure::new(HubError::network("timeout", text), Retry::Backoff)
+        Failure::new(HubError::timeout(text), Retry::Backoff)
     }
 
     fn rpc_failure(&self, code: i64, message: &str) -> Failure {
@@ -248,16 +251,14 @@ impl<'a> Evidence<'a> {
         match code {
             UNSUPPORTED_VERSION => {
                 let text = format!("Unsupported protocol version: {text}");
-                Failure::new(HubError::unavailable(text).at("protocol_version"), Retry::Never)
+                Failure::new(protocol_error(text).at("protocol_version"), Retry::Never)
             }
             _ if in_call && code == RpcError::INVALID_PARAMS => {
-                Failure::new(HubError::validation("arguments", text), Retry::Never)
+                Failure::new(HubError::new(HubErrorKind::RejectedArguments, text).at("arguments"), Retry::Never)
             }
             // A server that rejects the opening request will reject it again, except after an internal error.
-            _ if !in_call && code != RpcError::INTERNAL_ERROR => {
-                Failure::new(HubError::unavailable(text), Retry::Never)
-            }
-            _ => Failure::new(HubError::unavailable(text), Retry::Backoff),
+            _ if !in_call && code != RpcError::INTERNAL_ERROR => Failure::new(server_error(text), Retry::Never),
+            _ => Failure::new(server_error(text), Retry::Backoff),
         }
     }
 }
@@ -265,15 +266,27 @@ impl<'a> Evidence<'a> {
 /// JSON-RPC error code for an unsupported protocol version (specification 2026-07-28: basic/versioning).
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
+fn server_error(text: String) -> HubError {
+    HubError::new(HubErrorKind::ServerError, text)
+}
+
+fn protocol_error(text: String) -> HubError {
+    HubError::new(HubErrorKind::ProtocolError, text)
+}
+
+fn package_not_found(text: String) -> HubError {
+    HubError::new(HubErrorKind::PackageNotFound, text).at("package.identifier")
+}
+
 fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
     let (error, retry) = match status {
         401 | 403 => {
             let text = format!("Missing required credentials: authorization required (HTTP {status}); log in");
-            (HubError::validation("authorization", text), Retry::Login)
+            (HubError::new(HubErrorKind::Unauthorized, text).at("authorization"), Retry::Login)
         }
         404 | 410 => {
             let text = format!("Package not found: no MCP server at this address (HTTP {status}); check the address");
-            (HubError::not_found("package.identifier", text), Retry::Never)
+            (package_not_found(text), Retry::Never)
         }
         407 => (
             HubError::network("transport", "the proxy requires a login (HTTP 407); set its user name and password"),
@@ -282,7 +295,9 @@ fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
         408 | 425 | 429 | 500..=599 => {
             let when = retry_after.map(|wait| format!("; it asks to try again after {} s", wait.as_secs()));
             let text = format!("the MCP server is not available (HTTP {status}){}", when.unwrap_or_default());
-            (HubError::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
+            let kind = if status == 429 { HubErrorKind::RateLimited } else { HubErrorKind::Unavailable };
+            let error = HubError::new(kind, text).with_retry_after(retry_after);
+            (error, retry_after.map_or(Retry::Backoff, Retry::After))
         }
         _ => {
             let text = format!("the address is not an MCP endpoint (HTTP {status}); check the address");

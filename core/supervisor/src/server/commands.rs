@@ -1,8 +1,10 @@
 //! Handles commands, depending on the state of the server.
 
+use alloc::string::String;
+
 use super::stopping::{NextState, StopPhase};
 use super::{Command, CommandId, Server, State};
-use crate::{HubError, Policy};
+use crate::{HubError, HubErrorKind, Policy};
 use mcpwire_core::Timestamp;
 
 impl Server {
@@ -72,7 +74,11 @@ impl Server {
             // No process exists yet, so the next generation can resolve the configuration at once.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
-            self.stop_attempt(NextState::Start, &HubError::unavailable("the MCP server is being restarted"), now);
+            self.stop_attempt(
+                NextState::Start,
+                &HubError::new(HubErrorKind::Exited, "the MCP server is being restarted"),
+                now,
+            );
         }
         self.wait_until_running(id, None, now);
     }
@@ -89,7 +95,7 @@ impl Server {
             _ if self.is_dormant => self.wait_until_running(id, Some(by), now),
             state if state.is_starting() && soon > now => self.wait_until_running(id, Some(by.min(soon)), now),
             _ => {
-                let error = self.call_error();
+                let error = self.call_error(now);
                 self.reply(id, Err(error));
             }
         }
@@ -118,9 +124,9 @@ impl Server {
 
     fn handle_stop(&mut self, id: CommandId, then: NextState, now: Timestamp) {
         let error = match then {
-            NextState::Deleted => HubError::conflict("", "the MCP server is deleted"),
-            NextState::Disabled => HubError::conflict("enabled", "the MCP server is disabled"),
-            _ => HubError::conflict("", "the MCP server is stopped"),
+            NextState::Deleted => HubError::new(HubErrorKind::Cancelled, "the MCP server is deleted"),
+            NextState::Disabled => HubError::new(HubErrorKind::Disabled, "the MCP server is disabled").at("enabled"),
+            _ => HubError::new(HubErrorKind::Cancelled, "the MCP server is stopped"),
         };
         self.fail_start_waiters(&error);
         // `end_attempt` answers the command, possibly before this function returns.
@@ -169,7 +175,7 @@ impl Server {
                 State::Stopped | State::Disabled | State::Deleted => {}
                 _ if self.host_closing => {}
                 State::Running | State::Launching | State::Negotiating | State::Listing => {
-                    let error = HubError::unavailable("the MCP server restarts with a new configuration");
+                    let error = HubError::new(HubErrorKind::Exited, "the MCP server restarts with a new configuration");
                     self.stop_attempt(NextState::Start, &error, now);
                 }
                 _ => self.start(now),
@@ -185,35 +191,37 @@ impl Server {
         }
         match self.stopping.map(|stopping| stopping.then) {
             Some(NextState::Disabled) => Some(HubError::disabled()),
-            Some(NextState::Deleted) => Some(HubError::conflict("", "the MCP server is deleted")),
+            Some(NextState::Deleted) => Some(HubError::new(HubErrorKind::Cancelled, "the MCP server is deleted")),
             _ if self.state == State::Disabled => Some(HubError::disabled()),
             _ => None,
         }
     }
 
-    fn call_error(&self) -> HubError {
+    fn call_error(&self, now: Timestamp) -> HubError {
+        let not_running = |message: String| HubError::new(HubErrorKind::NotRunning, message);
         match (self.state, &self.error) {
             (State::Disabled, _) => HubError::disabled(),
             // The error of the start names the missing value, so it is shown unchanged.
             (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
             (State::Backoff, Some(error)) => {
-                HubError::unavailable(alloc::format!("the MCP server failed and restarts soon: {}", error.message))
+                let delay = self.deadline.map(|at| at.duration_since(now));
+                not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message))
+                    .with_retry_after(delay)
             }
-            (State::Failed, Some(error)) => HubError::unavailable(alloc::format!(
-                "the MCP server has failed; start it again first: {}",
-                error.message
-            )),
+            (State::Failed, Some(error)) => {
+                not_running(alloc::format!("the MCP server has failed; start it again first: {}", error.message))
+            }
             (State::Stopping, Some(error)) => {
-                HubError::unavailable(alloc::format!("the MCP server is not running: {}", error.message))
+                not_running(alloc::format!("the MCP server is not running: {}", error.message))
             }
             (state, _) if state.is_starting() => {
-                HubError::unavailable("the MCP server is still starting; try again in a moment")
+                HubError::new(HubErrorKind::Starting, "the MCP server is still starting; try again in a moment")
             }
-            _ => HubError::unavailable("the MCP server is stopped; start it first"),
+            _ => not_running("the MCP server is stopped; start it first".into()),
         }
     }
 }
 
 fn host_closing() -> HubError {
-    HubError::unavailable("the host of the MCP server is shutting down")
+    HubError::new(HubErrorKind::ShuttingDown, "the host of the MCP server is shutting down")
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::stopping::NextState;
 use super::{Effect, Server, State};
-use crate::{Failure, HubError, Retry};
+use crate::{Failure, HubError, HubErrorKind, Retry};
 use mcpwire_core::Timestamp;
 
 impl Server {
@@ -13,7 +13,10 @@ impl Server {
         while let Some(command) = self.pending.take_expired(now) {
             self.reply(
                 command,
-                Err(HubError::unavailable("the MCP server did not start in time for the call; try again in a moment")),
+                Err(HubError::new(
+                    HubErrorKind::Starting,
+                    "the MCP server did not start in time for the call; try again in a moment",
+                )),
             );
         }
         if self.deadline.is_some_and(|at| at <= now) {
@@ -38,7 +41,7 @@ impl Server {
             State::Listing => "Listing tools timed out",
             _ => return,
         };
-        let error = HubError::network("timeout", format!("{what} after {after:?}"));
+        let error = HubError::timeout(format!("{what} after {after:?}"));
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
@@ -54,7 +57,7 @@ impl Server {
 
     fn maintain(&mut self, now: Timestamp) {
         if self.sleep_deadline().is_some_and(|at| at <= now) {
-            let error = HubError::unavailable("the MCP server is idle and is being stopped");
+            let error = HubError::new(HubErrorKind::NotRunning, "the MCP server is idle and is being stopped");
             return self.stop_attempt(NextState::Sleep, &error, now);
         }
         if self.refreshes.is_due(&self.policy, now) {

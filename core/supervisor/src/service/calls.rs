@@ -1,7 +1,7 @@
 //! Admits tool calls, and records their end.
 
 use super::Supervisor;
-use crate::{Event, Generation, HubError, ServerId, TooManyCalls};
+use crate::{Event, Generation, HubError, HubErrorKind, ServerId, TooManyCalls};
 use mcpwire_core::Timestamp;
 
 /// The reason why a tool call is rejected.
@@ -25,7 +25,9 @@ impl CallRejection {
         match self {
             CallRejection::Error(error) => error.clone(),
             CallRejection::TooManyCalls(error) => error.to_hub_error(),
-            CallRejection::NotRunning => HubError::unavailable("the MCP server is not running; start it first"),
+            CallRejection::NotRunning => {
+                HubError::new(HubErrorKind::NotRunning, "the MCP server is not running; start it first")
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One server of the supervisor: its state machine, its configuration, and a pending change of its enabled flag.
 
 use super::action::Action;
-use crate::{CommandId, ErrorCode, Filter, HubError, RateLimiter, Server, ServerId};
+use super::progress::ended_by_command;
+use crate::{CommandId, Filter, HubError, RateLimiter, Server, ServerId};
 
 #[derive(Debug)]
 pub(super) struct ManagedServer {
@@ -56,8 +57,8 @@ impl ManagedServer {
     ) -> Option<Action> {
         let Some(EnabledChange::Starting { command, revision }) = self.enabled_change.take() else { return None };
         let Err(error) = result else { return Some(Action::Reply { command, result: Ok(()) }) };
-        // A conflict means that the server was stopped, disabled or deleted meanwhile, so its start did not fail.
-        let failed = error.code != ErrorCode::Conflict && !host_closing;
+        // The start did not fail if a command ended it.
+        let failed = !ended_by_command(&error) && !host_closing;
         // The flag is not reverted if the user only has to log in, if this operation did not save the flag, or if the
         // configuration has changed meanwhile.
         if failed && !self.server.requires_login() && revision == Some(self.revision) {

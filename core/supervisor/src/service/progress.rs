@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::action::Action;
-use crate::{CommandId, ErrorCode, HubError};
+use crate::{CommandId, HubError, HubErrorKind};
 
 /// The progress of [`Supervisor::boot`](crate::Supervisor::boot). All counts are 0 when no boot is in progress.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl BootProgress {
     pub(super) fn server_answered(&mut self, result: &Result<(), HubError>) -> Option<Action> {
         match result {
             Ok(()) => self.ready += 1,
-            Err(error) if error.code == ErrorCode::Conflict => self.cancelled += 1,
+            Err(error) if ended_by_command(error) => self.cancelled += 1,
             Err(_) => self.failed += 1,
         }
         self.count_one()
@@ -73,4 +73,9 @@ impl ShutdownProgress {
         self.pending = self.pending.saturating_sub(1);
         if self.pending > 0 { Vec::new() } else { core::mem::take(&mut self.commands) }
     }
+}
+
+/// Returns whether a start ended because another command stopped, disabled or deleted the server.
+pub(super) fn ended_by_command(error: &HubError) -> bool {
+    matches!(error.kind, HubErrorKind::Cancelled | HubErrorKind::Disabled)
 }

@@ -50,7 +50,7 @@ pub struct ServerSpec {
     pub policy: Policy,
     /// Selects the tools of the server that clients can see and call. By default, all tools are selected.
     pub filter: Filter,
-    /// Maximum rate of tool calls to the server. `None` means no limit. 60 calls per minute by default.
+    /// Maximum rate of tool calls to the server. `None`, the default, means no limit.
     pub rate: Option<Rate>,
     /// The revision of the stored configuration, which detects concurrent changes.
     /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) fails if its caller has read another revision.
@@ -58,16 +58,9 @@ pub struct ServerSpec {
 }
 
 impl ServerSpec {
-    /// Creates the configuration of an enabled server with the given name and policy, no filter and the default rate
+    /// Creates the configuration of an enabled server with the given name and policy, without a filter and a rate
     /// limit.
     pub fn new(name: impl Into<String>, policy: Policy) -> Self {
-        ServerSpec {
-            name: name.into(),
-            enabled: true,
-            policy,
-            filter: Filter::default(),
-            rate: Some(Rate::default()),
-            revision: 0,
-        }
+        ServerSpec { name: name.into(), enabled: true, policy, filter: Filter::default(), rate: None, revision: 0 }
     }
 }

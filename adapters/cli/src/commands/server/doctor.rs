@@ -108,5 +108,5 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
 
 fn failed(server: String, error: &HubError) -> Finding {
     let advice = advice(&server, error);
-    Finding { server, ok: false, what: error.message.clone(), code: Some(error.code.as_str()), advice }
+    Finding { server, ok: false, what: error.message.clone(), code: Some(error.code().as_str()), advice }
 }

@@ -1,9 +1,9 @@
-//! The package and its transport.
+//! Validates the package and its transport.
 
 use std::path::Path;
 
+use super::super::problems::Problems;
 use super::super::{McpConfig, McpPackage, McpPackageType, McpTransport, Origin, fill, is_address};
-use super::Problems;
 
 pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     let package = &config.package;
@@ -19,7 +19,7 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
 
 fn identifier(package: &McpPackage) -> Result<(), &'static str> {
     let text = package.identifier.as_str();
-    // It is the address again, or what people call it.
+    // The identifier of an HTTP server is its address or any name.
     if package.package_type == McpPackageType::Http {
         return Ok(());
     }
@@ -38,7 +38,7 @@ fn identifier(package: &McpPackage) -> Result<(), &'static str> {
     let (name, _) = split_version(package);
     let of = |more: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
     let fits = match package.package_type {
-        // Also what is no package of the registry: a path, an archive's address, a repository.
+        // The package may also be a path, the address of an archive, or a repository.
         McpPackageType::Npm => of("@/._-~+:#") && !name.is_empty(),
         McpPackageType::Pypi => of("._-[],"),
         _ => of("/._-:"),
@@ -62,7 +62,7 @@ fn version(config: &McpConfig, problems: &mut Problems) {
     }
 }
 
-/// The identifier without its version, and the version in it.
+/// Returns the identifier without its version, and the version.
 pub(crate) fn split_version(package: &McpPackage) -> (&str, Option<&str>) {
     let text = package.identifier.as_str();
     let at = match package.package_type {
@@ -94,7 +94,7 @@ fn runtime_hint(config: &McpConfig, problems: &mut Problems) {
     }
 }
 
-/// Which of the known programs a name or path stands for.
+/// Returns the known program that a name or path refers to.
 pub(crate) fn runs(program: &str, known: &'static [&'static str]) -> Option<&'static str> {
     let file = Path::new(program).file_name()?.to_str()?.to_ascii_lowercase();
     let stem = [".exe", ".cmd", ".bat"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(&file);
@@ -115,7 +115,7 @@ fn transport(config: &McpConfig, problems: &mut Problems) {
         }
         McpTransport::Http { url } if url.trim().is_empty() => problems.add("transport", "Transport required"),
         McpTransport::Http { url } => {
-            // What the variables will be is not known yet: each could be a number of a port.
+            // The values of the variables are not known yet. Each could be a port number.
             let filled = fill::<()>(url, |name| Ok(config.variables.contains_key(name).then(|| "1".to_owned())));
             if !filled.is_ok_and(|url| is_address(&url)) {
                 let message = "An address is absolute, `http` or `https`, with a host, and without user and password";

@@ -1,12 +1,12 @@
-//! Variables, headers, and what stands for them.
+//! Validates variables, headers and their values.
 
 use std::collections::BTreeMap;
 
+use super::super::problems::Problems;
 use super::super::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpPackageType, McpTransport, Origin};
-use super::Problems;
 use crate::secrets::SecretRef;
 
-/// Variables that make programs load or run what they name. A registry's entry may not set them.
+/// Environment variables that make programs load or run other code. An entry of a registry must not set them.
 const DANGEROUS: [&str; 24] = [
     "BASH_ENV",
     "CLASSPATH",
@@ -34,10 +34,7 @@ const DANGEROUS: [&str; 24] = [
     "_JAVA_OPTIONS",
 ];
 
-/// What begins the message about values that are required and not there.
-pub(crate) const MISSING: &str = "Missing required credentials";
-
-/// Whether a variable can make a program load or run something else.
+/// Returns whether an environment variable can make a program load or run other code.
 pub(crate) fn is_dangerous(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let is_prefix = |prefix: &&str| name.starts_with(*prefix);
@@ -129,7 +126,7 @@ fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, proble
     if let Err(message) = check_text(field, literal) {
         problems.add(field, message);
     } else if let Some(spec) = &value.spec
-        // What stands for the variables is not known yet.
+        // The values of the variables are not known yet.
         && super::names_in(literal).next().is_none()
         && let Err(message) = check_literal(spec, literal)
     {
@@ -137,7 +134,7 @@ fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, proble
     }
 }
 
-/// Whether a text can be a variable, or a header.
+/// Checks whether a text is valid as the value of a variable or header.
 fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
     if text.contains('\0') {
         return Err("No value holds a NUL character");
@@ -148,7 +145,7 @@ fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Holds a value against what the registry says about it. The message does not show the value.
+/// Checks a value against the requirements of the registry. The message does not contain the value.
 pub(crate) fn check_literal(spec: &EnvVarSpec, value: &str) -> Result<(), String> {
     if !spec.choices.is_empty() && !spec.choices.iter().any(|choice| choice == value) {
         return Err(format!("It has to be one of: {}", spec.choices.join(", ")));
@@ -169,13 +166,13 @@ fn is_number(text: &str) -> bool {
         && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// What is required and not given at all. Whether a secret is where it is said to be is seen later.
+/// Adds an error for required values that are not configured. Stored secrets are checked when the server is started.
 fn missing(config: &McpConfig, problems: &mut Problems) {
     let of = |field: &'static str, values: &BTreeMap<String, EnvVarConfig>| -> Vec<(&'static str, String)> {
         let absent = |value: &EnvVarConfig| {
             value.secret_ref.is_none() && value.is_required() && value.literal().is_none_or(str::is_empty)
         };
-        // An empty value that the user wrote is one, unless a registry or its secrecy says that it has to be there.
+        // An empty value of the user is valid, unless the value is secret or a registry specifies it.
         let meant = |value: &EnvVarConfig| value.value.is_some() && value.spec.is_none() && !value.is_secret;
         let names = values.iter().filter(|(_, value)| absent(value) && !meant(value));
         names.map(|(name, _)| (field, name.clone())).collect()
@@ -185,7 +182,7 @@ fn missing(config: &McpConfig, problems: &mut Problems) {
     all.extend(of("variables", &config.variables));
     if let Some((field, first)) = all.first() {
         let names: Vec<&str> = all.iter().map(|(_, name)| name.as_str()).collect();
-        problems.add(format!("{field}.{first}"), format!("{MISSING}: {}", names.join(", ")));
+        problems.add_missing(format!("{field}.{first}"), &names);
     }
 }
 
@@ -198,7 +195,7 @@ fn is_header(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_token)
 }
 
-/// The first `${NAME}` in a text.
+/// Returns the first `${NAME}` in a text.
 fn shell_reference(text: &str) -> Option<&str> {
     let start = text.find("${")?;
     let end = text[start..].find('}')?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::builder::Builder;
-use super::{either, text};
+use super::members::{either, list, text};
 use crate::HubError;
 use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, fill};
 
@@ -41,7 +41,7 @@ pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Res
         Some("filepath" | "file_path") => InputFormat::Filepath,
         _ => InputFormat::String,
     };
-    let choices = super::list(input, "choices").filter_map(Value::as_str).map(str::to_owned).collect();
+    let choices = list(input, "choices").filter_map(Value::as_str).map(str::to_owned).collect();
     let mut scope = Scope::default();
     scope.define(builder, input.get("variables"))?;
     let fixed = of("value").map(|value| scope.fill(&value));

@@ -5,14 +5,16 @@
 //! [`EnvVarSpec`](crate::config::EnvVarSpec), so that wrong ones are refused.
 
 mod inputs;
+mod members;
 mod package;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use self::members::{either, list, text};
 use super::builder::Builder;
-use super::{Import, ImportOptions, Refused, Warning};
+use super::model::{Import, ImportOptions, Refused, Warning};
 use crate::HubError;
 use crate::config::{McpPackage, McpPackageType, McpSource, McpTransport, Origin};
 use inputs::Scope;
@@ -98,18 +100,4 @@ fn remote(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(),
     builder.config.package = McpPackage::new(McpPackageType::Http, url.clone());
     builder.config.transport = McpTransport::Http { url };
     Ok(())
-}
-
-/// A member that is text.
-fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
-    value.get(name)?.as_str()
-}
-
-/// A member by its name of today, or by its name before.
-fn either<'v>(value: &'v Value, name: &str, before: &str) -> Option<&'v Value> {
-    value.get(name).or_else(|| value.get(before)).filter(|value| !value.is_null())
-}
-
-fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
 }

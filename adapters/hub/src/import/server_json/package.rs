@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::builder::Builder;
 use super::inputs;
-use super::{either, text};
+use super::members::{either, text};
 use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpPackage, McpPackageType, McpTransport};
 

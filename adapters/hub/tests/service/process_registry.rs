@@ -1,4 +1,4 @@
-//! Which processes are in the ledger, for the next hub to find what this one leaves if it is killed.
+//! Which processes are in the registry, for the next hub to find what this one leaves if it is killed.
 
 use std::fs;
 
@@ -11,9 +11,9 @@ use crate::support::{Place, good, is_alive, pid, soon, under_shell};
 /// The processes that are noted, each with what makes it unmistakable.
 fn noted(place: &Place) -> Vec<(u32, String)> {
     // It is replaced as a whole, and there is none at first.
-    let text = fs::read_to_string(place.layout().ledger()).unwrap_or_default();
-    let ledger: Value = serde_json::from_str(&text).unwrap_or_default();
-    let children = ledger["children"].as_array().cloned().unwrap_or_default();
+    let text = fs::read_to_string(place.layout().process_registry()).unwrap_or_default();
+    let registry: Value = serde_json::from_str(&text).unwrap_or_default();
+    let children = registry["children"].as_array().cloned().unwrap_or_default();
     let process = |entry: &Value| {
         let pid = entry["child"]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
         (pid.expect("a pid"), entry["started"].as_str().unwrap_or_default().to_owned())

@@ -1,7 +1,7 @@
-//! [`Ledger`]: the processes that run, so that the next start can end what a crash of the hub left behind.
+//! [`ProcessRegistry`]: the processes that run, so that the next start can end what a crash of the hub left behind.
 //!
 //! A server usually ends when its input does. One that does not, and a container, would outlive a hub that was killed. So each
-//! process is noted with what makes it unmistakable, and [`Ledger::reap`] ends those whose hub is gone, and only if they are
+//! process is noted with what makes it unmistakable, and [`ProcessRegistry::reap`] ends those whose hub is gone, and only if they are
 //! still what was noted: ids of processes are used again.
 //!
 //! | system | a process is known by | its descendants are found by |
@@ -10,7 +10,7 @@
 //! | other Unixes | the time it was started at, in seconds, as `ps` says | its group, while it lives itself |
 //! | Windows | nothing: none is ended | |
 
-#[cfg_attr(not(unix), path = "other.rs")]
+#[cfg_attr(not(unix), path = "unsupported.rs")]
 mod process;
 
 use std::fmt;
@@ -65,7 +65,7 @@ impl Host {
 
 /// A process of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Child {
+pub struct ServerProcess {
     /// The server.
     pub id: Uuid,
     /// Which start of it.
@@ -77,22 +77,22 @@ pub struct Child {
     pub container: Option<Container>,
 }
 
-/// What [`Ledger::reap`] did.
+/// What [`ProcessRegistry::reap`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reaped {
     /// Those that were still there, or whose descendants were, and are gone now.
-    pub ended: Vec<Child>,
+    pub ended: Vec<ServerProcess>,
     /// Those that are still there: they could not be ended.
-    pub left: Vec<Child>,
+    pub left: Vec<ServerProcess>,
     /// Those whose id another process has now, or of which it cannot be told. Nothing was done to these.
-    pub foreign: Vec<Child>,
+    pub foreign: Vec<ServerProcess>,
     /// Containers that may still be there. They are to be removed with their
     /// [`remove_command`](Container::remove_command).
     pub containers: Vec<Container>,
 }
 
 /// The file of the processes that run. Several hubs may share it.
-pub struct Ledger {
+pub struct ProcessRegistry {
     path: PathBuf,
     fs: Box<dyn Fs>,
     host: Host,
@@ -100,7 +100,7 @@ pub struct Ledger {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
-    child: Child,
+    child: ServerProcess,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started: Option<String>,
     host: Host,
@@ -112,10 +112,10 @@ struct Entries {
     children: Vec<Entry>,
 }
 
-impl Ledger {
-    /// The ledger in this file, which need not be there yet.
+impl ProcessRegistry {
+    /// The registry in this file, which need not be there yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Ledger { path: path.into(), fs: Box::new(SystemFs), host: Host::current() }
+        ProcessRegistry { path: path.into(), fs: Box::new(SystemFs), host: Host::current() }
     }
 
     /// Notes a process that was started. To be called at once: what makes it unmistakable is read now.
@@ -123,7 +123,7 @@ impl Ledger {
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if the file cannot be written.
-    pub fn record(&self, child: &Child) -> Result<(), HubError> {
+    pub fn record(&self, child: &ServerProcess) -> Result<(), HubError> {
         let entry = Entry { child: child.clone(), started: process::started(child.pid), host: self.host.clone() };
         self.change(|entries| entries.push(entry))
     }
@@ -177,7 +177,7 @@ impl Ledger {
         let lock = self.path.with_extension("lock");
         let _held = self.fs.lock(&lock, PATIENCE).map_err(|error| unavailable("locked", &lock, &error))?;
         let bytes = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))?;
-        // What is not a ledger tells of no process, and a new one is worth more than none.
+        // What is not a registry tells of no process, and a new one is worth more than none.
         let mut entries: Entries = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         entries.version = 1;
         change(&mut entries.children);
@@ -186,8 +186,8 @@ impl Ledger {
     }
 }
 
-impl fmt::Debug for Ledger {
+impl fmt::Debug for ProcessRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger").field("path", &self.path).field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("ProcessRegistry").field("path", &self.path).field("host", &self.host).finish_non_exhaustive()
     }
 }

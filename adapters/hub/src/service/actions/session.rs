@@ -1,0 +1,142 @@
+//! Negotiates with a running server, lists its tools, probes it, and listens to its notifications.
+
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
+use mcpwire_driver::{Error, ErrorKind, Notifications};
+use mcpwire_supervisor::{Event, Failure, Retry, Stage};
+
+use super::super::attempts::AttemptKey;
+use super::super::failures;
+use super::super::state::Servers;
+use super::Context;
+use super::context::Target;
+use super::start::record_pid;
+use crate::HubError;
+use crate::tasks::Client;
+
+/// Begins an operation with the client of an attempt, in a task that ends with the attempt. Without a client, reports the
+/// event that `failed` returns.
+pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
+    context: &Context,
+    servers: &mut Servers,
+    key: AttemptKey,
+    operation: impl FnOnce(Context, Target, Client) -> F,
+    failed: impl FnOnce(Failure) -> Event,
+) {
+    let (id, generation) = key;
+    let Ok(config) = servers.config(id) else { return };
+    let Some(connection) = context.attempts.connection(key) else {
+        let event = failed(Failure::new(HubError::network("transport", "there is no connection"), Retry::Backoff));
+        let state = Arc::clone(&context.state);
+        context.tasks().spawn(async move { state.event(id, generation, event) });
+        return;
+    };
+    let target = Target { id, generation, config, redactor: connection.redactor };
+    let task = context.tasks().spawn_abortable(operation(context.clone(), target, connection.client));
+    context.attempts.add_task(key, task);
+}
+
+/// Negotiates the protocol version, and begins to listen to the server.
+pub(super) async fn negotiate(context: Context, target: Target, client: Client) {
+    // Without the attempt, nothing is left to negotiate with.
+    let Some(record) = context.attempts.record(target.key()) else { return };
+    let mut pid = client.pid();
+    let mut opening = Box::pin(client.initialize());
+    let opened = poll_fn(|cx| {
+        let opened = opening.as_mut().poll(cx);
+        // A server that ends when it is asked for its era is started again, as another process.
+        let current = client.pid();
+        if pid != current {
+            pid = current;
+            let (record, logs) = (Arc::clone(&record), context.state.read(|servers| servers.logs(target.id).cloned()));
+            context.tasks().block_detached(move || {
+                if let Some(logs) = logs {
+                    record_pid(&record, current, &logs);
+                }
+            });
+        }
+        opened
+    });
+    let opened = opened.await.map(drop);
+    drop(opening);
+    let event = match opened {
+        Ok(()) => {
+            let notifications = client.notifications();
+            let version = client.protocol_version().map(|version| version.to_string()).unwrap_or_default();
+            let listener = listen(context.clone(), target.clone(), client.clone(), notifications);
+            context.attempts.add_task(target.key(), context.tasks().spawn_abortable(listener));
+            let subscriber = subscribe(context.clone(), target.clone(), client);
+            context.attempts.add_task(target.key(), context.tasks().spawn_abortable(subscriber));
+            Event::Negotiated { version }
+        }
+        Err(error) => Event::Failed(target.failure(&error, Stage::Negotiate)),
+    };
+    context.state.event(target.id, target.generation, event);
+}
+
+/// Reports changes of the tools, and the end of the connection.
+async fn listen(context: Context, target: Target, client: Client, mut notifications: Notifications) {
+    while let Some(notification) = notifications.next().await {
+        if notification == Notification::ToolsChanged {
+            context.state.event(target.id, target.generation, Event::ListChanged);
+        }
+    }
+    let failure = failures::of_closed(&client, &target.config, &target.redactor);
+    drop(client);
+    context.state.event(target.id, target.generation, Event::Closed(failure));
+}
+
+/// Subscribes to changes of the tools. Only modern servers require that.
+async fn subscribe(context: Context, target: Target, client: Client) {
+    let is_modern = client.protocol_version().is_some_and(|version| version.era() == Era::Modern);
+    if !is_modern || !notifies_of_tools(&client) {
+        return;
+    }
+    let Ok(mut changes) = client.subscribe(&SubscriptionFilter::new().tools()).await else { return };
+    drop(client);
+    while let Some(change) = changes.next().await {
+        // The subscription was interrupted, and the tools may have changed meanwhile.
+        if matches!(change, SubscriptionEvent::Acknowledged(_)) {
+            context.state.event(target.id, target.generation, Event::ListChanged);
+        }
+    }
+}
+
+/// Lists the tools for the first time.
+pub(super) async fn list(context: Context, target: Target, client: Client) {
+    let listed = list_tools(&context, &target, &client).await;
+    let event = listed.unwrap_or_else(|error| Event::Failed(target.failure(&error, Stage::List)));
+    context.state.event(target.id, target.generation, event);
+}
+
+/// Lists the tools again.
+pub(super) async fn refresh(context: Context, target: Target, client: Client) {
+    let listed = list_tools(&context, &target, &client).await;
+    context.state.event(target.id, target.generation, listed.unwrap_or(Event::RefreshFailed));
+}
+
+async fn list_tools(context: &Context, target: &Target, client: &Client) -> Result<Event, Error> {
+    let has_tools = client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some());
+    let tools: Arc<ToolList> = if has_tools { Arc::clone(client.list_tools().await?.list()) } else { Arc::default() };
+    let (cache, config, list) = (Arc::clone(&context.tool_cache), Arc::clone(&target.config), Arc::clone(&tools));
+    // If the list cannot be cached, the next hub lists the tools itself.
+    let _ = context.tasks().block(move || cache.write(&config, &list)).await;
+    let ttl: Option<Duration> = tools.hints().stale_after(notifies_of_tools(client));
+    Ok(Event::Listed { tools, ttl })
+}
+
+fn notifies_of_tools(client: &Client) -> bool {
+    client.capabilities().and_then(|all| all.tools.as_ref()).is_some_and(|tools| tools.list_changed)
+}
+
+/// Checks that the server responds. An error is a response too.
+pub(super) async fn probe(context: Context, target: Target, client: Client) {
+    let event = match client.ping().await {
+        Err(error) if error.kind() != ErrorKind::Server => Event::ProbeFailed,
+        _ => Event::Probed,
+    };
+    context.state.event(target.id, target.generation, event);
+}

@@ -1,0 +1,147 @@
+//! Resolves the launch of a server, and launches it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_client::catch_panic;
+use mcpwire_driver::ConnectOptions;
+use mcpwire_supervisor::{Event, Failure, Retry, Stage};
+
+use super::super::attempts::AttemptKey;
+use super::super::available_tools::uuid;
+use super::super::failures;
+use super::super::logs::Logs;
+use super::super::process_record::ProcessRecord;
+use super::super::server_spec::policy;
+use super::super::state::Servers;
+use super::Context;
+use crate::config::McpConfig;
+use crate::launch::{Instance, Launch};
+use crate::process_registry::ServerProcess;
+use crate::tasks::{Client, panicked};
+use crate::{HubError, HubErrorKind};
+
+/// Time by which the connection's own timeout exceeds that of the supervisor, whose error is more precise.
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
+
+/// Resolves secrets, variables and the command.
+pub(super) fn resolve(context: &Context, servers: &mut Servers, key: AttemptKey) {
+    let (id, generation) = key;
+    let Ok(config) = servers.config(id) else { return };
+    context.attempts.begin(key);
+    let compares = servers.take_comparison(id);
+    let on_thread = context.clone();
+    context.tasks().block_detached(move || {
+        let context = on_thread;
+        let settings = &context.settings;
+        let instance = Instance {
+            generation: generation.0,
+            host: settings.host.clone(),
+            is_first: !context.tool_cache.contains(&config),
+        };
+        let launch = catch_panic(|| Launch::compose(&config, &*settings.secrets, &instance))
+            .unwrap_or_else(|message| Err(panicked("the store of secrets", &message)));
+        let cached = if compares { context.tool_cache.read(&config) } else { None };
+        context.state.update(|servers, now| {
+            if let Some(cached) = cached {
+                servers.set_known_tools(id, &cached.known());
+            }
+            let event = match launch {
+                Ok(launch) => {
+                    context.attempts.resolved(key, launch);
+                    Event::Resolved
+                }
+                // The user has to correct whatever is wrong here.
+                Err(error) => Event::Failed(Failure::new(error, Retry::Input)),
+            };
+            servers.event(id, generation, event, now);
+        });
+    });
+}
+
+/// Starts the process, or opens the connection.
+pub(super) fn launch(context: &Context, servers: &mut Servers, key: AttemptKey) {
+    let (id, generation) = key;
+    let (Ok(config), Some(logs)) = (servers.config(id), servers.logs(id).cloned()) else { return };
+    let launch = context.attempts.take_launch(key);
+    let on_thread = context.clone();
+    context.tasks().block_detached(move || {
+        let context = on_thread;
+        let event = if let Some(launch) = launch {
+            start_client(&context, key, launch, &config, &logs)
+        } else {
+            let error = HubError::new(HubErrorKind::Conflict, "the command to start is not known");
+            Event::Failed(Failure::new(error, Retry::Never))
+        };
+        context.state.event(id, generation, event);
+    });
+}
+
+fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: &McpConfig, logs: &Logs) -> Event {
+    launch.def.connect_timeout = Some(launch.start_timeout.max(policy(config).first_start_timeout) + TIMEOUT_MARGIN);
+    let options = match connect_options(context, &launch, config, logs) {
+        Ok(options) => options,
+        Err(error) => {
+            context.attempts.launch_failed(key);
+            return Event::Failed(Failure::new(error, Retry::Never));
+        }
+    };
+    let launched = catch_panic(|| context.tasks().connect(&launch.def, options)).unwrap_or_else(|message| {
+        let error = io::Error::other(format!("the runtime panicked: {message}"));
+        Err(mcpwire_driver::Error::new(launch.def.display_name(), error))
+    });
+    let client = match launched {
+        Ok(client) => client,
+        Err(error) => {
+            context.attempts.launch_failed(key);
+            return Event::Failed(failures::of_start(&error, Stage::Launch, config, &launch.redactor));
+        }
+    };
+    let (id, generation) = key;
+    let child = ServerProcess { id: uuid(id), generation: generation.0, pid: 0, container: launch.container };
+    let record = Arc::new(ProcessRecord::new(context.settings.process_registry.clone(), child));
+    let pid = client.pid();
+    record_pid(&record, pid, logs);
+    store_client(context, key, &client, &record);
+    Event::Launched { pid }
+}
+
+/// Stores the client in its attempt. Kills the process if the attempt or the hub is gone.
+fn store_client(context: &Context, key: AttemptKey, client: &Client, record: &Arc<ProcessRecord>) {
+    // Under the lock of the state, because `Hub` ends the attempts after it has ended the state.
+    let is_stored = context.state.read(|servers| !servers.is_ended() && context.attempts.launched(key, client, record));
+    if !is_stored {
+        client.kill();
+        record.remove();
+    }
+}
+
+fn connect_options(
+    context: &Context,
+    launch: &Launch,
+    config: &McpConfig,
+    logs: &Logs,
+) -> Result<ConnectOptions, HubError> {
+    let connect = context.settings.connect.as_ref();
+    let options = catch_panic(|| connect.map(|connect| connect(config)).unwrap_or_default())
+        .map_err(|message| panicked("`HubOptions::connect`", &launch.redactor.redact(&message)))?;
+    let options = options.on_panic(logs.panics(launch.redactor.clone()));
+    let (mut to_logs, of_program) = (logs.follower(launch.redactor.clone()), options.stderr_callback());
+    let redactor = launch.redactor.clone();
+    Ok(options.follow_tasks().stderr(move |line| {
+        to_logs(line);
+        if let Some(of_program) = &of_program {
+            of_program(&redactor.redact(line));
+        }
+    }))
+}
+
+/// Records the process of an attempt for the next hub. Writes a file.
+pub(super) fn record_pid(record: &ProcessRecord, pid: Option<u32>, logs: &Logs) {
+    if let Some(pid) = pid
+        && let Err(error) = record.set_pid(pid)
+    {
+        logs.push(&format!("the process will not be found if the hub is killed: {error}"));
+    }
+}

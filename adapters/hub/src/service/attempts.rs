@@ -1,0 +1,229 @@
+//! [`Attempts`]: the client, process and tasks of each attempt to run a server.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_channel::oneshot;
+use futures_util::FutureExt as _;
+use futures_util::future::{AbortHandle, Shared};
+use mcpwire_supervisor::{Generation, ServerId};
+
+use super::process_record::ProcessRecord;
+use crate::HubError;
+use crate::launch::{Container, Launch};
+use crate::redact::Redactor;
+use crate::tasks::Client;
+
+/// Resolves to the reason why the pending calls of an attempt fail. Any number of calls can wait for it.
+pub(super) type CallsFailed = Shared<oneshot::Receiver<HubError>>;
+
+/// The key of an attempt to run a server.
+pub(super) type AttemptKey = (ServerId, Generation);
+
+/// All attempts to run servers that have resources: a launch, a client, a container or tasks.
+///
+/// The state may be locked when a method is called. No method locks the state.
+#[derive(Default)]
+pub(super) struct Attempts(Mutex<BTreeMap<AttemptKey, Attempt>>);
+
+/// What a call needs of the attempt that answers it.
+#[derive(Clone)]
+pub(super) struct Connection {
+    pub(super) client: Client,
+    pub(super) calls_failed: CallsFailed,
+    pub(super) redactor: Redactor,
+}
+
+/// What remains to be stopped of an attempt.
+pub(super) struct Remains {
+    pub(super) client: Option<Client>,
+    pub(super) container: Option<Container>,
+}
+
+struct Attempt {
+    phase: Phase,
+    container: Option<Container>,
+    redactor: Redactor,
+    /// `None` once the calls have failed.
+    fail_calls: Option<oneshot::Sender<HubError>>,
+    calls_failed: CallsFailed,
+    /// Tasks that listen to the server, and end with the attempt.
+    tasks: Vec<AbortHandle>,
+}
+
+enum Phase {
+    /// The launch is being resolved, or waits to be performed.
+    Resolving(Option<Box<Launch>>),
+    /// The process is being started, or could not be started.
+    Launching,
+    Launched(Client, Arc<ProcessRecord>),
+    LaunchFailed,
+}
+
+impl Attempts {
+    /// Adds an attempt. Removes attempts of the same server that were never launched.
+    pub(super) fn begin(&self, key: AttemptKey) {
+        let mut attempts = self.lock();
+        let abandoned: Vec<AttemptKey> =
+            attempts.range(of_server(key.0)).filter(|(_, attempt)| attempt.is_over()).map(|(key, _)| *key).collect();
+        for key in abandoned {
+            attempts.remove(&key);
+        }
+        attempts.insert(key, Attempt::new());
+    }
+
+    /// Stores the resolved launch.
+    pub(super) fn resolved(&self, key: AttemptKey, launch: Launch) {
+        if let Some(attempt) = self.lock().get_mut(&key) {
+            attempt.redactor = launch.redactor.clone();
+            attempt.container.clone_from(&launch.container);
+            attempt.phase = Phase::Resolving(Some(Box::new(launch)));
+        }
+    }
+
+    /// Takes the resolved launch to perform it.
+    pub(super) fn take_launch(&self, key: AttemptKey) -> Option<Launch> {
+        let mut attempts = self.lock();
+        let attempt = attempts.get_mut(&key)?;
+        match std::mem::replace(&mut attempt.phase, Phase::Launching) {
+            Phase::Resolving(launch) => launch.map(|launch| *launch),
+            _ => None,
+        }
+    }
+
+    /// Stores the client of a launch. Returns `false` if the attempt is gone: the caller kills the client.
+    pub(super) fn launched(&self, key: AttemptKey, client: &Client, record: &Arc<ProcessRecord>) -> bool {
+        let mut attempts = self.lock();
+        let Some(attempt) = attempts.get_mut(&key) else { return false };
+        attempt.phase = Phase::Launched(client.clone(), Arc::clone(record));
+        true
+    }
+
+    pub(super) fn launch_failed(&self, key: AttemptKey) {
+        if let Some(attempt) = self.lock().get_mut(&key) {
+            attempt.phase = Phase::LaunchFailed;
+        }
+    }
+
+    /// Returns the connection of an attempt. `None` if the attempt is gone or has no client.
+    pub(super) fn connection(&self, key: AttemptKey) -> Option<Connection> {
+        let attempts = self.lock();
+        let attempt = attempts.get(&key)?;
+        let client = attempt.client()?.clone();
+        Some(Connection { client, calls_failed: attempt.calls_failed.clone(), redactor: attempt.redactor.clone() })
+    }
+
+    pub(super) fn client(&self, key: AttemptKey) -> Option<Client> {
+        self.lock().get(&key)?.client().cloned()
+    }
+
+    pub(super) fn record(&self, key: AttemptKey) -> Option<Arc<ProcessRecord>> {
+        match &self.lock().get(&key)?.phase {
+            Phase::Launched(_, record) => Some(Arc::clone(record)),
+            _ => None,
+        }
+    }
+
+    /// Ends a task with the attempt. If the attempt is gone, the task ends now.
+    pub(super) fn add_task(&self, key: AttemptKey, task: AbortHandle) {
+        match self.lock().get_mut(&key) {
+            Some(attempt) => attempt.tasks.push(task),
+            None => task.abort(),
+        }
+    }
+
+    /// Fails the pending calls of an attempt. Only the first error counts.
+    pub(super) fn fail_calls(&self, key: AttemptKey, error: HubError) {
+        let sender = self.lock().get_mut(&key).and_then(|attempt| attempt.fail_calls.take());
+        if let Some(sender) = sender {
+            // Without pending calls, nobody waits for the error.
+            let _ = sender.send(error);
+        }
+    }
+
+    /// Ends the tasks that listen to the server. Returns `None` if the attempt is gone.
+    pub(super) fn stop(&self, key: AttemptKey) -> Option<Remains> {
+        let mut attempts = self.lock();
+        let attempt = attempts.get_mut(&key)?;
+        attempt.abort_tasks();
+        Some(Remains { client: attempt.client().cloned(), container: attempt.container.clone() })
+    }
+
+    /// Kills the process of the attempt. Returns `None` if the attempt is gone.
+    pub(super) fn kill(&self, key: AttemptKey) -> Option<Remains> {
+        let remains = self.stop(key)?;
+        if let Some(client) = &remains.client {
+            client.kill();
+        }
+        Some(remains)
+    }
+
+    pub(super) fn remove(&self, key: AttemptKey) {
+        let removed = self.lock().remove(&key);
+        drop(removed);
+    }
+
+    /// Removes the attempts of a server that was deleted.
+    pub(super) fn remove_server(&self, server: ServerId) {
+        let mut attempts = self.lock();
+        let keys: Vec<AttemptKey> = attempts.range(of_server(server)).map(|(key, _)| *key).collect();
+        let removed: Vec<Option<Attempt>> = keys.into_iter().map(|key| attempts.remove(&key)).collect();
+        drop(attempts);
+        drop(removed);
+    }
+
+    /// Kills all processes, and returns the containers that may still run.
+    pub(super) fn end(&self) -> Vec<Container> {
+        let attempts = std::mem::take(&mut *self.lock());
+        let with_client = attempts.into_values().filter(|attempt| attempt.client().is_some());
+        with_client.filter_map(|mut attempt| attempt.container.take()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AttemptKey, Attempt>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn of_server(server: ServerId) -> RangeInclusive<AttemptKey> {
+    (server, Generation(0))..=(server, Generation(u64::MAX))
+}
+
+impl Attempt {
+    fn new() -> Self {
+        let (fail_calls, calls_failed) = oneshot::channel();
+        Attempt {
+            phase: Phase::Resolving(None),
+            container: None,
+            redactor: Redactor::default(),
+            fail_calls: Some(fail_calls),
+            calls_failed: calls_failed.shared(),
+            tasks: Vec::new(),
+        }
+    }
+
+    fn client(&self) -> Option<&Client> {
+        match &self.phase {
+            Phase::Launched(client, _) => Some(client),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the attempt has no process and will not get one.
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Resolving(_) | Phase::LaunchFailed)
+    }
+
+    fn abort_tasks(&mut self) {
+        self.tasks.drain(..).for_each(|task| task.abort());
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.abort_tasks();
+        if let Some(client) = self.client() {
+            client.kill();
+        }
+    }
+}

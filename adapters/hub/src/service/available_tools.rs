@@ -1,0 +1,121 @@
+//! [`AvailableTools`]: a snapshot of the tools of all servers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcpwire_core::{ItemList, Tool, ToolList};
+use mcpwire_supervisor::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ServerId, search_tools};
+use uuid::Uuid;
+
+/// A snapshot of the tools of all servers. Cheap to create and to clone.
+#[derive(Clone, Default)]
+pub struct AvailableTools(Arc<Catalogue>);
+
+/// One of the [`AvailableTools`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AvailableTool<'a> {
+    /// The exposed name, to show to a language model: `<server>__<tool>`. The name is unique, and has at most 64 of the
+    /// characters `A-Za-z0-9_-`.
+    pub name: &'a str,
+    /// The id of the server that provides the tool.
+    pub mcp_id: Uuid,
+    /// The tool as its server defines it, with the name that the server uses.
+    pub tool: &'a Tool,
+}
+
+/// A copy of one of the [`AvailableTools`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FoundTool {
+    /// The exposed name, to show to a language model.
+    pub name: String,
+    /// The id of the server that provides the tool.
+    pub mcp_id: Uuid,
+    /// The tool as its server defines it, with the name that the server uses.
+    pub tool: Tool,
+}
+
+impl AvailableTools {
+    /// Creates a snapshot from the id, name and tools of each server, for a program that implements
+    /// [`McpService`](super::McpService) itself.
+    pub fn from_servers<'a>(servers: impl IntoIterator<Item = (Uuid, &'a str, Vec<Tool>)>) -> Self {
+        let mut builder = CatalogueBuilder::new();
+        for (id, name, items) in servers {
+            let mut tools = ToolList::default();
+            tools.replace(ItemList { items, ..ItemList::default() });
+            builder.add(server_id(id), name, Filter::default());
+            builder.set_tools(server_id(id), Some(Arc::new(tools)));
+        }
+        AvailableTools(builder.catalogue())
+    }
+
+    pub(super) fn new(catalogue: Arc<Catalogue>) -> Self {
+        AvailableTools(catalogue)
+    }
+
+    /// Returns the number of tools.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Iterates over all tools, sorted by server, then by name.
+    pub fn iter(&self) -> impl Iterator<Item = AvailableTool<'_>> {
+        self.0.tools().map(AvailableTool::from_offered)
+    }
+
+    /// Iterates over the tools of one server.
+    pub fn of_server(&self, id: Uuid) -> impl Iterator<Item = AvailableTool<'_>> {
+        self.0.tools_of(server_id(id)).map(AvailableTool::from_offered)
+    }
+
+    /// Returns the tool with this exposed name. The name that a server uses is found too, if only one server uses it.
+    pub fn find(&self, name: &str) -> Option<AvailableTool<'_>> {
+        self.0.find(name).map(AvailableTool::from_offered)
+    }
+
+    /// Returns up to `most` tools that match a query, best match first.
+    pub fn search(&self, query: &str, most: usize) -> Vec<FoundTool> {
+        let found = search_tools(&self.0, query, most).into_iter();
+        found.map(|found| AvailableTool::from_offered(found.offered).to_found()).collect()
+    }
+
+    /// Copies the tools under their exposed names, as requests to language models need them.
+    pub fn to_vec(&self) -> Vec<Tool> {
+        let with_exposed_name = |offered: OfferedTool<'_>| {
+            let mut tool = offered.tool.clone();
+            offered.exposed.clone_into(&mut tool.name);
+            tool
+        };
+        self.0.tools().map(with_exposed_name).collect()
+    }
+}
+
+impl<'a> AvailableTool<'a> {
+    fn from_offered(offered: OfferedTool<'a>) -> Self {
+        AvailableTool { name: offered.exposed, mcp_id: uuid(offered.server), tool: offered.tool }
+    }
+
+    pub(super) fn to_found(self) -> FoundTool {
+        FoundTool { name: self.name.to_owned(), mcp_id: self.mcp_id, tool: self.tool.clone() }
+    }
+}
+
+impl fmt::Debug for AvailableTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+pub(super) fn server_id(id: Uuid) -> ServerId {
+    ServerId::from_u128(id.as_u128())
+}
+
+pub(super) fn uuid(id: ServerId) -> Uuid {
+    Uuid::from_u128(id.as_u128())
+}

@@ -1,0 +1,233 @@
+//! [`Configuration`]: changes what is configured, first in the file, then in the running servers.
+
+use std::sync::Arc;
+
+use futures_util::lock::Mutex as AsyncMutex;
+use mcpwire_supervisor::{Command, ServerId, ServerSpec};
+use uuid::Uuid;
+
+use super::available_tools::{server_id, uuid};
+use super::logs::Logs;
+use super::options::Settings;
+use super::server_spec::{check_required_values, server_spec};
+use super::state::State;
+use super::tool_cache::ToolCache;
+use crate::HubError;
+use crate::config::McpConfig;
+use crate::store::{Loaded, Store};
+
+/// Changes the configurations of the servers, one change at a time.
+pub(super) struct Configuration {
+    state: Arc<State>,
+    settings: Arc<Settings>,
+    tool_cache: Arc<ToolCache>,
+    /// Held for each change, so that the state follows the file in order.
+    changing: AsyncMutex<()>,
+}
+
+impl Configuration {
+    pub(super) fn new(state: Arc<State>, settings: Arc<Settings>, tool_cache: Arc<ToolCache>) -> Self {
+        Configuration { state, settings, tool_cache, changing: AsyncMutex::new(()) }
+    }
+
+    /// Adds a server that the file already contains, with the tools that it had.
+    pub(super) async fn restore(&self, config: McpConfig) -> Result<(), HubError> {
+        config.validate()?;
+        let id = server_id(config.id);
+        let spec = server_spec(&config, &self.settings)?;
+        let saved = config.clone();
+        self.add(config, spec)?;
+        if saved.lazy || saved.idle.is_some() {
+            let cache = Arc::clone(&self.tool_cache);
+            let cached = self.settings.tasks.block(move || {
+                let cached = cache.read(&saved)?;
+                Some((cached.known(), cached.into_offered(&saved)))
+            });
+            if let Ok(Some((known, offered))) = cached.await {
+                self.state.update(|servers, now| {
+                    // Before the offered tools, which lack the removed ones.
+                    servers.set_known_tools(id, &known);
+                    if let Some(offered) = offered {
+                        servers.remember(id, offered, now);
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a new server.
+    pub(super) async fn create(&self, config: McpConfig) -> Result<(), HubError> {
+        let _changing = self.changing.lock().await;
+        self.create_locked(config).await
+    }
+
+    async fn create_locked(&self, config: McpConfig) -> Result<(), HubError> {
+        check(&config)?;
+        let spec = server_spec(&config, &self.settings)?;
+        let saved = config.clone();
+        self.with_store(move |store| store.create(&saved).map(drop)).await?;
+        self.add(config, spec)
+    }
+
+    fn add(&self, config: McpConfig, spec: ServerSpec) -> Result<(), HubError> {
+        let logs = Logs::new(self.settings.layout.as_ref().map(|layout| layout.log(config.id)));
+        self.state.update(|servers, now| servers.add(config, spec, logs, now))
+    }
+
+    /// Changes the server with the name of `config`, or adds it. Returns the id of the server.
+    pub(super) async fn upsert(&self, mut config: McpConfig) -> Result<Uuid, HubError> {
+        let name = config.folded_name();
+        let changing = self.changing.lock().await;
+        let (same_name, is_id_taken) = self.state.read(|servers| {
+            let named = servers.configs().find(|known| known.folded_name() == name).cloned();
+            let stable = McpConfig::id_of_name(&config.name);
+            (named, servers.configs().any(|known| known.id == stable))
+        });
+        let Some(known) = same_name else {
+            if !is_id_taken {
+                config.id = McpConfig::id_of_name(&config.name);
+            }
+            let id = config.id;
+            return self.create_locked(config).await.map(|()| id);
+        };
+        drop(changing);
+        config.id = known.id;
+        if config.consent.is_none() {
+            config.consent.clone_from(&known.consent);
+        }
+        self.update(config).await.map(|()| known.id)
+    }
+
+    /// Changes the configuration of a server, and starts or stops the server if its enabled flag has changed.
+    pub(super) async fn update(&self, config: McpConfig) -> Result<(), HubError> {
+        let id = server_id(config.id);
+        let changing = self.changing.lock().await;
+        check(&config)?;
+        let before = self.state.read(|servers| servers.config(id))?;
+        let is_enabling = config.enabled && !before.enabled;
+        let is_disabling = !config.enabled && before.enabled;
+        let mut saved = config;
+        // The supervisor saves that the server is enabled, and takes it back if the start fails.
+        saved.enabled &= !is_enabling;
+        if saved != *before {
+            let spec = server_spec(&saved, &self.settings)?;
+            let new = saved.clone();
+            self.with_store(move |store| store.update_from(&before, &new).map(drop)).await?;
+            self.state.update(|servers, now| servers.replace(id, saved, spec, now))?;
+        }
+        drop(changing);
+        if is_disabling {
+            return self.state.command(id, Command::Disable).await;
+        }
+        if is_enabling {
+            return self.state.set_enabled(id, true).await;
+        }
+        Ok(())
+    }
+
+    /// Saves the enabled flag of a server, as the supervisor requested. `config` is `None` if the configuration has changed
+    /// since then.
+    pub(super) async fn save_enabled(&self, id: ServerId, config: Option<Arc<McpConfig>>, enabled: bool) {
+        let _changing = self.changing.lock().await;
+        let result = match config {
+            None => Err(HubError::conflict("revision", "the configuration has changed meanwhile")),
+            Some(before) => {
+                let mut new = (*before).clone();
+                new.enabled = enabled;
+                let saved = new.clone();
+                self.with_store(move |store| store.update_from(&before, &saved).map(drop)).await.map(|()| new)
+            }
+        };
+        self.state.update(|servers, now| servers.saved(id, result, now));
+    }
+
+    /// Stops and deletes a server, with its secrets, logs and cached tools.
+    pub(super) async fn delete(&self, id: Uuid) -> Result<(), HubError> {
+        let changing = self.changing.lock().await;
+        let logs = self.state.read(|servers| servers.logs(server_id(id)).cloned());
+        let Some(logs) = logs else { return Err(HubError::unknown_server(server_id(id))) };
+        self.with_store(move |store| store.delete(id).map(drop)).await?;
+        self.state.command(server_id(id), Command::Delete).await?;
+        drop(changing);
+        let (secrets, cache) = (Arc::clone(&self.settings.secrets), Arc::clone(&self.tool_cache));
+        let removed = self.settings.tasks.block(move || {
+            let (logs, cached) = (logs.remove(), cache.remove(id));
+            secrets.remove_all(id)?;
+            logs.and(cached).map_err(|error| {
+                HubError::unavailable(format!("the server is deleted, but some of its files are left: {error}"))
+            })
+        });
+        removed.await?
+    }
+
+    /// Agrees to what a server starts. `hash` is that of the preview that the user has seen.
+    pub(super) async fn consent(&self, id: ServerId, hash: &str) -> Result<(), HubError> {
+        let mut config = (*self.state.read(|servers| servers.config(id))?).clone();
+        if config.hash() != hash {
+            let message = "what the server starts has changed since the preview; review it again";
+            return Err(HubError::conflict("consent", message));
+        }
+        config.give_consent();
+        self.update(config).await
+    }
+
+    /// Reads the file again. Servers whose entries cannot be read stay as they are.
+    pub(super) async fn reload(&self) -> Result<(), HubError> {
+        let Some(store) = self.settings.store.clone() else { return Ok(()) };
+        let _changing = self.changing.lock().await;
+        let loaded = self.settings.tasks.block(move || store.load()).await??;
+        // All entries are checked before any server changes.
+        if let Some(error) = loaded.configs.iter().find_map(|config| config.validate().err()) {
+            return Err(error);
+        }
+        let specs = loaded.configs.iter().map(|config| server_spec(config, &self.settings));
+        let specs = specs.collect::<Result<Vec<_>, _>>()?;
+        let known = self.state.read(super::state::Servers::ids);
+        for id in known.into_iter().filter(|id| !mentions(&loaded, uuid(*id))) {
+            self.state.command(id, Command::Delete).await?;
+        }
+        for (config, spec) in loaded.configs.into_iter().zip(specs) {
+            let id = server_id(config.id);
+            match self.state.read(|servers| servers.config(id)).ok() {
+                None => {
+                    let is_enabled = config.enabled;
+                    self.add(config, spec)?;
+                    if is_enabled {
+                        self.start_in_background(id);
+                    }
+                }
+                Some(before) if *before != config => {
+                    self.state.update(|servers, now| servers.replace(id, config, spec, now))?;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn start_in_background(&self, id: ServerId) {
+        let state = Arc::clone(&self.state);
+        self.settings.tasks.spawn(async move { drop(state.command(id, Command::Boot).await) });
+    }
+
+    /// Changes the file on a thread that may block. Does nothing if the hub keeps no files.
+    async fn with_store(
+        &self,
+        change: impl FnOnce(&Store) -> Result<(), HubError> + Send + 'static,
+    ) -> Result<(), HubError> {
+        let Some(store) = self.settings.store.clone() else { return Ok(()) };
+        self.settings.tasks.block(move || change(&store)).await?
+    }
+}
+
+/// Checks a configuration before it is saved.
+fn check(config: &McpConfig) -> Result<(), HubError> {
+    config.validate()?;
+    check_required_values(config)
+}
+
+/// Returns whether the file has an entry of this server, readable or not.
+fn mentions(loaded: &Loaded, id: Uuid) -> bool {
+    loaded.get(id).is_some() || loaded.broken.iter().any(|entry| entry.id == Some(id))
+}

@@ -1,0 +1,220 @@
+//! [`State`]: the supervisor, the configured servers and the waiting commands, behind one lock.
+
+mod deliveries;
+mod servers;
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use mcpwire_core::Timestamp;
+use mcpwire_driver::Clock;
+use mcpwire_supervisor::{
+    Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Supervisor, SupervisorSettings,
+};
+
+use self::deliveries::Deliveries;
+use super::events::{Events, HubEvent, Listeners};
+use crate::tasks::Alarm;
+use crate::{HubError, HubErrorKind};
+
+pub use self::deliveries::BootReport;
+pub(super) use self::servers::Servers;
+
+/// Performs the actions that need more than the state.
+pub(super) trait Perform: Send + Sync {
+    /// Begins to perform an action. Called under the lock of the state, so nothing here waits.
+    fn perform(&self, servers: &mut Servers, action: Action);
+}
+
+/// The state of a hub.
+///
+/// Each update runs under the lock, with all actions that the supervisor requests because of the update. Wakers, replies
+/// and events are delivered after the lock is released.
+pub(super) struct State {
+    servers: Mutex<Servers>,
+    performer: OnceLock<Weak<dyn Perform>>,
+    /// The catalogue of the supervisor, for readers that do not take the lock.
+    catalogue: RwLock<Arc<Catalogue>>,
+    listeners: Listeners,
+    clock: Clock,
+    /// Rings when the next timeout becomes earlier, and when the hub ends.
+    alarm: Arc<Alarm>,
+    /// When the first tool list expires, in nanoseconds, or `u64::MAX`. Readers of the tools check it without the lock.
+    stale_at: AtomicU64,
+}
+
+impl State {
+    /// Creates the state of a hub without servers. `seed` must be a random number that servers do not know.
+    pub(super) fn new(settings: SupervisorSettings, seed: u64, clock: Clock) -> Arc<Self> {
+        Arc::new(State {
+            servers: Mutex::new(Servers::new(settings, seed)),
+            performer: OnceLock::new(),
+            catalogue: RwLock::default(),
+            listeners: Listeners::default(),
+            clock,
+            alarm: Arc::default(),
+            stale_at: AtomicU64::new(u64::MAX),
+        })
+    }
+
+    /// Sets the performer of actions. Called once, before the first update.
+    pub(super) fn set_performer(&self, performer: Weak<dyn Perform>) {
+        let _ = self.performer.set(performer);
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(super) fn alarm(&self) -> Arc<Alarm> {
+        Arc::clone(&self.alarm)
+    }
+
+    /// Returns the events of the hub from now on.
+    pub(super) fn events(&self) -> Events {
+        self.listeners.subscribe()
+    }
+
+    /// Returns the current tools of all servers, without the lock.
+    pub(super) fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the state under the lock.
+    pub(super) fn read<T>(&self, f: impl FnOnce(&Servers) -> T) -> T {
+        f(&self.lock())
+    }
+
+    /// Changes the state under the lock, and begins to perform the actions that follow.
+    pub(super) fn update<T>(&self, f: impl FnOnce(&mut Servers, Timestamp) -> T) -> T {
+        self.update_locked(self.lock(), f)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Servers> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn update_locked<T>(
+        &self,
+        mut servers: MutexGuard<'_, Servers>,
+        f: impl FnOnce(&mut Servers, Timestamp) -> T,
+    ) -> T {
+        let value = f(&mut servers, self.now());
+        let mut deliveries = Deliveries::default();
+        while let Some(action) = servers.next_action(&mut deliveries) {
+            self.handle(&mut servers, action);
+        }
+        for event in servers.take_events() {
+            self.listeners.push(&event, &mut deliveries.wakers);
+        }
+        let is_timeout_earlier = servers.is_timeout_earlier();
+        drop(servers);
+        deliveries.deliver();
+        if is_timeout_earlier {
+            self.alarm.ring();
+        }
+        value
+    }
+
+    fn handle(&self, servers: &mut Servers, action: Action) {
+        if action == Action::CatalogueChanged {
+            let catalogue = servers.catalogue();
+            servers.emit(HubEvent::Tools { count: catalogue.len() });
+            *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
+        } else if let Some(performer) = self.performer.get().and_then(Weak::upgrade) {
+            performer.perform(servers, action);
+        }
+    }
+
+    /// Returns the server to which an exposed tool name belongs, even if that server does not run.
+    pub(super) fn server_of_tool(&self, exposed: &str) -> Option<ServerId> {
+        self.lock().server_of_tool(exposed)
+    }
+
+    /// Reports an event of one attempt to run a server.
+    pub(super) fn event(&self, id: ServerId, generation: Generation, event: Event) {
+        let is_about_list = matches!(event, Event::Listed { .. } | Event::RefreshFailed);
+        self.update(|servers, now| {
+            servers.event(id, generation, event, now);
+            if is_about_list {
+                self.set_stale_at(servers);
+            }
+        });
+    }
+
+    /// Sends a command to a server, and waits for the result.
+    pub(super) fn command(
+        &self,
+        id: ServerId,
+        command: Command,
+    ) -> impl Future<Output = Result<(), HubError>> + Send + use<'_> {
+        self.request(move |supervisor, command_id, now| supervisor.command(id, command_id, command, now))
+    }
+
+    /// Stops all servers, and waits until no process is left, `within` this time at the latest.
+    pub(super) fn shutdown(&self, within: Duration) -> impl Future<Output = Result<(), HubError>> + Send + use<'_> {
+        self.request(move |supervisor, command_id, now| supervisor.shutdown(command_id, now + within, now))
+    }
+
+    /// Sets the enabled flag of a server in its stored configuration, and starts or stops the server.
+    pub(super) fn set_enabled(
+        &self,
+        id: ServerId,
+        enabled: bool,
+    ) -> impl Future<Output = Result<(), HubError>> + Send + use<'_> {
+        let revision = self.read(|servers| servers.revision(id));
+        self.request(move |supervisor, command_id, now| {
+            supervisor.set_enabled(id, command_id, enabled, revision, now);
+        })
+    }
+
+    async fn request(&self, f: impl FnOnce(&mut Supervisor, CommandId, Timestamp)) -> Result<(), HubError> {
+        let reply = self.update(|servers, now| servers.request(|supervisor, id| f(supervisor, id, now)));
+        reply.await.unwrap_or_else(|_| Err(hub_has_ended()))
+    }
+
+    /// Starts all enabled servers, and waits until each has started or failed.
+    pub(super) async fn boot(&self) -> Result<BootReport, HubError> {
+        let report = self.update(Servers::boot);
+        report.await.map_err(|_| hub_has_ended())
+    }
+
+    /// Requests the tool lists that have expired. Waits for nothing: readers see the expired lists until then.
+    pub(super) fn refresh_expired(&self) {
+        let at = self.stale_at.load(Ordering::Relaxed);
+        if at == u64::MAX || self.now().since_origin() < Duration::from_nanos(at) {
+            return;
+        }
+        // If another thread holds the lock, a later reader requests the lists.
+        if let Ok(servers) = self.servers.try_lock() {
+            self.update_locked(servers, |servers, now| {
+                servers.refresh_expired(now);
+                self.set_stale_at(servers);
+            });
+        }
+    }
+
+    fn set_stale_at(&self, servers: &Servers) {
+        let nanos = |at: Timestamp| u64::try_from(at.since_origin().as_nanos()).unwrap_or(u64::MAX);
+        self.stale_at.store(servers.stale_at().map_or(u64::MAX, nanos), Ordering::Relaxed);
+    }
+
+    /// Fails all that waits, and rejects what comes later. The performer ends the processes.
+    pub(super) fn end(&self) {
+        let mut deliveries = Deliveries::default();
+        let waiting = {
+            let mut servers = self.lock();
+            self.listeners.end(&mut deliveries.wakers);
+            servers.end()
+        };
+        drop(waiting);
+        deliveries.deliver();
+        self.alarm.ring();
+    }
+}
+
+pub(super) fn hub_has_ended() -> HubError {
+    HubError::new(HubErrorKind::ShuttingDown, "the hub has ended")
+}

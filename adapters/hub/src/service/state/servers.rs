@@ -1,0 +1,316 @@
+//! [`Servers`]: the supervisor, the configured servers, and the waiting commands.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_channel::oneshot;
+use mcpwire_core::{Timestamp, ToolList};
+use mcpwire_supervisor::{
+    Action, CallRejection, Catalogue, CommandId, Event, Generation, ServerDetail, ServerId, ServerSpec, Status,
+    Supervisor, SupervisorSettings, ToolChange,
+};
+
+use super::super::available_tools::{server_id, uuid};
+use super::super::events::HubEvent;
+use super::super::logs::Logs;
+use super::deliveries::{BootReport, Deliveries, ReplySender};
+use crate::HubError;
+use crate::config::McpConfig;
+
+/// The part of the state behind the lock.
+pub(in super::super) struct Servers {
+    supervisor: Supervisor,
+    configured: HashMap<ServerId, ConfiguredServer>,
+    /// The ids of `configured`, in the order of the configuration file.
+    order: Vec<ServerId>,
+    /// The senders for the results of the commands that the supervisor has not answered yet.
+    pending: HashMap<CommandId, ReplySender>,
+    boot_waiters: Vec<oneshot::Sender<BootReport>>,
+    last_command: u64,
+    /// The servers whose tools from earlier runs were already loaded for comparison.
+    compared: HashSet<ServerId>,
+    /// The events of the current update, in order.
+    events: Vec<HubEvent>,
+    /// The next timeout of the supervisor, as of the last update.
+    next_timeout: Option<Timestamp>,
+    /// Whether the hub was dropped. A process that starts later is killed at once.
+    is_ended: bool,
+}
+
+struct ConfiguredServer {
+    config: Arc<McpConfig>,
+    /// Counts the changes of the configuration.
+    revision: u64,
+    logs: Logs,
+    /// Maximum time that a call waits for the server while it starts.
+    call_wait_start: Duration,
+}
+
+impl Servers {
+    /// Creates the servers of a new hub: none. `seed` must be a random number that servers do not know.
+    pub(super) fn new(settings: SupervisorSettings, seed: u64) -> Self {
+        Servers {
+            supervisor: Supervisor::new(settings, seed),
+            configured: HashMap::new(),
+            order: Vec::new(),
+            pending: HashMap::new(),
+            boot_waiters: Vec::new(),
+            last_command: 0,
+            compared: HashSet::new(),
+            events: Vec::new(),
+            next_timeout: None,
+            is_ended: false,
+        }
+    }
+
+    /// Passes a request to the supervisor under a new command id, and returns the receiver of the result.
+    pub(super) fn request(
+        &mut self,
+        f: impl FnOnce(&mut Supervisor, CommandId),
+    ) -> oneshot::Receiver<Result<(), HubError>> {
+        self.last_command += 1;
+        let (id, (sender, reply)) = (CommandId(self.last_command), oneshot::channel());
+        self.pending.insert(id, sender);
+        f(&mut self.supervisor, id);
+        reply
+    }
+
+    /// Starts all enabled servers, and returns the receiver of the report.
+    pub(super) fn boot(&mut self, now: Timestamp) -> oneshot::Receiver<BootReport> {
+        let (sender, report) = oneshot::channel();
+        self.boot_waiters.push(sender);
+        self.supervisor.boot(now);
+        report
+    }
+
+    /// Returns the next action that this part of the state cannot handle itself.
+    pub(super) fn next_action(&mut self, deliveries: &mut Deliveries) -> Option<Action> {
+        loop {
+            match self.supervisor.poll_action()? {
+                Action::Reply { command, result } => {
+                    deliveries.replies.extend(self.pending.remove(&command).map(|reply| (reply, result)));
+                }
+                Action::ToolsRedefined { server, changes } => {
+                    let Some(configured) = self.configured.get(&server) else { continue };
+                    let name = configured.config.name.trim().to_owned();
+                    let (id, changes, more) = (uuid(server), changes.tools, changes.more);
+                    self.events.push(HubEvent::ToolChanged { id, name, changes, more });
+                }
+                Action::Booted { ready, failed, cancelled } => {
+                    self.events.push(HubEvent::Booted { ready, failed, cancelled });
+                    let report = BootReport { ready, failed, cancelled };
+                    deliveries.reports.extend(self.boot_waiters.drain(..).map(|waiter| (waiter, report)));
+                }
+                action => {
+                    if let Action::Removed { server } = action {
+                        self.configured.remove(&server);
+                        self.compared.remove(&server);
+                        self.order.retain(|id| *id != server);
+                        self.events.push(HubEvent::Removed { id: uuid(server) });
+                    }
+                    return Some(action);
+                }
+            }
+        }
+    }
+
+    /// Removes and returns the events of the current update, in order.
+    pub(super) fn take_events(&mut self) -> Vec<HubEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Returns the catalogue of the tools of all servers.
+    pub(super) fn catalogue(&mut self) -> Arc<Catalogue> {
+        self.supervisor.catalogue()
+    }
+
+    /// Returns the server to which an exposed tool name belongs, even if that server does not run.
+    pub(super) fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
+        self.supervisor.server_of_tool(exposed)
+    }
+
+    /// Requests the tool lists that have expired.
+    pub(super) fn refresh_expired(&mut self, now: Timestamp) {
+        self.supervisor.touch(now);
+    }
+
+    /// Returns when the first tool list expires.
+    pub(super) fn stale_at(&self) -> Option<Timestamp> {
+        self.supervisor.stale_at()
+    }
+
+    /// Returns the revision of a server's configuration, or 0 if the server is unknown.
+    pub(super) fn revision(&self, id: ServerId) -> u64 {
+        self.configured.get(&id).map_or(0, |server| server.revision)
+    }
+
+    /// Ends the hub. Dropping the returned senders fails all that waits.
+    pub(super) fn end(&mut self) -> impl Sized + use<> {
+        self.is_ended = true;
+        (std::mem::take(&mut self.pending), std::mem::take(&mut self.boot_waiters))
+    }
+
+    pub(in super::super) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Returns the ids of all servers, in the order of the configuration file.
+    pub(in super::super) fn ids(&self) -> Vec<ServerId> {
+        self.order.clone()
+    }
+
+    pub(in super::super) fn configs(&self) -> impl Iterator<Item = &Arc<McpConfig>> {
+        self.order.iter().filter_map(|id| Some(&self.configured.get(id)?.config))
+    }
+
+    pub(in super::super) fn config(&self, id: ServerId) -> Result<Arc<McpConfig>, HubError> {
+        let configured = self.configured.get(&id).ok_or_else(|| HubError::unknown_server(id))?;
+        Ok(Arc::clone(&configured.config))
+    }
+
+    /// Returns the configuration of a server if it still has this revision.
+    pub(in super::super) fn config_at(&self, id: ServerId, revision: u64) -> Option<Arc<McpConfig>> {
+        let configured = self.configured.get(&id).filter(|server| server.revision == revision)?;
+        Some(Arc::clone(&configured.config))
+    }
+
+    pub(in super::super) fn logs(&self, id: ServerId) -> Option<&Logs> {
+        Some(&self.configured.get(&id)?.logs)
+    }
+
+    pub(in super::super) fn status(&self, id: ServerId) -> Option<Status> {
+        self.supervisor.status(id)
+    }
+
+    pub(in super::super) fn detail(&self, id: ServerId) -> Option<ServerDetail> {
+        self.supervisor.detail(id)
+    }
+
+    /// Returns the changed tools of a server that the user has not reviewed yet.
+    pub(in super::super) fn tool_changes(&self, id: ServerId) -> Vec<ToolChange> {
+        self.supervisor.changes(id)
+    }
+
+    pub(in super::super) fn acknowledge_changes(&mut self, id: ServerId) {
+        self.supervisor.acknowledge_changes(id);
+    }
+
+    /// Returns the names of the servers that are starting, and how long a call waits for each.
+    pub(in super::super) fn starting(&self) -> Vec<(String, Duration)> {
+        let is_starting =
+            |id: &&ServerId| self.supervisor.detail(**id).is_some_and(|detail| detail.state.is_starting());
+        let starting = self.order.iter().filter(is_starting).filter_map(|id| self.configured.get(id));
+        starting.map(|server| (server.config.name.trim().to_owned(), server.call_wait_start)).collect()
+    }
+
+    /// Adds an event that listeners receive after this update.
+    pub(in super::super) fn emit(&mut self, event: HubEvent) {
+        self.events.push(event);
+    }
+
+    /// Adds a server. It is not started.
+    pub(in super::super) fn add(
+        &mut self,
+        config: McpConfig,
+        spec: ServerSpec,
+        logs: Logs,
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        let id = server_id(config.id);
+        let call_wait_start = spec.policy.call_wait_start;
+        self.supervisor.add(id, spec, now)?;
+        self.emit(HubEvent::Configured { id: config.id });
+        let configured = ConfiguredServer { config: Arc::new(config), revision: 1, logs, call_wait_start };
+        self.configured.insert(id, configured);
+        self.order.push(id);
+        Ok(())
+    }
+
+    /// Replaces the configuration of a server, and restarts the server if it must.
+    pub(in super::super) fn replace(
+        &mut self,
+        id: ServerId,
+        config: McpConfig,
+        mut spec: ServerSpec,
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        let configured = self.configured.get_mut(&id).ok_or_else(|| HubError::unknown_server(id))?;
+        let is_replaced = configured.config.hash() != config.hash();
+        configured.revision += 1;
+        spec.revision = configured.revision;
+        configured.call_wait_start = spec.policy.call_wait_start;
+        configured.config = Arc::new(config);
+        self.emit(HubEvent::Configured { id: uuid(id) });
+        self.supervisor.update(id, spec, is_replaced, now)
+    }
+
+    /// Reports the outcome of [`Action::Persist`]: the saved configuration, or why it could not be saved.
+    pub(in super::super) fn saved(&mut self, id: ServerId, result: Result<McpConfig, HubError>, now: Timestamp) {
+        let result = result.map(|config| {
+            let Some(configured) = self.configured.get_mut(&id) else { return 0 };
+            configured.config = Arc::new(config);
+            configured.revision += 1;
+            let revision = configured.revision;
+            self.emit(HubEvent::Configured { id: uuid(id) });
+            revision
+        });
+        self.supervisor.persisted(id, result, now);
+    }
+
+    /// Returns whether the tools of an earlier run must still be loaded for comparison. Returns `true` once per server.
+    pub(in super::super) fn take_comparison(&mut self, id: ServerId) -> bool {
+        self.configured.contains_key(&id) && self.compared.insert(id)
+    }
+
+    /// Sets the tool definitions of an earlier run, to detect definitions that have changed since.
+    pub(in super::super) fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
+        self.supervisor.set_known_tools(id, tools);
+    }
+
+    /// Sets the tools that a server had in an earlier run, which it offers until it runs.
+    pub(in super::super) fn remember(&mut self, id: ServerId, tools: ToolList, now: Timestamp) {
+        self.supervisor.remember(id, Arc::new(tools), now);
+    }
+
+    pub(in super::super) fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
+        self.supervisor.event(id, generation, event, now);
+    }
+
+    pub(in super::super) fn begin_call(
+        &mut self,
+        id: ServerId,
+        tool: &str,
+        now: Timestamp,
+    ) -> Result<Generation, CallRejection> {
+        self.supervisor.begin_call(id, tool, now)
+    }
+
+    pub(in super::super) fn end_call(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
+        self.supervisor.end_call(id, generation, now);
+    }
+
+    /// Returns whether the next timeout is earlier than after the previous update.
+    pub(super) fn is_timeout_earlier(&mut self) -> bool {
+        let next = self.supervisor.poll_timeout();
+        let before = std::mem::replace(&mut self.next_timeout, next);
+        next.is_some_and(|next| before.is_none_or(|before| next < before))
+    }
+
+    pub(in super::super) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.supervisor.poll_timeout()
+    }
+
+    pub(in super::super) fn handle_timeout(&mut self, now: Timestamp) {
+        self.supervisor.handle_timeout(now);
+    }
+
+    /// Probes all running servers, because the machine was asleep and their connections may be lost.
+    pub(in super::super) fn suspect_connections(&mut self, now: Timestamp) {
+        for id in self.order.clone() {
+            if let Some(detail) = self.supervisor.detail(id) {
+                self.supervisor.event(id, detail.generation, Event::ConnectionSuspect, now);
+            }
+        }
+    }
+}

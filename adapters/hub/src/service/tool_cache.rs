@@ -1,0 +1,209 @@
+//! [`ToolCache`]: the tools that servers had in earlier runs, on disk.
+//!
+//! The hub offers the cached tools of a server that starts only when it is called, and compares the tools that a server
+//! lists with the cached definitions.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use mcpwire_core::{CacheHints, ItemList, Tool, ToolList};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{McpConfig, McpPackageType};
+use crate::disk::{Fs as _, SystemFs, replace};
+use crate::layout::Layout;
+
+/// Maximum number of removed tools in the cache of a server. The supervisor remembers as many.
+const MAX_REMOVED: usize = 1_000;
+
+/// Maximum size of the removed tools in the cache of a server, in bytes of JSON. A typical tool has 1 KiB.
+const MAX_REMOVED_BYTES: usize = 1 << 20;
+
+/// The tools of each server, on disk.
+pub(super) struct ToolCache {
+    /// `None` if the hub keeps no files.
+    layout: Option<Layout>,
+}
+
+/// The cached tools of one server.
+pub(super) struct CachedTools {
+    /// The tools of the last list.
+    tools: Vec<Tool>,
+    /// The last definitions of tools that earlier lists contained and the last list does not, latest first.
+    removed: Vec<Tool>,
+    /// Whether the server declares that anybody may see its list (2026-07-28, server/utilities/caching, "Cache Scope
+    /// Field").
+    is_public: bool,
+}
+
+#[derive(Serialize)]
+struct FileToWrite<'a> {
+    config_hash: String,
+    is_public: bool,
+    tools: &'a [Tool],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<Tool>,
+}
+
+#[derive(Deserialize)]
+struct FileToRead {
+    config_hash: String,
+    #[serde(default)]
+    is_public: bool,
+    tools: Vec<Tool>,
+    #[serde(default)]
+    removed: Vec<Tool>,
+}
+
+impl ToolCache {
+    pub(super) fn new(layout: Option<Layout>) -> Self {
+        ToolCache { layout }
+    }
+
+    /// Returns whether tools of the server are cached, so that the server has run before.
+    pub(super) fn contains(&self, config: &McpConfig) -> bool {
+        self.path(config).is_some_and(|path| path.exists())
+    }
+
+    /// Reads the tools that the server had. `None` if the server was configured differently then.
+    pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools> {
+        let bytes = std::fs::read(self.path(config)?).ok()?;
+        let FileToRead { config_hash, is_public, tools, removed } = serde_json::from_slice(&bytes).ok()?;
+        (config_hash == config.hash()).then_some(CachedTools { tools, removed, is_public })
+    }
+
+    /// Replaces the cached tools of a server. Definitions that are no longer in the list are kept, up to a limit.
+    pub(super) fn write(&self, config: &McpConfig, list: &ToolList) -> io::Result<()> {
+        let Some(path) = self.path(config) else { return Ok(()) };
+        if let Some(directory) = path.parent() {
+            SystemFs.create_directory(directory)?;
+        }
+        let tools = &list.listed().items;
+        let removed = self.read(config).map_or_else(Vec::new, |cached| cached.removed_by(tools));
+        let file = FileToWrite { config_hash: config.hash(), is_public: list.hints().is_public, tools, removed };
+        replace(&SystemFs, &path, &serde_json::to_vec(&file)?, None)
+    }
+
+    /// Removes the cached tools of a server that was deleted.
+    pub(super) fn remove(&self, id: uuid::Uuid) -> io::Result<()> {
+        let Some(layout) = &self.layout else { return Ok(()) };
+        match std::fs::remove_file(layout.catalog(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn path(&self, config: &McpConfig) -> Option<PathBuf> {
+        Some(self.layout.as_ref()?.catalog(config.id))
+    }
+}
+
+impl CachedTools {
+    /// Returns all known definitions, with those of removed tools, to compare the next list with.
+    pub(super) fn known(&self) -> ToolList {
+        list_of(self.tools.iter().chain(&self.removed).cloned().collect(), self.is_public)
+    }
+
+    /// Returns the tools to offer before the server has run, or `None` if they must not be shown.
+    ///
+    /// The user under whose name the server listed the tools is not known here, and a private list "MUST NOT be shared
+    /// across authorization contexts".
+    pub(super) fn into_offered(self, config: &McpConfig) -> Option<ToolList> {
+        let knows_user = config.package.package_type == McpPackageType::Http && !config.headers.is_empty();
+        (self.is_public || !knows_user).then(|| list_of(self.tools, self.is_public))
+    }
+
+    /// Returns the known tools that `latest` does not contain, within the limits of the cache.
+    fn removed_by(self, latest: &[Tool]) -> Vec<Tool> {
+        let listed: BTreeSet<&str> = latest.iter().map(|tool| tool.name.as_str()).collect();
+        let known = self.tools.into_iter().chain(self.removed);
+        let removed = known.filter(|tool| !listed.contains(tool.name.as_str())).take(MAX_REMOVED);
+        let mut bytes = 0;
+        let fits = |tool: &Tool| {
+            bytes += serde_json::to_vec(tool).map_or(0, |json| json.len());
+            bytes <= MAX_REMOVED_BYTES
+        };
+        removed.take_while(fits).collect()
+    }
+}
+
+fn list_of(items: Vec<Tool>, is_public: bool) -> ToolList {
+    let mut list = ToolList::default();
+    list.replace(ItemList { items, ..ItemList::default() });
+    let mut hints = CacheHints::default();
+    hints.is_public = is_public;
+    list.set_hints(hints);
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpwire_core::Json;
+
+    use super::*;
+    use crate::config::EnvVarConfig;
+
+    fn tools(names: impl IntoIterator<Item = String>, description: &str) -> ToolList {
+        let tool = |name: String| {
+            let text = serde_json::json!({"name": name, "description": description, "inputSchema": {}});
+            Json::from_value(&text).unwrap().decode::<Tool>().unwrap()
+        };
+        list_of(names.into_iter().map(tool).collect(), true)
+    }
+
+    fn cache() -> (tempfile::TempDir, ToolCache, McpConfig) {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = ToolCache::new(Some(Layout::below(directory.path())));
+        (directory, cache, McpConfig::binary("a", "a"))
+    }
+
+    #[test]
+    fn a_private_list_of_a_server_that_knows_its_user_is_not_offered() {
+        let (_directory, cache, _) = cache();
+        let open = McpConfig::http("open", "https://example.com/mcp");
+        let guarded = open.clone().header(EnvVarConfig::value("Authorization", "Bearer x"));
+        for (config, is_public, offered) in
+            [(&open, false, true), (&open, true, true), (&guarded, false, false), (&guarded, true, true)]
+        {
+            cache.write(config, &list_of(Vec::new(), is_public)).unwrap();
+            let cached = cache.read(config).expect("it is there");
+            assert_eq!(cached.into_offered(config).is_some(), offered, "{} {is_public}", config.name);
+        }
+    }
+
+    #[test]
+    fn a_removed_tool_is_known_until_it_is_listed_again() {
+        let (_directory, cache, config) = cache();
+        let known = || {
+            let known = cache.read(&config).unwrap().known();
+            let shown = |tool: &Tool| format!("{} {}", tool.name, tool.description.as_deref().unwrap_or_default());
+            known.listed().items.iter().map(shown).collect::<Vec<_>>()
+        };
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        cache.write(&config, &tools(names(&["x", "y"]), "1")).unwrap();
+        cache.write(&config, &tools(names(&["y"]), "2")).unwrap();
+        cache.write(&config, &tools(names(&["z"]), "3")).unwrap();
+        assert_eq!(known(), ["z 3", "y 2", "x 1"]);
+        assert_eq!(cache.read(&config).unwrap().into_offered(&config).unwrap().listed().items.len(), 1);
+        cache.write(&config, &tools(names(&["x", "y"]), "4")).unwrap();
+        assert_eq!(known(), ["x 4", "y 4", "z 3"]);
+        let mut other = config.clone();
+        other.args.push("--other".into());
+        assert!(cache.read(&other).is_none(), "another program has other tools");
+    }
+
+    #[test]
+    fn removed_tools_are_bounded_in_number_and_size() {
+        let (_directory, cache, config) = cache();
+        let removed = |cache: &ToolCache| cache.read(&config).unwrap().removed.len();
+        cache.write(&config, &tools((0..2 * MAX_REMOVED).map(|at| format!("tool_{at}")), "")).unwrap();
+        cache.write(&config, &tools([], "")).unwrap();
+        assert_eq!(removed(&cache), MAX_REMOVED);
+        cache
+            .write(&config, &tools((0..10).map(|at| format!("large_{at}")), &"x".repeat(MAX_REMOVED_BYTES / 4)))
+            .unwrap();
+        cache.write(&config, &tools([], "")).unwrap();
+        assert_eq!(removed(&cache), 3);
+    }
+}

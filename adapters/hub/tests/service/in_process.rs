@@ -1,0 +1,252 @@
+//! Hubs that keep no files, with servers that run in this process.
+
+use std::sync::{Arc, Mutex};
+
+use mcpwire_core::{ElicitResult, Json, ServerInfo, Tool};
+use mcpwire_driver::{ConnectionInfo, Exit, Launched, McpServerDef, Observer};
+use mcpwire_hub::config::McpConfig;
+use mcpwire_hub::secrets::{Secret, SecretRef};
+use mcpwire_hub::service::{AvailableTools, CallOptions, ServiceFuture, ToolOutcome};
+use mcpwire_hub::{ConnectOptions, ErrorCode, Hub, HubErrorKind, HubOptions, McpService, McpStatus, Uuid};
+use mcpwire_testkit::{Answer, ScriptedServer, duplex};
+use mcpwire_tokio::Tokio;
+use serde_json::{Value, json};
+
+use crate::support::{good, soon};
+
+/// Returns the launcher of a server that runs in this process.
+pub(crate) fn launcher(server: ScriptedServer) -> impl Fn(&McpServerDef) -> std::io::Result<Launched> + Clone {
+    move |_| {
+        let (ours, theirs) = duplex(64 * 1024);
+        let serving = server.serve::<Tokio>(theirs.reader, theirs.writer);
+        let (ended, end) = tokio::sync::oneshot::channel();
+        tokio::spawn(async move {
+            serving.await;
+            let _ = ended.send(());
+        });
+        let exit = async move {
+            let _ = end.await;
+            Exit::new(Some(0), None)
+        };
+        Ok(Launched::streams(ours.reader, ours.writer, exit))
+    }
+}
+
+pub(crate) fn echo() -> ScriptedServer {
+    let fail = |_: &Json| Answer::new().error("no luck");
+    ScriptedServer::new()
+        .tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default())
+        .tool("fail", fail)
+        .tool("silence", |_| Answer::new())
+}
+
+/// Opens a hub that keeps no files and has one server, `a`, which runs.
+pub(crate) async fn hub(options: HubOptions, server: ScriptedServer) -> Hub {
+    let connections = ConnectOptions::default().launcher(launcher(server));
+    let hub = Hub::open(options.connections(connections)).await.expect("the hub opens");
+    hub.upsert(McpConfig::binary("a", "in-process")).await.expect("it is added");
+    assert_eq!(soon(hub.boot()).await.expect("it boots").ready, 1, "{:?}", hub.details());
+    hub
+}
+
+#[tokio::test]
+async fn a_hub_without_files_configures_calls_and_keeps_secrets() {
+    let hub = hub(HubOptions::in_memory(), echo()).await;
+    let id = hub.list()[0].id;
+    assert_eq!(soon(hub.call("a__echo", json!({"message": "hi"})).text()).await.unwrap(), "hi");
+    let mut config = hub.get(id).unwrap();
+    config.tools.deny.push("fail".into());
+    soon(hub.update(config)).await.unwrap();
+    assert!(hub.resolve("a__fail").is_none());
+    assert_eq!(hub.create(hub.get(id).unwrap()).await.unwrap_err().kind, HubErrorKind::Conflict);
+    soon(hub.reload()).await.unwrap();
+    let (secrets, token) = (hub.secrets(), SecretRef::stored(id, "TOKEN").unwrap());
+    secrets.set(&token, &Secret::new("hunter22")).unwrap();
+    assert_eq!(secrets.get(&token).unwrap(), Some(Secret::new("hunter22")));
+    assert_eq!(secrets.names(id).unwrap(), ["TOKEN"]);
+    soon(hub.delete(id)).await.unwrap();
+    assert!(hub.list().is_empty() && secrets.names(id).unwrap().is_empty());
+    soon(hub.shutdown_all()).await.unwrap();
+}
+
+#[tokio::test]
+async fn arguments_are_those_of_the_clients() {
+    let hub = hub(HubOptions::in_memory(), echo()).await;
+    assert_eq!(soon(hub.call("a__echo", [("message", "pairs")]).text()).await.unwrap(), "pairs");
+    let object = Json::parse(r#"{"message":"json"}"#).unwrap();
+    assert_eq!(soon(hub.call("echo", &object).text()).await.unwrap(), "json");
+    assert_eq!(soon(hub.call("a__echo", ())).await.unwrap().text(), "");
+    let error = soon(hub.call("a__echo", "text")).await.unwrap_err();
+    assert_eq!((error.kind, error.field.as_str()), (HubErrorKind::InvalidArguments, "arguments"), "{error}");
+}
+
+#[tokio::test]
+async fn each_failure_of_a_call_has_its_own_kind() {
+    let hub = hub(HubOptions::in_memory(), echo()).await;
+    let id = hub.list()[0].id;
+    assert!(soon(hub.call("a__fail", ())).await.unwrap().result.is_error, "a failed tool has a result");
+    let failed = soon(hub.call("a__fail", ()).text()).await.unwrap_err();
+    assert_eq!(
+        (failed.kind, failed.message.as_str(), failed.is_retryable()),
+        (HubErrorKind::ToolFailed, "no luck", false)
+    );
+    let cancelled = soon(hub.call("a__silence", ()).cancel_when(async {})).await.unwrap_err();
+    assert_eq!((cancelled.kind, cancelled.is_retryable()), (HubErrorKind::Cancelled, false), "{cancelled}");
+    let quick = std::time::Duration::from_millis(20);
+    let late = soon(hub.call("a__silence", ()).timeout(quick)).await.unwrap_err();
+    assert_eq!((late.kind, late.is_retryable()), (HubErrorKind::Timeout, true), "{late}");
+    assert_eq!(soon(hub.call("a__nothing", ())).await.unwrap_err().kind, HubErrorKind::UnknownTool);
+    assert_eq!(soon(hub.call("nothing", ())).await.unwrap_err().kind, HubErrorKind::UnknownTool);
+    let nobody = Uuid::new_v4();
+    assert_eq!(soon(hub.call_tool(nobody, "x", &json!({}))).await.unwrap_err().kind, HubErrorKind::UnknownServer);
+
+    let mut limited = hub.get(id).unwrap();
+    limited.limits.calls_per_minute = Some(1);
+    soon(hub.update(limited.clone())).await.unwrap();
+    soon(hub.call("a__echo", ())).await.unwrap();
+    let often = soon(hub.call("a__echo", ())).await.unwrap_err();
+    assert_eq!((often.kind, often.is_retryable()), (HubErrorKind::RateLimited, true), "{often}");
+    assert!(often.retry_after().is_some_and(|after| after.as_secs() > 30), "{often:?}");
+
+    soon(hub.stop(id)).await.unwrap();
+    let stopped = soon(hub.call("a__echo", ())).await.unwrap_err();
+    assert_eq!((stopped.kind, stopped.is_retryable()), (HubErrorKind::NotRunning, false), "{stopped}");
+    limited.enabled = false;
+    soon(hub.update(limited)).await.unwrap();
+    assert_eq!(soon(hub.call("a__echo", ())).await.unwrap_err().kind, HubErrorKind::Disabled);
+    soon(hub.shutdown_all()).await.unwrap();
+    assert_eq!(soon(hub.start(id)).await.unwrap_err().kind, HubErrorKind::ShuttingDown);
+}
+
+#[tokio::test]
+async fn calls_have_no_rate_limit_unless_one_is_configured() {
+    let hub = hub(HubOptions::in_memory(), echo()).await;
+    for _ in 0..200 {
+        soon(hub.call("a__echo", [("message", "again")])).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_configured_in_code_keeps_its_id_in_each_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || Hub::open(HubOptions::new(mcpwire_hub::layout::Layout::below(directory.path())));
+    let hub = open().await.unwrap();
+    let id = soon(hub.upsert(good("My Files"))).await.unwrap();
+    assert_eq!(id, McpConfig::id_of_name(" my files "));
+    drop(hub);
+    let hub = open().await.unwrap();
+    let changed = good("my files").args(["--color=never"]);
+    assert_eq!(soon(hub.upsert(changed.clone())).await.unwrap(), id, "a second run is no conflict");
+    assert_eq!(hub.list().len(), 1);
+    assert_eq!(hub.get(id).unwrap().args, changed.args);
+    // A server that was renamed keeps its id, so a new one with its old name gets another.
+    let mut renamed = hub.get(id).unwrap();
+    renamed.name = "other".into();
+    soon(hub.update(renamed)).await.unwrap();
+    let second = soon(hub.upsert(good("My Files"))).await.unwrap();
+    assert_ne!(second, id);
+    assert_eq!(soon(hub.upsert(good("My Files"))).await.unwrap(), second);
+    assert_eq!(hub.list().len(), 2);
+}
+
+#[derive(Default)]
+struct Opened(Mutex<Vec<String>>);
+
+impl Observer for Opened {
+    fn connected(&self, connection: &ConnectionInfo, _: &ServerInfo, _: std::time::Duration) {
+        self.0.lock().unwrap().push(connection.server.to_string());
+    }
+}
+
+/// An observer that the test shares with the hub.
+struct Shared(Arc<Opened>);
+
+impl Observer for Shared {
+    fn connected(&self, connection: &ConnectionInfo, info: &ServerInfo, duration: std::time::Duration) {
+        self.0.connected(connection, info, duration);
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_asks_reaches_the_program_with_the_name_of_the_server() {
+    let form = json!({"message": "Your name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}});
+    let wanted = json!({"who": {"method": "elicitation/create", "params": form}, "where": {"method": "roots/list"}});
+    let server =
+        ScriptedServer::new().versions(["2026-07-28"]).tool("ask", |_| "").on("tools/call", move |params| match params
+            .member::<Json>(
+            "inputResponses",
+        ) {
+            Some(answers) => Answer::new().text(answers.get()),
+            None => Answer::new().input_required(&wanted, Some("asked")),
+        });
+    let opened = Arc::new(Opened::default());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let connections = ConnectOptions::default()
+        .launcher(launcher(server))
+        .observer(Shared(Arc::clone(&opened)))
+        .roots([])
+        .on_elicitation(move |form, context| {
+            seen.lock().unwrap().push(format!("{}: {}", context.server(), form.message));
+            async { Ok(ElicitResult::accept(&[("name", "Ada")])?) }
+        });
+    let hub = Hub::open(HubOptions::in_memory().connections(connections)).await.unwrap();
+    for name in ["first", "second"] {
+        hub.upsert(McpConfig::binary(name, "in-process")).await.unwrap();
+    }
+    assert_eq!(soon(hub.boot()).await.unwrap().ready, 2);
+    let mut connected = opened.0.lock().unwrap().clone();
+    connected.sort();
+    assert_eq!(connected, ["first", "second"], "the observer sees each server by its name");
+    let answers = soon(hub.call("second__ask", ()).text()).await.unwrap();
+    assert!(
+        answers.contains(r#"{"action":"accept","content":{"name":"Ada"}}"#) && answers.contains("roots"),
+        "{answers}"
+    );
+    assert_eq!(*asked.lock().unwrap(), ["second: Your name?"]);
+}
+
+/// A service for tests of a program: it has tools, and no servers.
+struct Mock;
+
+impl McpService for Mock {
+    fn list(&self) -> Vec<McpConfig> {
+        let mut config = McpConfig::binary("mock", "none");
+        config.id = McpConfig::id_of_name("mock");
+        vec![config]
+    }
+
+    fn available_tools(&self) -> AvailableTools {
+        let tool = json!({"name": "answer", "inputSchema": {"type": "object"}});
+        let tool: Tool = Json::from_value(&tool).unwrap().decode().unwrap();
+        AvailableTools::from_servers([(McpConfig::id_of_name("mock"), "mock", vec![tool])])
+    }
+
+    fn call_tool_full<'a>(
+        &'a self,
+        _: Uuid,
+        _: &'a str,
+        arguments: &'a Value,
+        _: CallOptions<'a>,
+    ) -> ServiceFuture<'a, ToolOutcome> {
+        Box::pin(async move {
+            let result = json!({"content": [{"type": "text", "text": arguments.to_string()}]});
+            Ok(ToolOutcome::new(Json::from_value(&result).unwrap().decode().unwrap()))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_service_for_tests_needs_three_methods() {
+    let mock: Box<dyn McpService> = Box::new(Mock);
+    let id = mock.find_tool_provider("mock__answer").unwrap();
+    assert_eq!(mock.call_tool(id, "answer", &json!({"a": 1})).await.unwrap(), r#"{"a":1}"#);
+    assert_eq!(mock.status(id), McpStatus::Running { tools: vec!["answer".into()] });
+    assert_eq!(mock.resolve("answer").unwrap().name, "mock__answer");
+    assert_eq!(mock.get(id).unwrap().name, "mock");
+    assert!(matches!(mock.status(Uuid::new_v4()), McpStatus::Error { .. }));
+    let error = mock.start(id).await.unwrap_err();
+    assert_eq!((error.kind, error.code()), (HubErrorKind::Unsupported, ErrorCode::ServiceUnavailable));
+    mock.shutdown_all().await.unwrap();
+    assert!(mock.events().try_next().is_none());
+}

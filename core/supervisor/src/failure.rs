@@ -1,0 +1,80 @@
+//! [`Failure`]: the failure of a server, and the condition under which a retry can succeed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::{HubError, HubErrorKind};
+
+/// The condition under which a failed server can be started again, or a failed tool call can be repeated, with success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Retry {
+    /// No retry can succeed until the configuration or the machine changes. For example, the package does not exist.
+    Never,
+    /// A retry can succeed after a delay that the client chooses.
+    Backoff,
+    /// A retry can succeed after the delay that the server requested.
+    After(Duration),
+    /// A retry can succeed after the user has logged in.
+    Login,
+    /// A retry can succeed after the user has supplied a missing value, such as a secret or variable.
+    Input,
+}
+
+impl Retry {
+    /// Returns whether a retry can succeed after a delay, without an action of the user.
+    pub const fn is_automatic(self) -> bool {
+        matches!(self, Retry::Backoff | Retry::After(_))
+    }
+}
+
+/// A failure of a server: the error for the user, and the condition under which a retry can succeed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct Failure {
+    /// The error to show to the user.
+    pub error: HubError,
+    /// The condition under which a retry can succeed.
+    pub retry: Retry,
+}
+
+impl Failure {
+    /// Creates a failure from the error for the user and the condition under which a retry can succeed.
+    pub fn new(error: HubError, retry: Retry) -> Self {
+        Failure { error, retry }
+    }
+
+    /// Creates the failure of a server that requires missing configuration values, such as API keys.
+    ///
+    /// `names` contains the names of the environment variables, never their values.
+    pub fn missing_credentials<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.into_iter().collect();
+        let mut message = String::from("Missing required credentials");
+        if !names.is_empty() {
+            message.push_str(": ");
+            message.push_str(&names.join(", "));
+        }
+        let field = names.first().map(|name| alloc::format!("env_vars.{name}")).unwrap_or_default();
+        Failure::new(HubError::new(HubErrorKind::MissingValue, message).at(field), Retry::Input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn missing_credentials_are_named() {
+        let failure = Failure::missing_credentials(["A_TOKEN", "B_KEY"]);
+        assert_eq!(failure.error.field, "env_vars.A_TOKEN");
+        assert_eq!(failure.error.message, "Missing required credentials: A_TOKEN, B_KEY");
+        assert_eq!(failure.retry, Retry::Input);
+        assert_eq!(
+            failure.to_string(),
+            "VALIDATION_ERROR: Missing required credentials: A_TOKEN, B_KEY (env_vars.A_TOKEN)"
+        );
+    }
+}
