@@ -82,13 +82,12 @@ impl HubService {
                     HubErrorKind::UnknownTool => unknown_tool(hub, &tool),
                     _ => error,
                 };
-                let id = match server {
-                    Some(server) => find(hub, &server)?.id,
-                    None => {
-                        let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
-                        // Waits for servers that are starting and may have the tool.
-                        hub.wait_for_tool_server(&tool, timeout).await.map_err(explained)?
-                    }
+                let id = if let Some(server) = server {
+                    find(hub, &server)?.id
+                } else {
+                    let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
+                    // Waits for servers that are starting and may have the tool.
+                    hub.wait_for_tool_server(&tool, timeout).await.map_err(explained)?
                 };
                 if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
                     return Err(refusal);
