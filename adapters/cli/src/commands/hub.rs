@@ -19,7 +19,7 @@ fn run_hub(place: &Place, options: &Options) -> Result<(), Failure> {
 
     let layout = layout(place)?;
     let served = runtime().and_then(|runtime| {
-        let hub_options = hub_options(&layout, options);
+        let hub_options = hub_options(&layout, options, None);
         runtime.block_on(serve(&layout, hub_options, &Console::new(options)))
     });
     served.map_err(Failure::from_hub)

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 use super::client::Client;
-use super::options::{hub_options, layout};
+use super::options::{AddHandlers, hub_options, layout};
 use super::protocol::Request;
 use super::service::HubService;
 use crate::args::{Options, Place};
@@ -122,11 +122,20 @@ impl InProcess {
 impl HubHandle {
     /// Connects to the running hub, or opens one for this command. An interrupt ends both.
     pub(crate) fn open(place: &Place, options: &Options) -> Result<HubHandle, Failure> {
+        Self::open_with(place, options, None)
+    }
+
+    /// As [`HubHandle::open`]. A hub of this command answers requests of servers with these handlers.
+    pub(crate) fn open_with(
+        place: &Place,
+        options: &Options,
+        handlers: Option<AddHandlers>,
+    ) -> Result<HubHandle, Failure> {
         let layout = layout(place)?;
         let json = options.json;
         let opened = match Client::connect(&layout) {
             Ok(Some(client)) => Ok(HubHandle::Remote(Remote { client, json })),
-            Ok(None) => InProcess::open(hub_options(&layout, options), json).map(HubHandle::InProcess),
+            Ok(None) => InProcess::open(hub_options(&layout, options, handlers), json).map(HubHandle::InProcess),
             Err(error) => Err(error),
         };
         opened.map_err(Failure::from_hub)

@@ -22,14 +22,20 @@ pub(crate) fn layout(place: &Place) -> Result<Layout, Failure> {
     }
 }
 
-/// Returns the options of a hub with these files.
-pub(crate) fn hub_options(layout: &Layout, options: &Options) -> HubOptions {
+/// Adds handlers to the options of a connection to a server of this name.
+pub(crate) type AddHandlers = Box<dyn Fn(&str, ConnectOptions) -> ConnectOptions + Send + Sync>;
+
+/// Returns the options of a hub with these files. Without handlers, requests of servers to the user are refused.
+pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<AddHandlers>) -> HubOptions {
     let (negotiate, max_message) = (options.protocol, options.max_message);
     HubOptions::new(layout.clone())
-        .connect(move |_| {
-            let connect = ConnectOptions::default().negotiate(negotiate);
-            match max_message {
-                Some(most) => connect.max_message_bytes(most),
+        .connect(move |config| {
+            let mut connect = ConnectOptions::default().negotiate(negotiate);
+            if let Some(most) = max_message {
+                connect = connect.max_message_bytes(most);
+            }
+            match &handlers {
+                Some(add) => add(config.name.trim(), connect),
                 None => connect,
             }
         })

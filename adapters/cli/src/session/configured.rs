@@ -1,13 +1,15 @@
 //! [`Configured`]: the configured servers, of the running hub or started for this command.
 
+use mcpwire_blocking::ConnectOptions;
 use mcpwire_blocking::core::Json;
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::{HubError, McpService, McpStatus};
 
 use super::calls::{CallMode, Called, ListedTools};
+use super::requests::Handlers;
 use crate::args::{Options, Target};
-use crate::console::Console;
+use crate::console::{Console, Interrupt};
 use crate::failure::Failure;
 use crate::hub::{HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool};
 use crate::text;
@@ -22,7 +24,23 @@ pub(crate) struct Configured<'a> {
 
 impl<'a> Configured<'a> {
     pub(super) fn open(target: &Target, options: &'a Options, console: Console) -> Result<Self, Failure> {
-        let handle = HubHandle::open(&target.place, options)?;
+        let ignored = [
+            ("--trace", options.trace.is_some()),
+            ("--env", !options.variables.is_empty()),
+            ("--cwd", options.cwd.is_some()),
+        ];
+        for (option, _) in ignored.iter().filter(|(_, is_given)| *is_given) {
+            console.note(&format!("warning: {option} has no effect on configured servers"));
+        }
+        let handlers = Handlers::new(options)?;
+        let shown = console.clone();
+        let add_handlers = move |server: &str, connect: ConnectOptions| {
+            handlers.declare(connect, server, &shown, &Interrupt::install())
+        };
+        let handle = HubHandle::open_with(&target.place, options, Some(Box::new(add_handlers)))?;
+        if handle.is_remote() && (options.answers.is_some() || !options.roots.is_empty()) {
+            console.note("warning: --answers and --root have no effect on the servers of the running hub");
+        }
         Ok(Self { console, handle, server: target.server.clone(), options })
     }
 

@@ -87,6 +87,27 @@ fn without_a_terminal_nobody_is_asked_and_nothing_hangs() {
 }
 
 #[test]
+fn a_configured_server_asks_as_any_other() {
+    let place = tempfile::tempdir().expect("a directory");
+    let config = place.path().to_str().expect("a path of text");
+    let demo = ["--", env!("CARGO_BIN_EXE_mcpwire"), "demo-server"];
+    let added = mcpwire(&[&["server", "add", "demo", "--config-dir", config][..], &demo].concat());
+    assert_eq!(added.code(), 0, "{added:?}");
+    let answers = place.path().join("answers.json");
+    fs::write(&answers, r#"{"elicitation":[{"action":"accept","content":{"first_name":"Ada"}}]}"#).expect("a file");
+    let call = ["call", "demo__greet", "--config-dir", config];
+    let finished = mcpwire(&[&call[..], &["--answers", answers.to_str().expect("a path of text")]].concat());
+    assert_eq!((finished.code(), finished.stdout.as_str()), (0, "Hello, Ada!\n"), "{finished:?}");
+    let finished = mcpwire(&call);
+    assert_eq!((finished.code(), finished.stdout.as_str()), (0, "Nobody was there to be greeted.\n"), "{finished:?}");
+    assert!(finished.stderr.contains("demo asks: "), "{finished:?}");
+    let wrong = mcpwire(&[&call[..], &["--answers", "/not/there"]].concat());
+    assert_eq!(wrong.code(), 2, "{wrong:?}");
+    let ignored = mcpwire(&[&call[..], &["--trace", "never-written"]].concat());
+    assert!(ignored.stderr.contains("--trace has no effect"), "{ignored:?}");
+}
+
+#[test]
 fn roots_are_declared_and_must_be_there() {
     let trace = scratch("roots-trace");
     let path = trace.to_str().expect("a path of text");

@@ -22,9 +22,10 @@ use crate::console::{Console, Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
-/// What is needed to answer requests of servers.
+/// What is needed to answer requests of servers. Several connections may share it.
 pub(super) struct Handlers {
-    answers: Option<Answers>,
+    answers: Arc<Mutex<Option<Answers>>>,
+    has_sampling: bool,
     roots: Vec<Root>,
 }
 
@@ -34,24 +35,24 @@ impl Handlers {
         let answers = options.answers.as_deref().map(Answers::read).transpose()?;
         let mut roots = options.roots.iter().map(|root| roots::of_argument(root)).collect::<Result<Vec<_>, _>>()?;
         roots.extend(answers.iter().flat_map(|answers| answers.roots.iter().cloned()));
-        Ok(Self { answers, roots })
+        let has_sampling = answers.as_ref().is_some_and(Answers::has_sampling);
+        Ok(Self { answers: Arc::new(Mutex::new(answers)), has_sampling, roots })
     }
 
     /// Adds the handlers to the options of a connection. Only what can be answered is declared.
     pub(super) fn declare(
-        self,
+        &self,
         mut options: ConnectOptions,
         server: &str,
         console: &Console,
         interrupt: &Interrupt,
     ) -> ConnectOptions {
-        let has_sampling = self.answers.as_ref().is_some_and(Answers::has_sampling);
         if !self.roots.is_empty() {
-            options = options.roots(self.roots);
+            options = options.roots(self.roots.clone());
         }
         let user = User {
             server: text::name(server),
-            answers: Arc::new(Mutex::new(self.answers)),
+            answers: Arc::clone(&self.answers),
             console: console.clone(),
             interrupt: interrupt.clone(),
         };
@@ -62,7 +63,7 @@ impl Handlers {
             .on_answer_error(move |request, error| {
                 errors.console.note(&format!("`{}` was not answered: {error}", text::line(&request.method)));
             });
-        if has_sampling { options.on_sampling(move |params, _| ready(models.sample(&params))) } else { options }
+        if self.has_sampling { options.on_sampling(move |params, _| ready(models.sample(&params))) } else { options }
     }
 }
 
