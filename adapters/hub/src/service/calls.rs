@@ -221,6 +221,8 @@ impl Calls {
         let arguments = arguments_to_json(arguments)?;
         let call = self.describe(id, &config, name, arguments, deadline).await?;
         hooks.before(&call).await?;
+        // A person may have taken longer to answer than the call may take.
+        let deadline = self.state.now() + total;
         let outcome = match self.begin(id, ToolName::OfServer(&call.tool), deadline).await {
             Ok(begun) => begun.send(&config, &call.arguments, options, total).await,
             Err(error) => Err(error),

@@ -218,4 +218,26 @@ mod tests {
         assert_eq!(events.poll(&mut cx), Poll::Ready(Some(tools(1))));
         assert_eq!(events.poll(&mut cx), Poll::Ready(None));
     }
+
+    /// A waker that fails the test if it is dropped while the queue is locked.
+    struct ChecksLock(Arc<Mutex<Queue>>);
+
+    impl std::task::Wake for ChecksLock {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for ChecksLock {
+        fn drop(&mut self) {
+            assert!(self.0.try_lock().is_ok(), "the waker is dropped under the lock");
+        }
+    }
+
+    #[test]
+    fn a_waker_is_not_dropped_under_the_lock() {
+        let events = Listeners::default().subscribe();
+        let waker = Waker::from(Arc::new(ChecksLock(Arc::clone(&events.0))));
+        assert_eq!(events.poll(&mut Context::from_waker(&waker)), Poll::Pending);
+        drop(waker);
+        assert_eq!(events.poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+    }
 }

@@ -1,7 +1,11 @@
 //! Hubs that keep no files, with servers that run in this process.
 
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 
+use futures_core::Stream as _;
 use mcpwire_core::{ElicitResult, Json, ServerInfo, Tool};
 use mcpwire_driver::{ConnectionInfo, Exit, Launched, McpServerDef, Observer};
 use mcpwire_hub::config::McpConfig;
@@ -204,6 +208,37 @@ async fn what_a_server_asks_reaches_the_program_with_the_name_of_the_server() {
         "{answers}"
     );
     assert_eq!(*asked.lock().unwrap(), ["second: Your name?"]);
+}
+
+/// A waker that uses the hub when it is woken.
+struct UsesHub(Hub, AtomicUsize);
+
+impl Wake for UsesHub {
+    fn wake(self: Arc<Self>) {
+        assert_eq!(self.0.list().len(), 1);
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_woken_under_the_lock_of_the_hub() {
+    let hub = hub(HubOptions::in_memory(), echo()).await;
+    let id = hub.list()[0].id;
+    let uses = Arc::new(UsesHub(hub.clone(), AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&uses));
+    let mut cx = Context::from_waker(&waker);
+    let mut events = hub.events();
+    assert!(Pin::new(&mut events).poll_next(&mut cx).is_pending());
+    let mut stopping = hub.stop(id);
+    assert!(stopping.as_mut().poll(&mut cx).is_pending());
+    soon(async {
+        // Once for the event, and once for the answer.
+        while uses.1.load(Ordering::SeqCst) < 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    soon(stopping).await.unwrap();
 }
 
 /// A service for tests of a program: it has tools, and no servers.
