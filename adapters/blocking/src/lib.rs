@@ -5,7 +5,7 @@
 //! as [`core`].
 //!
 //! ```no_run
-//! use mcpwire_blocking::core::Json;
+//! use mcpwire_blocking::protocol::Json;
 //! use mcpwire_blocking::{McpClient, McpServerDef};
 //!
 //! let mut client = McpClient::connect_and_initialize(&McpServerDef::new("mcpwire").arg("demo-server"))?;
@@ -57,7 +57,7 @@ pub use mcpwire_client::{
     Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
     RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
 };
-pub use mcpwire_core as core;
+pub use mcpwire_core as protocol;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};

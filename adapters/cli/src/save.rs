@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use mcpwire_blocking::core::{Base64Error, ContentBlock, ResourceContents};
+use mcpwire_blocking::protocol::{Base64Error, ContentBlock, ResourceContents};
 
 use crate::failure::Failure;
 use crate::text;

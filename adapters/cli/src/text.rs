@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use mcpwire_blocking::core::printable;
+use mcpwire_blocking::protocol::printable;
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 

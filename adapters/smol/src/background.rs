@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_client::catch_panic;
-use mcpwire_driver::core::http::Exchange;
 use mcpwire_driver::http::{HttpClient, ResponseFuture};
+use mcpwire_driver::protocol::http::Exchange;
 
 use crate::executor::executor;
 use crate::{Runtime as _, Smol, spawn};

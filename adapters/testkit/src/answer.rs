@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_driver::core::{Json, RpcError};
+use mcpwire_driver::protocol::{Json, RpcError};
 use serde::Serialize;
 
 use crate::wire;
@@ -123,7 +123,7 @@ impl Answer {
     /// ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them as `inputResponses` and `requestState` in the parameters.
     ///
     /// ```
-    /// # use mcpwire_driver::core::Json;
+    /// # use mcpwire_driver::protocol::Json;
     /// # use mcpwire_testkit::{Answer, ScriptedServer};
     /// let wanted = Json::parse(r#"{"where": {"method": "roots/list"}}"#).unwrap();
     /// let server = ScriptedServer::new().on("tools/call", move |params| match params.member::<Json>("inputResponses") {
@@ -147,7 +147,7 @@ impl Answer {
     /// [`Answer::input_required`] instead.
     ///
     /// ```
-    /// use mcpwire_driver::core::Era;
+    /// use mcpwire_driver::protocol::Era;
     /// use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
     /// use serde_json::json;
     ///

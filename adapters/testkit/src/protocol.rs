@@ -1,6 +1,6 @@
 //! The default answers of a scripted server.
 
-use mcpwire_driver::core::{Json, ProtocolVersion, RpcError};
+use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError};
 
 use crate::answer::Answer;
 use crate::server::{Handler, State};

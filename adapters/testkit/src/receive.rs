@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use mcpwire_driver::core::{Json, Timestamp};
+use mcpwire_driver::protocol::{Json, Timestamp};
 
 use crate::Answer;
 use crate::outbox::RequestInfo;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{Json, RpcError};
+use mcpwire_driver::protocol::{Json, RpcError};
 use serde::de::DeserializeOwned;
 
 /// A message that a scripted server has received.

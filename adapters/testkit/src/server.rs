@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use mcpwire_driver::core::{Era, Json, ProtocolVersion};
+use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use serde::Serialize;
 
 use crate::answer::Answer;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcpwire_driver::core::Timestamp;
+use mcpwire_driver::protocol::Timestamp;
 use mcpwire_driver::{Clock, Reader, Timer, Writer};
 
 use crate::outbox::{Outbox, Output};

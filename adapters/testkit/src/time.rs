@@ -9,8 +9,8 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::protocol::Timestamp;
 use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer};
 
 use crate::tasks::Tasks;

@@ -6,7 +6,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use mcpwire_driver::Clock;
-use mcpwire_driver::core::Timestamp;
+use mcpwire_driver::protocol::Timestamp;
 
 /// The current time, and the wakers of timers. The tasks own it, so it does not own them.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Writes JSON-RPC messages.
 
-use mcpwire_driver::core::{Json, RpcError};
+use mcpwire_driver::protocol::{Json, RpcError};
 use serde::Serialize;
 
 /// Serialises a value of a test as JSON in one line.

@@ -1,6 +1,6 @@
 //! Reads a resource, and gets a prompt.
 
-use mcpwire_blocking::core::printable;
+use mcpwire_blocking::protocol::printable;
 use mcpwire_blocking::{Error, McpClient, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {

@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use mcpwire_blocking as blocking;
-use mcpwire_driver::core::{CallTool, CallToolParams, CompleteParams, CompletionReference, RequestOptions, TaskStatus};
+use mcpwire_driver::protocol::{
+    CallTool, CallToolParams, CompleteParams, CompletionReference, RequestOptions, TaskStatus,
+};
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};

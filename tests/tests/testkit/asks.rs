@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpwire_driver::core::{Config, Era, Json, RpcError, ServerRequest};
+use mcpwire_driver::protocol::{Config, Era, Json, RpcError, ServerRequest};
 use mcpwire_driver::{ConnectOptions, ErrorKind, HandlerContext, RequestHandler};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit, VirtualTime};
 use mcpwire_tests::watched;

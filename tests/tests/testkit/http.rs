@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::http::{FailureKind, Verb};
-use mcpwire_driver::core::{Era, Notification, ProtocolVersion};
+use mcpwire_driver::protocol::http::{FailureKind, Verb};
+use mcpwire_driver::protocol::{Era, Notification, ProtocolVersion};
 use mcpwire_driver::{ConnectOptions, ErrorKind};
 use mcpwire_testkit::{Answer, HttpAnswer, HttpRequest, Recorded, ScriptedHttp, ScriptedServer, Testkit};
 use mcpwire_tests::{done_of_total, watched};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcpwire_blocking::core::{CallToolResult, Json};
+use mcpwire_blocking::protocol::{CallToolResult, Json};
 
 use super::report::tell_saved;
 use crate::args::Options;

@@ -1,6 +1,6 @@
 //! `mcpwire complete`: gets completions for a prompt or resource-template argument.
 
-use mcpwire_blocking::core::{CompleteParams, CompletionReference};
+use mcpwire_blocking::protocol::{CompleteParams, CompletionReference};
 
 use crate::args::{Completed, Pair};
 use crate::console::output;

@@ -1,6 +1,6 @@
 //! `mcpwire info`: shows a server's name, version and capabilities.
 
-use mcpwire_blocking::core::{Implementation, ServerCapabilities, ServerInfo};
+use mcpwire_blocking::protocol::{Implementation, ServerCapabilities, ServerInfo};
 use serde::Serialize;
 
 use crate::console::output;

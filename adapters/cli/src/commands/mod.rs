@@ -17,7 +17,7 @@ mod status;
 mod task;
 mod tools;
 
-use mcpwire_blocking::core::ServerInfo;
+use mcpwire_blocking::protocol::ServerInfo;
 
 use self::complete::Question;
 use self::listen::Printer;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use mcpwire_blocking::core::InvalidItem;
+use mcpwire_blocking::protocol::InvalidItem;
 use serde::Serialize;
 
 use crate::args::Options;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use mcpwire_blocking::McpClient;
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     InvalidItem, Json, ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 use serde::Serialize;

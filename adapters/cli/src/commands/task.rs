@@ -1,6 +1,6 @@
 //! `mcpwire task`: inspects or cancels a task started by a call.
 
-use mcpwire_blocking::core::{TaskHandle, TaskProtocol};
+use mcpwire_blocking::protocol::{TaskHandle, TaskProtocol};
 use serde::Serialize;
 
 use crate::args::TaskAction;

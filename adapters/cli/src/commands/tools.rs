@@ -1,6 +1,6 @@
 //! `mcpwire tools`: lists the tools of one server, or of all configured servers.
 
-use mcpwire_blocking::core::Tool;
+use mcpwire_blocking::protocol::Tool;
 use serde::Serialize;
 
 use super::report::Rejected;

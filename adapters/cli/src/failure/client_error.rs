@@ -1,7 +1,7 @@
 //! Failures of a client: what the error of the library means for the user.
 
-use mcpwire_blocking::core::http::{FailureKind, HttpError, SettingsError};
-use mcpwire_blocking::core::{CallError, ConnectError, SendError};
+use mcpwire_blocking::protocol::http::{FailureKind, HttpError, SettingsError};
+use mcpwire_blocking::protocol::{CallError, ConnectError, SendError};
 use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
 
 use super::{CONNECTION_FAILED, Code, Failure, Kind, NOT_CONNECTED, TIMED_OUT, USAGE};

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::HubError;
 use mcpwire_hub::layout::Layout;
 

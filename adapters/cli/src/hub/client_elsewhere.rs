@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::HubError;
 use mcpwire_hub::layout::Layout;
 

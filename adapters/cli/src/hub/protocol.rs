@@ -1,7 +1,7 @@
 //! What commands and the running hub say to each other: a JSON document a line, a [`Response`] to each [`Request`], in order.
 //! Progress of a call comes before its response.
 
-use mcpwire_blocking::core::{Json, Progress};
+use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::HubError;
 use mcpwire_hub::service::{StatusDetail, Usage};
 use serde::{Deserialize, Serialize};

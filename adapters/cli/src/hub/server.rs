@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_blocking::core::{Json, Progress};
+use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::{Hub, HubError, HubOptions, McpService};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpwire_blocking::core::{Json, Tool};
+use mcpwire_blocking::protocol::{Json, Tool};
 use mcpwire_hub::config::{McpConfig, Timeouts, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;

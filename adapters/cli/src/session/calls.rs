@@ -1,6 +1,6 @@
 //! How a tool is called, and what comes of it.
 
-use mcpwire_blocking::core::{InvalidItem, Json, TaskHandle, Tool};
+use mcpwire_blocking::protocol::{InvalidItem, Json, TaskHandle, Tool};
 
 /// Whether a call may become a task, and whether its result is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! [`Configured`]: the configured servers, of the running hub or started for this command.
 
 use mcpwire_blocking::ConnectOptions;
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::{HubError, McpService, McpStatus};

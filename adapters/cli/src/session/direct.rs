@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcpwire_blocking::core::{Config, LoggingLevel, Notification, Progress, ServerInfo, Task};
+use mcpwire_blocking::protocol::{Config, LoggingLevel, Notification, Progress, ServerInfo, Task};
 use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, ShutdownReport};
 use mcpwire_hub::redact::Redactor;
 

@@ -1,7 +1,7 @@
 //! Calls of a tool on a direct connection, and what to try instead of a call that failed.
 
 use mcpwire_blocking::RunningTask;
-use mcpwire_blocking::core::{CallToolResult, Json, Tool};
+use mcpwire_blocking::protocol::{CallToolResult, Json, Tool};
 
 use super::calls::{CallMode, Called, ListedTools};
 use super::direct::Direct;

@@ -8,7 +8,7 @@ mod direct_calls;
 mod requests;
 mod trace;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 
 pub(crate) use self::calls::{CallMode, Called, ListedTools};
 pub(crate) use self::configured::{Configured, warn_of_changes};

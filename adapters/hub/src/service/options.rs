@@ -101,7 +101,7 @@ impl HubOptions {
     /// ```no_run
     /// # #[cfg(feature = "tokio")]
     /// # fn run() {
-    /// use mcpwire_hub::core::ElicitResult;
+    /// use mcpwire_hub::protocol::ElicitResult;
     /// use mcpwire_hub::{ConnectOptions, HubOptions};
     ///
     /// let connections = ConnectOptions::default().on_elicitation(async |form, context| {

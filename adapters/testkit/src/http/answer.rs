@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use mcpwire_driver::core::http::{Failure, FailureKind};
+use mcpwire_driver::protocol::http::{Failure, FailureKind};
 use serde::Serialize;
 
 use crate::wire;

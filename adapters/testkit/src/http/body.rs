@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_io::AsyncRead;
-use mcpwire_driver::core::Timestamp;
+use mcpwire_driver::protocol::Timestamp;
 use mcpwire_driver::{Clock, Runtime, Timer};
 
 use super::answer::Part;

@@ -9,9 +9,9 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcpwire_driver::core::http::{Exchange, Verb};
-use mcpwire_driver::core::{Json, ProtocolVersion, Timestamp};
 use mcpwire_driver::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture};
+use mcpwire_driver::protocol::http::{Exchange, Verb};
+use mcpwire_driver::protocol::{Json, ProtocolVersion, Timestamp};
 use mcpwire_driver::{ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef, Runtime};
 
 pub use self::answer::HttpAnswer;

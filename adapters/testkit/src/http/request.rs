@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::Json;
-use mcpwire_driver::core::http::{Exchange, Verb};
+use mcpwire_driver::protocol::Json;
+use mcpwire_driver::protocol::http::{Exchange, Verb};
 
 /// An HTTP request that a client made.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     ElicitAction, ElicitForm, ElicitResult, FieldSchema, FormField, Json, NumberKind, printable,
 };
 use owo_colors::OwoColorize;

@@ -12,7 +12,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcpwire_blocking::ConnectOptions;
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root, RpcError,
 };
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcpwire_blocking::core::{ElicitAction, ElicitUrl};
+use mcpwire_blocking::protocol::{ElicitAction, ElicitUrl};
 use owo_colors::OwoColorize;
 use url::Url;
 
@@ -71,7 +71,7 @@ fn warnings(url: &ElicitUrl, parsed: Option<&Url>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use mcpwire_blocking::core::Json;
+    use mcpwire_blocking::protocol::Json;
 
     use super::super::dialogue::tests::Script;
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mcpwire_blocking::core::{ElicitForm, Json};
+use mcpwire_blocking::protocol::{ElicitForm, Json};
 
 use crate::console::{Terminal, Typed};
 
