@@ -24,7 +24,7 @@ type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 /// The callbacks in the options of a connection.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
-    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
     pub(crate) on_notification: Option<OnNotification>,
     pub(crate) on_invalid_message: Option<OnInvalidMessage>,
     /// The handler object, which receives notifications too.
@@ -39,7 +39,7 @@ impl Hooks {
         if crate::tracing::has_subscriber() {
             return true;
         }
-        self.observer.is_some()
+        !self.observers.is_empty()
     }
 }
 
@@ -168,11 +168,11 @@ struct PendingRequest {
 }
 
 /// The place from which a request is sent.
-struct Origin {
-    /// The data that [`Observer::caller`] returned.
-    caller: Option<Tag>,
+pub(crate) struct Origin {
+    /// The data that [`Observer::caller`] returned, in the order of the observers.
+    pub(crate) callers: Vec<Option<Tag>>,
     #[cfg(feature = "tracing")]
-    call_site: crate::call_site::CallSite,
+    pub(crate) call_site: crate::call_site::CallSite,
 }
 
 /// Something that has happened.
@@ -214,10 +214,9 @@ impl Recorder {
             id: sent.id,
             method: sent.request.method.clone().into_owned(),
             target: sent.request.target.clone(),
-            caller: origin.and_then(|origin| origin.caller.clone()),
+            caller: origin.and_then(|origin| origin.callers.first()?.clone()),
+            origin: sent.tag.clone(),
             trace_parent: sent.trace_parent.clone(),
-            #[cfg(feature = "tracing")]
-            call_site: origin.map(|origin| origin.call_site.clone()),
         });
         self.records.push(Record::Begin(Arc::clone(&info)));
         self.pending.insert(key, PendingRequest { info, begun: now, attempt: 1 });
@@ -259,7 +258,7 @@ impl Connection {
         if self.tracing.is_some() {
             return true;
         }
-        self.hooks.observer.is_some()
+        !self.hooks.observers.is_empty()
     }
 
     /// Records something that only an observer learns.
@@ -298,15 +297,21 @@ impl Connection {
         recorder.records.push(record);
     }
 
+    /// Calls `f` with each observer and its index.
+    fn observe_each(&self, f: &dyn Fn(&dyn Observer, usize)) {
+        #[cfg(feature = "tracing")]
+        if let Some(tracing) = &self.tracing {
+            self.panics.catch(PanicSource::Observer, || f(tracing, 0));
+        }
+        for (index, observer) in self.hooks.observers.iter().enumerate() {
+            self.panics.catch(PanicSource::Observer, || f(&**observer, index));
+        }
+    }
+
     fn call(&self, record: Record) {
-        let observe = |f: &dyn Fn(&dyn Observer)| {
-            #[cfg(feature = "tracing")]
-            if let Some(tracing) = &self.tracing {
-                self.panics.catch(PanicSource::Observer, || f(tracing));
-            }
-            if let Some(observer) = &self.hooks.observer {
-                self.panics.catch(PanicSource::Observer, || f(&**observer));
-            }
+        let observe = |f: &dyn Fn(&dyn Observer)| self.observe_each(&|observer, _| f(observer));
+        let observe_request = |request: &RequestInfo, f: &dyn Fn(&dyn Observer, &RequestInfo)| {
+            self.observe_each(&|observer, index| f(observer, &request.for_observer(index)));
         };
         let event = |connection: &ConnectionInfo, event: ConnectionEvent<'_>| {
             observe(&|observer| observer.event(connection, &event));
@@ -316,10 +321,13 @@ impl Connection {
             Record::Connected(connection, server, since, now) => {
                 observe(&|observer| observer.connected(&connection, &server, now.duration_since(since)));
             }
-            Record::Begin(request) => observe(&|observer| observer.begin(&request)),
-            Record::Attempt(request, attempt) => observe(&|observer| observer.attempt(&request, attempt)),
+            Record::Begin(request) => observe_request(&request, &|observer, request| observer.begin(request)),
+            Record::Attempt(request, attempt) => {
+                observe_request(&request, &|observer, request| observer.attempt(request, attempt));
+            }
             Record::End(request, outcome, begun, now) => {
-                observe(&|observer| observer.end(&request, &outcome, now.duration_since(begun)));
+                let duration = now.duration_since(begun);
+                observe_request(&request, &|observer, request| observer.end(request, &outcome, duration));
             }
             Record::Bytes(connection, direction, bytes) => {
                 observe(&|observer| observer.bytes(&connection, direction, bytes));
@@ -364,16 +372,19 @@ impl Connection {
 impl ConnectionHooks for Connection {
     fn tag(&self, mut options: RequestOptions, tool: Option<&str>) -> RequestOptions {
         if self.has_observer() {
-            let mut caller = None;
-            if let Some(observer) = &self.hooks.observer {
-                caller = self.panics.catch(PanicSource::Observer, || observer.caller(tool)).flatten();
+            let mut callers = Vec::with_capacity(self.hooks.observers.len());
+            let mut context = None;
+            for observer in &self.hooks.observers {
+                let caller = self.panics.catch(PanicSource::Observer, || observer.caller(tool)).flatten();
                 let trace = |caller| self.panics.catch(PanicSource::Observer, || observer.trace_context(caller))?;
-                if let Some(context) = caller.as_ref().and_then(trace) {
-                    options = options.in_trace(&context);
-                }
+                context = context.or_else(|| caller.as_ref().and_then(trace));
+                callers.push(caller);
+            }
+            if let Some(context) = context {
+                options = options.in_trace(&context);
             }
             options.tag = Some(Tag::new(Origin {
-                caller,
+                callers,
                 #[cfg(feature = "tracing")]
                 call_site: crate::call_site::CallSite::current(),
             }));

@@ -1,19 +1,21 @@
 //! [`Observer`]: what a program can learn about connections and their requests.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpwire_core::{CloseReason, ProtocolVersion, RequestKey, ServerInfo, Tag, TraceContext};
 
+use crate::hooks::Origin;
 use crate::{Direction, ErrorKind, Exit};
 
 /// Observes connections and their requests, for logs, metrics and spans. Set by
 /// [`ConnectOptions::observer`](crate::ConnectOptions::observer).
 ///
-/// All methods do nothing by default. Except for [`Observer::caller`] and [`Observer::trace_context`], the task that drives the connection calls them, in
-/// the order of what happens and without a lock; in the blocking client, that is the thread that waits for the server. They
-/// should return quickly. A panic in them is caught and reported to
+/// All methods do nothing by default. Except for [`Observer::caller`] and [`Observer::trace_context`], the task that drives
+/// the connection calls them, in the order of what happens and without a lock; in the blocking client, that is the thread
+/// that waits for the server. They should return quickly. A panic in them is caught and reported to
 /// [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic).
 ///
 /// An observer never sees arguments, results, or headers.
@@ -47,7 +49,7 @@ pub trait Observer: Send + Sync + 'static {
 
     /// Returns the trace context of a request for which [`Observer::caller`] has returned `caller`. Takes precedence over
     /// [`ConnectOptions::trace_context`](crate::ConnectOptions::trace_context). The task that sends the request calls this
-    /// method.
+    /// method. Of several observers, the first that returns a trace context sets it.
     fn trace_context(&self, caller: &Tag) -> Option<TraceContext> {
         let _ = caller;
         None
@@ -139,16 +141,30 @@ pub struct RequestInfo {
     pub method: String,
     /// Name of the tool or prompt, or URI of the resource, that the request is about.
     pub target: Option<String>,
-    /// The data that [`Observer::caller`] returned.
+    /// The data that [`Observer::caller`] of this observer returned.
     pub caller: Option<Tag>,
+    /// An [`Origin`].
+    pub(crate) origin: Option<Tag>,
     /// The `traceparent` that the request carries in its `_meta`.
     pub trace_parent: Option<String>,
-    /// The span that was current where the request was sent, and its subscriber.
-    #[cfg(feature = "tracing")]
-    pub(crate) call_site: Option<crate::call_site::CallSite>,
 }
 
 impl RequestInfo {
+    /// Returns the request as the observer with this index sees it.
+    pub(crate) fn for_observer(&self, index: usize) -> Cow<'_, Self> {
+        // Created for the first observer.
+        if index == 0 {
+            return Cow::Borrowed(self);
+        }
+        let caller = self.origin().and_then(|origin| origin.callers.get(index)?.clone());
+        Cow::Owned(RequestInfo { caller, ..self.clone() })
+    }
+
+    /// Returns the place from which the request was sent.
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref().and_then(Tag::get)
+    }
+
     /// Returns the name of the server, as in errors.
     pub fn server(&self) -> &str {
         &self.connection.server

@@ -253,12 +253,14 @@ impl ConnectOptions {
 
     /// Sets the callback for each line that the server writes to standard error, without its line break. The text is the
     /// server's: see [`printable`](mcpwire_core::printable).
+    #[doc(alias = "StderrHandler")]
     pub fn stderr(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
         self.stderr = Some(Arc::new(Mutex::new(f)));
         self
     }
 
     /// Sets the callback for each message on the wire, without its line break.
+    #[doc(alias = "MessageObserver")]
     pub fn trace(mut self, f: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
         self.trace = Some(Arc::new(Mutex::new(f)));
         self
@@ -409,9 +411,10 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the object that observes the connection and its requests. Replaces an earlier observer.
+    /// Adds an object that observes the connection and its requests. Observers are called in the order in which they were
+    /// added.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.hooks().observer = Some(Arc::new(observer));
+        self.hooks().observers.push(Arc::new(observer));
         self
     }
 

@@ -81,7 +81,9 @@ impl Observer for TracingObserver {
     }
 
     fn begin(&self, request: &RequestInfo) {
-        let Some(CallSite { subscriber, span: parent }) = &request.call_site else { return };
+        let Some(CallSite { subscriber, span: parent }) = request.origin().map(|origin| &origin.call_site) else {
+            return;
+        };
         let span = subscriber.emit(|| {
             info_span!(
                 target: REQUEST,
