@@ -32,9 +32,8 @@ async fn all_at_once(client: &McpClient) -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let mut calls = JoinSet::new();
     for _ in 0..CALLS {
-        // A clone is another handle of the same connection.
-        let client = client.clone();
-        calls.spawn(async move { client.call_tool("slow", json!({"seconds": 0.5})).await });
+        // A call does not borrow the client, so its future can be spawned.
+        calls.spawn(client.call_tool("slow", json!({"seconds": 0.5})).call());
     }
     // Answers come in whatever order the server gives them, each to the task that asked.
     while let Some(result) = calls.join_next().await {

@@ -24,9 +24,12 @@ use crate::tasks::TaskOrResult;
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
 /// A call of a tool that was not sent yet. Made by [`McpClient::call_tool`]. It is sent when it is awaited.
+///
+/// A call borrows the name of the tool, its arguments and its callbacks, but not the client. If they are `'static`, so is the
+/// future that [`Call::call`] returns, and can be spawned: `set.spawn(client.call_tool("echo", arguments).call())`.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'c, R, A> {
-    client: &'c McpClient<R>,
+    client: McpClient<R>,
     name: &'c str,
     arguments: A,
     options: RequestOptions,
@@ -35,7 +38,7 @@ pub struct Call<'c, R, A> {
 }
 
 impl<'c, R, A: Serialize> Call<'c, R, A> {
-    pub(crate) fn new(client: &'c McpClient<R>, name: &'c str, arguments: A) -> Self {
+    pub(crate) fn new(client: McpClient<R>, name: &'c str, arguments: A) -> Self {
         let options = RequestOptions::new();
         Call { client, name, arguments, options, on_progress: None, on_status: None }
     }
@@ -124,7 +127,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// ([`CallError::Structured`]).
     #[doc(alias = "structuredContent")]
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let (client, tool) = (self.client, self.name);
+        let (client, tool) = (self.client.clone(), self.name);
         let result = self.call().await?;
         result
             .structured()
@@ -138,7 +141,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
 
     /// Sends the call without waiting for its result.
     ///
-    /// The returned future is `'static`: it can be spawned, for example in a `JoinSet`. Unlike [`Call::call`], this does not
+    /// The returned future is `'static`, whatever the call borrows. Unlike [`Call::call`], this does not
     /// look for the tool on the server first, so a tool that requires a task must be in the list of tools. Callbacks are not
     /// called: progress is among the [`McpClient::notifications`], with the key of the request.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
@@ -156,7 +159,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     ///
     /// Callbacks are not called.
     pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
-        let client = self.client;
+        let client = self.client.clone();
         self.options = self.options.task(TaskMode::Handle);
         Ok(match CallFuture::<R, CallToolAsTask, A>::new(self).await? {
             CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
@@ -177,7 +180,7 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
 /// A call of a tool as a future. It is sent when it is first polled, and cancelled when it is dropped before its end.
 #[must_use = "a call is sent when it is awaited"]
 pub struct CallFuture<'c, R, M: Method, A> {
-    client: &'c McpClient<R>,
+    client: McpClient<R>,
     name: &'c str,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,

@@ -53,8 +53,8 @@ impl<R> McpClient<R> {
     /// result. If the list of tools does not contain the name, the call fails without a request, as long as the list is valid.
     /// If the call is dropped before its end, it is cancelled, and the server notified.
     #[doc(alias = "tools/call")]
-    pub fn call_tool<'c, A: Serialize>(&'c self, name: &'c str, arguments: A) -> Call<'c, R, A> {
-        Call::new(self, name, arguments)
+    pub fn call_tool<'c, A: Serialize>(&self, name: &'c str, arguments: A) -> Call<'c, R, A> {
+        Call::new(self.clone(), name, arguments)
     }
 }
 

@@ -2,10 +2,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpwire_blocking as blocking;
-use mcpwire_driver::core::{CallTool, CallToolParams, CompleteParams, CompletionReference, RequestOptions, TaskStatus};
+use mcpwire_driver::core::{
+    CallTool, CallToolParams, CompleteParams, CompletionReference, Progress, RequestOptions, TaskStatus,
+};
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
@@ -26,6 +30,26 @@ fn a_call_can_be_spawned<H: Host>() {
         client.list_tools().await.expect("it has tools");
         let error = client.call_tool("missing_tool", ()).begin().expect_err("the list does not have it");
         assert_eq!(error.kind(), ErrorKind::ToolNotFound, "{error}");
+    });
+}
+
+fn a_call_with_options_and_callbacks_can_be_spawned<H: Host>() {
+    let server = server!("floods-notifications 5");
+    server.open::<Async<H>>().run(async |client| {
+        let reports = Arc::new(AtomicUsize::new(0));
+        let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
+        for n in 0..3 {
+            let reports = Arc::clone(&reports);
+            let call = client.call_tool("echo", json!({"message": n.to_string()}));
+            let on_progress = move |_: &Progress| {
+                reports.fetch_add(1, Ordering::Relaxed);
+            };
+            calls.push(Box::pin(call.timeout(Duration::from_secs(5)).on_progress(on_progress).call()));
+        }
+        for (n, call) in calls.into_iter().enumerate() {
+            assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
+        }
+        assert_eq!(reports.load(Ordering::Relaxed), 15);
     });
 }
 
@@ -135,6 +159,7 @@ fn the_handle_of_a_task_is_current<H: Host>() {
 
 on_every_async_adapter!(
     a_call_can_be_spawned,
+    a_call_with_options_and_callbacks_can_be_spawned,
     options_do_not_stand_in_the_way_of_opening_at_once,
     the_handle_of_a_task_is_current,
 );
