@@ -1,11 +1,13 @@
 //! [`Answer`]: what a server does about a request, step by step.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_driver::core::{Json, RpcError};
 use serde::Serialize;
 
+use crate::server::{Handler, shared};
 use crate::wire;
 
 /// What a [`ScriptedServer`](crate::ScriptedServer) does about a request: steps, which are taken in order.
@@ -48,10 +50,32 @@ pub(crate) enum Step {
     /// A result as it stands.
     Result(Json),
     Refuse(RpcError),
+    /// A request to the client, and the handler of the client's response.
+    Ask(Ask),
     /// A message that answers nothing.
     Line(String),
     Raw(Vec<u8>),
     Close,
+}
+
+/// A request of the server, before it has an id.
+#[derive(Clone)]
+pub(crate) struct Ask {
+    pub(crate) method: String,
+    pub(crate) params: Json,
+    pub(crate) then: Handler,
+}
+
+impl PartialEq for Ask {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.method, &self.params) == (&other.method, &other.params) && Arc::ptr_eq(&self.then, &other.then)
+    }
+}
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ask").field("method", &self.method).field("params", &self.params).finish_non_exhaustive()
+    }
 }
 
 impl Answer {
@@ -119,6 +143,31 @@ impl Answer {
     /// Answers with an error of the protocol.
     pub fn refuse(self, error: RpcError) -> Self {
         self.then(Step::Refuse(error))
+    }
+
+    /// Sends a request to the client in the middle of the call, as servers do up to 2025-11-25, and waits for the response.
+    ///
+    /// `then` gets the response, which has the member `result` or `error`, and returns the steps that follow. Steps that are
+    /// added after this one come after those. `()` stands for no parameters. For the modern era, see
+    /// [`Answer::input_required`].
+    ///
+    /// ```
+    /// # use mcpwire_testkit::{Answer, ScriptedServer};
+    /// let server = ScriptedServer::new().tool("folders", |_| {
+    ///     Answer::new().ask("roots/list", (), |response| Answer::new().text(response.get()))
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the parameters do not serialise as JSON.
+    pub fn ask<A: Into<Answer>>(
+        self,
+        method: &str,
+        params: impl Serialize,
+        then: impl FnMut(&Json) -> A + Send + 'static,
+    ) -> Self {
+        self.then(Step::Ask(Ask { method: method.to_owned(), params: wire::json(&params), then: shared(then) }))
     }
 
     /// Sends a notification; `()` stands for no parameters.

@@ -1,6 +1,7 @@
 //! [`Outbox`]: what a server is going to say over a connection, and when.
 
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use mcpwire_driver::Clock;
 use mcpwire_driver::core::{Json, Timestamp};
 
 use crate::answer::{Answer, Step};
+use crate::server::Handler;
 use crate::wire;
 
 /// What is to be said, by its time and then in the order in which it was said to.
@@ -15,6 +17,8 @@ pub(crate) struct Outbox {
     clock: Clock,
     due: BTreeMap<(Timestamp, u64), Saying>,
     said: u64,
+    /// The requests to the client whose responses answers wait for.
+    asked: Vec<Paused>,
     /// Wakes who says it.
     pub(crate) waker: Option<Waker>,
 }
@@ -23,6 +27,25 @@ struct Saying {
     output: Output,
     /// The id of the request that it is part of the answer to.
     request: Option<Json>,
+}
+
+/// An answer that waits for the response to a request of the server.
+pub(crate) struct Paused {
+    /// The id of the request of the server.
+    id: Json,
+    asked: Asked,
+    then: Handler,
+    /// The steps after the response and the steps of `then`.
+    rest: Vec<Step>,
+}
+
+impl Paused {
+    /// Returns how the answer continues after the client's response, and to which request it belongs.
+    pub(crate) fn resume(self, response: &Json) -> (Asked, Answer) {
+        let mut answer = self.then.lock().unwrap_or_else(PoisonError::into_inner)(response);
+        answer.steps.extend(self.rest);
+        (self.asked, answer)
+    }
 }
 
 #[derive(Clone)]
@@ -50,7 +73,7 @@ impl Output {
 
 impl Outbox {
     pub(crate) fn new(clock: Clock) -> Self {
-        Outbox { clock, due: BTreeMap::new(), said: 0, waker: None }
+        Outbox { clock, due: BTreeMap::new(), said: 0, asked: Vec::new(), waker: None }
     }
 
     /// Says something now, of its own accord.
@@ -59,20 +82,36 @@ impl Outbox {
     }
 
     /// Answers a request, beginning after `latency`.
-    pub(crate) fn answer(&mut self, asked: &Asked, answer: Answer, latency: Duration) {
+    pub(crate) fn answer(&mut self, asked: Asked, answer: Answer, latency: Duration) {
         let mut at = self.clock.now() + latency;
-        for step in answer.steps {
-            if let Step::Wait(duration) = step {
-                at = at + duration;
-            } else if let Some(output) = asked.output(step) {
-                self.plan(at, output, asked.id.clone());
+        let mut steps = answer.steps.into_iter();
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Wait(duration) => at = at + duration,
+                Step::Ask(ask) => {
+                    let id = wire::json(&format!("call-{}", self.said));
+                    self.plan(at, Output::line(wire::request(&id, &ask.method, &ask.params)), asked.id.clone());
+                    return self.asked.push(Paused { id, asked, then: ask.then, rest: steps.collect() });
+                }
+                step => {
+                    if let Some(output) = asked.output(step) {
+                        self.plan(at, output, asked.id.clone());
+                    }
+                }
             }
         }
+    }
+
+    /// Returns the answer that waits for the response with this id.
+    pub(crate) fn take_paused(&mut self, id: &Json) -> Option<Paused> {
+        let index = self.asked.iter().position(|paused| paused.id == *id)?;
+        Some(self.asked.remove(index))
     }
 
     /// Says no more in answer to a request.
     pub(crate) fn forget(&mut self, request: &Json) {
         self.due.retain(|_, saying| saying.request.as_ref() != Some(request));
+        self.asked.retain(|paused| paused.asked.id.as_ref() != Some(request));
     }
 
     /// What is to be said by now.
@@ -105,7 +144,7 @@ impl Asked {
             Step::Line(line) => line,
             Step::Raw(bytes) => return Some(Output::Bytes(bytes)),
             Step::Close => return Some(Output::Close),
-            Step::Wait(_) => return None,
+            Step::Wait(_) | Step::Ask(_) => return None,
         }))
     }
 }

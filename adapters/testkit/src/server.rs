@@ -396,6 +396,6 @@ impl fmt::Debug for ScriptedServer {
     }
 }
 
-fn shared<A: Into<Answer>>(mut handler: impl FnMut(&Json) -> A + Send + 'static) -> Handler {
+pub(crate) fn shared<A: Into<Answer>>(mut handler: impl FnMut(&Json) -> A + Send + 'static) -> Handler {
     Arc::new(Mutex::new(move |params: &Json| handler(params).into()))
 }

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::PoisonError;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use mcpwire_driver::core::{Json, Timestamp};
 use mcpwire_driver::{Clock, Reader, Timer, Writer};
@@ -96,6 +97,13 @@ impl Serving {
         let mut state = self.server.lock();
         state.recorded.push(message.clone());
         if message.method.is_empty() {
+            let outbox = state.outboxes.get_mut(&self.connection);
+            let paused = message.id.as_ref().and_then(|id| outbox?.take_paused(id));
+            drop(state);
+            let Some((asked, answer)) = paused.map(|paused| paused.resume(&message.message)) else { return };
+            if let Some(outbox) = self.server.lock().outboxes.get_mut(&self.connection) {
+                outbox.answer(asked, answer, Duration::ZERO);
+            }
             return;
         }
         let params = message.params.clone().unwrap_or_default();
@@ -122,7 +130,7 @@ impl Serving {
             outbox.forget(&cancelled.id);
         }
         let progress_token = meta.member("progressToken");
-        outbox.answer(&Asked { id: message.id, modern: version.is_some(), progress_token }, answer, latency);
+        outbox.answer(Asked { id: message.id, modern: version.is_some(), progress_token }, answer, latency);
     }
 
     /// Takes what is to be said by now. Whether there was anything.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcpwire_driver::core::{
     CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification, ProtocolVersion,
-    RequestOptions, RpcError, ServerRequest,
+    RequestOptions, Root, RpcError, ServerRequest,
 };
 use mcpwire_driver::{ConnectOptions, ErrorKind};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
@@ -105,6 +105,50 @@ fn input_can_be_wanted_first() {
         });
         assert_eq!(text.expect("it is answered"), r#"{"where":{"roots":[]}}"#);
         assert_eq!(kit.time().elapsed(), secs(40), "longer than one round may take");
+    });
+}
+
+#[test]
+fn a_legacy_server_can_ask_in_the_middle_of_a_call() {
+    watched(|| {
+        let server = ScriptedServer::new().era(Era::Legacy).tool("folders", |_| {
+            let ask = Answer::new().wait(secs(1)).ask("roots/list", (), |response| {
+                let roots: Vec<Json> =
+                    response.member::<Json>("result").and_then(|result| result.member("roots")).unwrap_or_default();
+                assert_eq!(roots.len(), 2);
+                Answer::new().wait(secs(2)).progress(1, 1)
+            });
+            ask.text("thanks")
+        });
+        let kit = Testkit::new(server);
+        let options = ConnectOptions::default().roots([Root::new("file:///a"), Root::new("file:///b")]);
+        let client = kit.connect_with(options);
+        let (text, begun) = kit.time().run(async {
+            client.initialize().await.expect("it opens");
+            let begun = kit.time().elapsed();
+            (client.call_tool("folders", ()).await.expect("it answers").text().to_string(), begun)
+        });
+        assert_eq!((text.as_str(), kit.time().elapsed() - begun), ("thanks", secs(3)));
+        let answers = kit.recorded().into_iter().filter(|message| message.is_answer()).count();
+        assert_eq!(answers, 1);
+    });
+}
+
+#[test]
+fn a_call_that_is_cancelled_asks_no_more() {
+    watched(|| {
+        let server = ScriptedServer::new()
+            .era(Era::Legacy)
+            .tool("ask", |_| Answer::new().ask("vendor/never", (), |_| "too late").text("never"));
+        let kit = Testkit::new(server);
+        let client =
+            kit.connect_with(ConnectOptions::default().answer(["vendor/never"], |_, _| std::future::pending()));
+        let error = kit.time().run(async {
+            client.initialize().await.expect("it opens");
+            client.call_tool("ask", ()).total_timeout(secs(5)).await.expect_err("nobody answers")
+        });
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+        assert_eq!(kit.server().cancellations().len(), 1);
     });
 }
 
