@@ -44,6 +44,7 @@ impl McpClient {
     /// Two threads read and write. The thread that reads holds the reader until its stream ends. If both halves are one
     /// socket, keep a clone of it and shut it down after [`McpClient::shutdown`]: otherwise the other side does not learn of
     /// the end.
+    #[doc(alias = "from_stream")]
     pub fn over(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
