@@ -107,11 +107,12 @@ fn answer(stream: TcpStream, calls: &mut u32) -> Result<(), Box<dyn Error>> {
         (200, id) => json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string(),
         _ => String::new(),
     };
-    write!(
-        reader.get_mut(),
+    let response = format!(
         "HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nMcp-Session-Id: s\r\nConnection: close\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
-    )?;
+    );
+    // With one write: the system would hold the second one back until the client has acknowledged the first.
+    reader.get_mut().write_all(response.as_bytes())?;
     Ok(())
 }
