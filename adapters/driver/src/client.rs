@@ -18,8 +18,44 @@ use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. A clone costs little, and any number of tasks may use it at once.
 ///
-/// When the last clone is dropped, the server and all that it started are ended at once, with no runtime needed;
-/// [`McpClient::shutdown`] does it politely.
+/// When the last clone is dropped, the server and all processes that it started are killed, also outside of a runtime;
+/// [`McpClient::shutdown`] ends them step by step. A pending call counts as a clone.
+///
+/// # Many calls at once
+///
+/// A call borrows the name of the tool, but not the client. So a call of a tool that is named by a `&'static str` can be
+/// spawned:
+///
+/// ```
+/// # use mcpwire_driver::{Error, McpClient};
+/// # use mcpwire_driver::core::CallToolResult;
+/// # struct JoinSet;
+/// # impl JoinSet {
+/// #     fn spawn(&mut self, _: impl Future<Output = Result<CallToolResult, Error>> + Send + 'static) {}
+/// # }
+/// # fn start<R: 'static>(client: &McpClient<R>, set: &mut JoinSet) {
+/// for number in 0..10 {
+///     set.spawn(client.call_tool("echo", [("message", number)]).call());
+/// }
+/// # }
+/// ```
+///
+/// [`Call::begin`](crate::Call::begin) does the same for a name that does not live long enough.
+///
+/// # Cancellation
+///
+/// A request whose future is dropped is cancelled, and the server is notified. So `select!`, `timeout`, aborted tasks, and
+/// `CancellationToken::run_until_cancelled` of `tokio-util` cancel requests.
+/// [`Pending::cancel`](crate::Pending::cancel) also tells the server the reason.
+///
+/// # When the connection ends
+///
+/// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
+/// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
+/// client, or use `mcpwire-hub`, which restarts servers.
+///
+/// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
+/// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
 pub struct McpClient<R> {
     pub(crate) connection: ConnectionRef,
     runtime: PhantomData<fn() -> R>,
@@ -44,6 +80,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     }
 
     /// Creates a connection over a pair of streams, such as a socket.
+    #[doc(alias = "from_stream")]
     pub fn over(
         reader: impl ReadStream + Send + 'static,
         writer: impl WriteStream + Send + 'static,
@@ -73,14 +110,6 @@ impl<R: CurrentRuntime> McpClient<R> {
             }
             Ok(client)
         })
-    }
-
-    /// Starts a server, runs `f` with its client, and ends the server.
-    pub async fn with<T>(def: &McpServerDef, f: impl AsyncFnOnce(&Self) -> T) -> Result<T, Error> {
-        let client = Self::connect_and_initialize(def).await?;
-        let value = f(&client).await;
-        client.shutdown().await?;
-        Ok(value)
     }
 }
 
@@ -248,6 +277,17 @@ impl<R> McpClient<R> {
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.connection.shared().call_error(error)
     }
+}
+
+/// Starts a server, runs `f` with its client, and ends the server.
+pub async fn with_client<R: CurrentRuntime, T>(
+    def: &McpServerDef,
+    f: impl AsyncFnOnce(&McpClient<R>) -> T,
+) -> Result<T, Error> {
+    let client = McpClient::connect_and_initialize(def).await?;
+    let value = f(&client).await;
+    client.shutdown().await?;
+    Ok(value)
 }
 
 impl<R> Clone for McpClient<R> {

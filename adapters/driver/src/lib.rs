@@ -52,7 +52,7 @@ mod tool_client_trait;
 mod tools;
 
 pub use call::{Call, CallFuture};
-pub use client::McpClient;
+pub use client::{McpClient, with_client};
 pub use clock::Clock;
 pub use mcpwire_client::{
     CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,

@@ -50,7 +50,7 @@ pub type McpClient = mcpwire_driver::McpClient<Tokio>;
 
 /// Runs `f` with a client of a server that is started before and ended after it, however it ends.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
-    McpClient::with(def, f).await
+    mcpwire_driver::with_client(def, f).await
 }
 
 impl Tokio {

@@ -157,7 +157,7 @@ impl Host for TokioReqwest {
         def: &McpServerDef,
         f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
     ) -> Result<T, Error> {
-        McpClient::with(def, f).await
+        mcpwire_driver::with_client(def, f).await
     }
 
     fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {

@@ -10,7 +10,7 @@ use std::io;
 use mcpwire_client::{
     ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport,
 };
-use mcpwire_core::internal::{AnyEngine, Operation, RequestError, Step};
+use mcpwire_core::internal::{Operation, RequestError, Step};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     CallError, Method, Notification, ProtocolVersion, Reply, RequestKey, SendError, ServerCapabilities, ServerInfo,
@@ -29,6 +29,17 @@ pub use opening::with_client;
 ///
 /// When it is dropped, the server and all processes that it started are killed; [`McpClient::shutdown`] ends them step by
 /// step. Over HTTP, the pending requests are aborted, and the session is ended on the server in the background.
+///
+/// # When the connection ends
+///
+/// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
+/// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
+/// client, or use `mcpwire-hub`, which restarts servers.
+///
+/// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
+/// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
+///
+/// # Example
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpClient, McpServerDef};
@@ -139,11 +150,6 @@ impl McpClient {
     /// If the system has no pipe left.
     pub fn canceller(&mut self) -> Result<Canceller, Error> {
         self.connection.canceller().map_err(|error| self.io_error(error))
-    }
-
-    /// Returns the engine, for what this client has no method for.
-    pub fn engine(&self) -> &AnyEngine {
-        &self.connection.engine
     }
 
     /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills what is left.
