@@ -14,7 +14,7 @@ use mcpwire_core::{
 };
 
 use crate::handler::AnyClientHandler;
-use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
+use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, Origin, RequestInfo, RequestOutcome, Transport};
 use crate::{Direction, ErrorKind, Exit, PanicSource, Panics};
 
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
@@ -165,14 +165,6 @@ struct PendingRequest {
     info: Arc<RequestInfo>,
     begun: Timestamp,
     attempt: u32,
-}
-
-/// The place from which a request is sent.
-pub(crate) struct Origin {
-    /// The data that [`Observer::caller`] returned, in the order of the observers.
-    pub(crate) callers: Vec<Option<Tag>>,
-    #[cfg(feature = "tracing")]
-    pub(crate) call_site: crate::call_site::CallSite,
 }
 
 /// Something that has happened.

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use mcpwire_core::{CloseReason, ProtocolVersion, RequestKey, ServerInfo, Tag, TraceContext};
 
-use crate::hooks::Origin;
 use crate::{Direction, ErrorKind, Exit};
 
 /// Observes connections and their requests, for logs, metrics and spans. Set by
@@ -179,6 +178,14 @@ impl RequestInfo {
     pub fn prompt(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method == "prompts/get")
     }
+}
+
+/// The place from which a request is sent.
+pub(crate) struct Origin {
+    /// The data that [`Observer::caller`] returned, in the order of the observers.
+    pub(crate) callers: Vec<Option<Tag>>,
+    #[cfg(feature = "tracing")]
+    pub(crate) call_site: crate::call_site::CallSite,
 }
 
 /// How a request ended.
