@@ -1,6 +1,5 @@
 //! A launcher starts the servers of a hub: one in another command, one in this process.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -16,20 +15,20 @@ use mcpwire_tests::watched;
 use serde_json::json;
 
 /// Starts a server in a shell, or in this process.
-fn launch(def: &McpServerDef) -> io::Result<Launched> {
+fn launch(def: &McpServerDef) -> Launched {
     if !def.args.contains(&"in-memory".to_owned()) {
         let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
-        return Ok(Launched::command(shell.arg(&def.command).args(&def.args)));
+        return Launched::command(shell.arg(&def.command).args(&def.args));
     }
     let server = ScriptedServer::new().tool("echo", |_| "from this process");
     let (ours, theirs) = duplex(1024);
     let (ended, end) = smol::channel::bounded(1);
     thread::spawn(move || {
-        smol::block_on(server.serve::<mcpwire_smol::Smol>(theirs.reader, theirs.writer));
+        smol::block_on(server.serve::<Smol>(theirs.reader, theirs.writer));
         ended.send_blocking(Exit::new(Some(0), None))
     });
     let exit = async move { end.recv().await.unwrap_or(Exit::new(None, None)) };
-    Ok(Launched::streams(ours.reader, ours.writer, exit))
+    Launched::streams(ours.reader, ours.writer, exit)
 }
 
 async fn life_of_two_servers(hub: Hub) {
@@ -58,7 +57,7 @@ fn a_launcher_starts_the_servers_of_a_hub() {
             let count = Arc::clone(&count);
             ConnectOptions::default().launcher(move |def: &McpServerDef| {
                 count.fetch_add(1, Ordering::SeqCst);
-                launch(def)
+                Ok(launch(def))
             })
         });
         smol::block_on(async { life_of_two_servers(Hub::open(options).await.expect("the hub opens")).await });
