@@ -13,7 +13,7 @@ use mcpwire_client::{
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, Timestamp};
-use mcpwire_process::{Next, Process, Stopping};
+use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
@@ -306,21 +306,21 @@ impl Connection {
         }
         if self.engine.is_http() {
             self.end_session(grace_periods);
-            return ShutdownReport::of_streams();
+            return ShutdownReport::without_process();
         }
-        let mut stopping = Stopping::new(grace_periods);
+        let mut stopping = ProcessShutdown::new(grace_periods);
         loop {
             let Some(process) = &mut self.process else {
                 self.transport.close_input();
-                return ShutdownReport::of_streams();
+                return ShutdownReport::without_process();
             };
             match stopping.next(process, self.clock.now()) {
-                Next::CloseInput => self.transport.close_input(),
-                Next::Wait(until) => {
+                ShutdownAction::CloseInput => self.transport.close_input(),
+                ShutdownAction::Wait(until) => {
                     let (transport, _, mut context) = self.split();
                     transport.idle(&mut context, until);
                 }
-                Next::Done(report) => {
+                ShutdownAction::Done(report) => {
                     let (transport, _, mut context) = self.split();
                     transport.last_words(&mut context);
                     self.stderr.flush();

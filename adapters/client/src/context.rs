@@ -77,7 +77,7 @@ impl ConnectionContext {
 
     /// Returns the report of a shutdown, or an error if the process is still there after it was killed.
     pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
-        if report.took == Step::Kill && report.exit.is_none() {
+        if report.last_step == Step::Kill && report.exit.is_none() {
             let error = "the process did not end after it was killed; the system may have blocked it in a system call";
             return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
         }

@@ -72,7 +72,7 @@ impl Launched {
                 let exit = exit.await;
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
             }),
-            control: LaunchedControl { status, kill: None },
+            control: LaunchedServerHandle { status, kill: None },
         })))
     }
 
@@ -116,16 +116,16 @@ pub struct LaunchedServer {
     /// Ends when the server has ended, and stores its exit status for `control`.
     pub exit: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Ends the server, and knows its exit status.
-    pub control: LaunchedControl,
+    pub control: LaunchedServerHandle,
 }
 
 /// Ends a server that runs elsewhere, and knows its exit status.
-pub struct LaunchedControl {
+pub struct LaunchedServerHandle {
     status: Arc<Mutex<Option<Exit>>>,
     kill: Option<Box<dyn FnOnce() + Send>>,
 }
 
-impl LaunchedControl {
+impl LaunchedServerHandle {
     /// Returns how the server has ended, or `None` if it is running.
     pub fn observe(&self) -> Option<Exit> {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
@@ -143,9 +143,9 @@ impl LaunchedControl {
     }
 }
 
-impl fmt::Debug for LaunchedControl {
+impl fmt::Debug for LaunchedServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LaunchedControl").field("exit", &self.observe()).finish_non_exhaustive()
+        f.debug_struct("LaunchedServerHandle").field("exit", &self.observe()).finish_non_exhaustive()
     }
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use mcpwire_client::{LaunchedControl, LaunchedServer, Reader, Writer, catch_panic};
+use mcpwire_client::{LaunchedServerHandle, LaunchedServer, Reader, Writer, catch_panic};
 
 use super::Threads;
 
 /// Starts the threads of the streams. Returns the control of the server too.
-pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedControl)> {
+pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedServerHandle)> {
     let LaunchedServer { reader, writer, stderr, exit, control } = server;
     let stderr = stderr.map(|stderr| Box::new(BlockingReader(stderr)) as Box<dyn Read + Send>);
     let threads = Threads::start(BlockingReader(reader), BlockingWriter(writer), stderr)?;

@@ -9,7 +9,7 @@ use mcpwire_core::Phase;
 
 use super::Loop;
 use crate::state::{CloseIntent, State};
-use crate::stop::{Stop, UNWATCHED_END};
+use crate::shutdown::{Stop, UNWATCHED_END};
 
 /// How often to check whether the process has exited, on systems that do not report it, while requests are pending.
 const UNWATCHED: Duration = Duration::from_millis(100);
@@ -142,7 +142,7 @@ impl Loop {
             hooks.process_exited(None);
             hooks.deliver();
         }
-        self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
+        self.shared.lock().end(ShutdownReport::without_process(), &mut self.wakers);
         for waker in self.wakers.drain(..) {
             waker.wake();
         }

@@ -17,7 +17,7 @@ use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Timer};
 use crate::shared::{Shared, Watchers};
 use crate::state::{CloseIntent, State};
-use crate::stop::Stop;
+use crate::shutdown::Stop;
 
 /// Maximum number of reads and writes in a row, before other parts of the connection have their turn. At 8 to 64 KiB each, at
 /// most 2 MiB.

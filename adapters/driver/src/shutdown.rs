@@ -7,7 +7,7 @@ use mcpwire_client::ShutdownReport;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::EndOfStream;
 use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_process::{Next, Stopping};
+use mcpwire_process::{ProcessShutdown, ShutdownAction};
 
 use crate::state::{CloseIntent, State};
 use mcpwire_client::Writer;
@@ -18,7 +18,7 @@ pub(crate) const UNWATCHED_END: Duration = Duration::from_millis(20);
 
 pub(crate) enum Stop {
     /// Ends a process step by step.
-    Process { stopping: Stopping, until: Timestamp },
+    Process { stopping: ProcessShutdown, until: Timestamp },
     /// The process has exited. Reads what it wrote last on standard error.
     LastOutput { report: ShutdownReport, until: Timestamp },
     /// Ends the HTTP session on the server.
@@ -39,7 +39,7 @@ impl Stop {
             CloseIntent::None | CloseIntent::Shutdown => grace_periods,
         };
         if state.process.is_some() {
-            Stop::Process { stopping: Stopping::new(grace_periods), until: now }
+            Stop::Process { stopping: ProcessShutdown::new(grace_periods), until: now }
         } else {
             Stop::Stream { writer: state.writer.take(), until: now + grace_periods.after_close }
         }
@@ -58,24 +58,24 @@ impl Stop {
             Stop::LastOutput { report, until } if !has_stderr || *until <= now => Poll::Ready(*report),
             Stop::LastOutput { .. } => Poll::Pending,
             Stop::Process { stopping, until } => loop {
-                let Some(process) = &mut state.process else { return Poll::Ready(ShutdownReport::of_streams()) };
+                let Some(process) = &mut state.process else { return Poll::Ready(ShutdownReport::without_process()) };
                 match stopping.next(process, now) {
-                    Next::CloseInput => state.writer = None,
-                    Next::Wait(at) => {
+                    ShutdownAction::CloseInput => state.writer = None,
+                    ShutdownAction::Wait(at) => {
                         *until = if is_watched { at } else { at.min(now + UNWATCHED_END) };
                         return Poll::Pending;
                     }
-                    Next::Done(report) if has_stderr => {
+                    ShutdownAction::Done(report) if has_stderr => {
                         *self = Stop::LastOutput { report, until: now + EndOfStream::LAST_WORDS };
                         return Poll::Pending;
                     }
-                    Next::Done(report) => return Poll::Ready(report),
+                    ShutdownAction::Done(report) => return Poll::Ready(report),
                 }
             },
             #[cfg(feature = "http")]
             Stop::Session { until } => {
                 let is_done = state.engine.http().is_none_or(|engine| engine.exchanges() == 0);
-                if is_done || *until <= now { Poll::Ready(ShutdownReport::of_streams()) } else { Poll::Pending }
+                if is_done || *until <= now { Poll::Ready(ShutdownReport::without_process()) } else { Poll::Pending }
             }
             Stop::Stream { writer, until } => {
                 if let Some(open) = writer
@@ -85,7 +85,7 @@ impl Stop {
                     return Poll::Pending;
                 }
                 *writer = None;
-                Poll::Ready(ShutdownReport::of_streams())
+                Poll::Ready(ShutdownReport::without_process())
             }
         }
     }
