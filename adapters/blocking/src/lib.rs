@@ -54,8 +54,8 @@ pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
     CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
     Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
-    Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
-    RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
+    Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo, RequestOutcome,
+    ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
 };
 pub use mcpwire_core as core;
 #[cfg(feature = "tool-client")]

@@ -61,7 +61,7 @@ pub use handler::{
 };
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
-pub use launcher::{AnyLauncher, Launch, Launched, LaunchedServerHandle, LaunchedServer, Launcher};
+pub use launcher::{AnyLauncher, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};

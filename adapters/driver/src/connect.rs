@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{AnyLauncher, ConnectOptions, Error, Launch, LaunchedServer, McpServerDef, Transport};
+use mcpwire_client::{AnyLauncher, ConnectOptions, Error, LaunchKind, LaunchedServer, McpServerDef, Transport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::Process;
@@ -112,21 +112,21 @@ fn start_process(
     launcher: Option<&dyn AnyLauncher>,
     def: &McpServerDef,
 ) -> Result<(Process, Streams), Error> {
-    let server = def.display_name();
+    let name = def.display_name();
     let command;
     let def = match launcher.map(|launcher| launcher.start(def)) {
         None => def,
-        Some(Ok(Launch::Command(other))) => {
+        Some(Ok(LaunchKind::Command(other))) => {
             command = other;
             &command
         }
-        Some(Ok(Launch::Server(remote))) => {
-            let LaunchedServer { reader, writer, stderr, exit, control } = *remote;
-            return Ok((Process::launched(control), Streams { reader, writer, stderr, exit: Some(exit) }));
+        Some(Ok(LaunchKind::Server(server))) => {
+            let LaunchedServer { reader, writer, stderr, exit, handle } = *server;
+            return Ok((Process::launched(handle), Streams { reader, writer, stderr, exit: Some(exit) }));
         }
-        Some(Err(error)) => return Err(Error::new(server, error)),
+        Some(Err(error)) => return Err(Error::new(name, error)),
     };
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
-    let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(name, error))?;
+    let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(name, error))?;
     Ok((process, streams))
 }

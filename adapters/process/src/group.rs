@@ -87,7 +87,8 @@ mod unix {
                     return;
                 }
                 let wait = if self.descriptor.is_some() { left } else { left.min(EXIT_POLL_INTERVAL) };
-                let poll_timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
+                let poll_timeout =
+                    Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
                 let result = match &self.descriptor {
                     Some(fd) => poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&poll_timeout)),
                     None => poll(&mut [], Some(&poll_timeout)),

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use mcpwire_client::{
-    AnyLauncher, ConnectOptions, ConnectionFacts, Error, Launch, McpServerDef, OptionParts, Stderr, Tracer,
+    AnyLauncher, ConnectOptions, ConnectionFacts, Error, LaunchKind, McpServerDef, OptionParts, Stderr, Tracer,
     Transport as TransportKind,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
@@ -164,11 +164,11 @@ fn spawn(
     let command;
     let def = match launcher.map(|launcher| launcher.start(def)) {
         None => def,
-        Some(Ok(Launch::Command(other))) => {
+        Some(Ok(LaunchKind::Command(other))) => {
             command = other;
             &command
         }
-        Some(Ok(Launch::Server(remote))) => {
+        Some(Ok(LaunchKind::Server(remote))) => {
             let (threads, control) = launched::start(*remote).map_err(|error| Error::new(server, error))?;
             let engine = AnyEngine::Stream(stdio::Engine::new(config));
             return Ok(Connection::new(engine, Box::new(threads), Some(Process::launched(control)), clock));

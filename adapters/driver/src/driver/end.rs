@@ -8,8 +8,8 @@ use mcpwire_client::{PanicSource, ShutdownReport};
 use mcpwire_core::Phase;
 
 use super::Loop;
-use crate::state::{CloseIntent, State};
 use crate::shutdown::{Stop, UNWATCHED_END};
+use crate::state::{CloseIntent, State};
 
 /// How often to check whether the process has exited, on systems that do not report it, while requests are pending.
 const UNWATCHED: Duration = Duration::from_millis(100);

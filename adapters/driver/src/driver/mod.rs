@@ -16,8 +16,8 @@ use mcpwire_core::{Phase, Timestamp};
 use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Timer};
 use crate::shared::{Shared, Watchers};
-use crate::state::{CloseIntent, State};
 use crate::shutdown::Stop;
+use crate::state::{CloseIntent, State};
 
 /// Maximum number of reads and writes in a row, before other parts of the connection have their turn. At 8 to 64 KiB each, at
 /// most 2 MiB.
