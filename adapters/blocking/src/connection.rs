@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcpwire_client::{
-    Answered, ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, ProcessReport,
-    ShutdownReport, Stderr, Tracer,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, OutgoingAnswer,
+    ProcessReport, ShutdownReport, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::shutdown::GracePeriods;
@@ -431,7 +431,7 @@ impl Connection {
         }
     }
 
-    fn send_answers(&mut self, answered: Vec<Answered>) {
+    fn send_answers(&mut self, answered: Vec<OutgoingAnswer>) {
         for answered in answered {
             // The handler may have taken a while.
             self.recent_time = None;

@@ -10,7 +10,9 @@ use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
 use crate::hooks::ConnectionHooks;
-use crate::{AnyLauncher, Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
+use crate::{
+    AnyLauncher, Error, McpServerDef, PanicCallbacks, PanicSource, ProcessReport, ShutdownReport, TraceSource,
+};
 
 /// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
 #[derive(Default)]
@@ -24,7 +26,7 @@ pub struct ConnectionContext {
     /// Returns the trace context of each request.
     pub trace_context: Option<TraceSource>,
     /// The callbacks for panics in the program's code.
-    pub panics: Panics,
+    pub panics: PanicCallbacks,
     /// The program's callbacks for what happens on the connection.
     pub hooks: Option<Arc<dyn ConnectionHooks>>,
     /// Starts the server in another way than as a process of this machine.

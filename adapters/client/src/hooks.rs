@@ -15,7 +15,7 @@ use mcpwire_core::{
 
 use crate::handler::AnyClientHandler;
 use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
-use crate::{Direction, ErrorKind, Exit, PanicSource, Panics};
+use crate::{Direction, ErrorKind, Exit, PanicCallbacks, PanicSource};
 
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
 type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
@@ -54,7 +54,7 @@ pub(crate) trait HookSet: Send + Sync {
     fn configure(&self, config: &mut Config);
 
     /// Returns the callbacks of a connection to the server of this name.
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Box<dyn NewHooks>;
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks>;
 }
 
 /// The callbacks of a connection that is being created.
@@ -111,27 +111,27 @@ impl HookSet for Hooks {
         }
     }
 
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Box<dyn NewHooks> {
-        Box::new(Unstarted { hooks: self.clone(), server, panics })
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks> {
+        Box::new(UnstartedHooks { hooks: self.clone(), server, panics })
     }
 }
 
-struct Unstarted {
+struct UnstartedHooks {
     hooks: Hooks,
     server: Arc<str>,
-    panics: Panics,
+    panics: PanicCallbacks,
 }
 
-impl NewHooks for Unstarted {
+impl NewHooks for UnstartedHooks {
     fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks> {
-        let Unstarted { hooks, server, panics } = *self;
+        let UnstartedHooks { hooks, server, panics } = *self;
         let recorder = Recorder {
             connection: ConnectionInfo::new(server, transport),
             opening_since: None,
             pending: HashMap::new(),
             records: Vec::new(),
         };
-        Arc::new(Connection {
+        Arc::new(HookDispatcher {
             hooks,
             panics,
             clock,
@@ -142,9 +142,9 @@ impl NewHooks for Unstarted {
     }
 }
 
-struct Connection {
+struct HookDispatcher {
     hooks: Hooks,
-    panics: Panics,
+    panics: PanicCallbacks,
     clock: Clock,
     #[cfg(feature = "tracing")]
     tracing: Option<crate::tracing::TracingObserver>,
@@ -168,7 +168,7 @@ struct PendingRequest {
 }
 
 /// The place from which a request is sent.
-struct Origin {
+struct CallerData {
     /// The data that [`Observer::caller`] returned.
     caller: Option<Tag>,
     #[cfg(feature = "tracing")]
@@ -198,7 +198,7 @@ enum Record {
 }
 
 impl Recorder {
-    fn sent(&mut self, sent: &SentRequest, now: Timestamp) {
+    fn request_sent(&mut self, sent: &SentRequest, now: Timestamp) {
         let key = sent.request.key;
         if let Some(pending) = self.pending.get_mut(&key) {
             // With input that the server required.
@@ -207,31 +207,31 @@ impl Recorder {
             self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
             return;
         }
-        let origin = sent.tag.as_ref().and_then(Tag::get::<Origin>);
+        let caller_data = sent.tag.as_ref().and_then(Tag::get::<CallerData>);
         let info = Arc::new(RequestInfo {
             connection: self.connection.clone(),
             key,
             id: sent.id,
             method: sent.request.method.clone().into_owned(),
             target: sent.request.target.clone(),
-            caller: origin.and_then(|origin| origin.caller.clone()),
+            caller: caller_data.and_then(|caller_data| caller_data.caller.clone()),
             trace_parent: sent.trace_parent.clone(),
             #[cfg(feature = "tracing")]
-            call_site: origin.map(|origin| origin.call_site.clone()),
+            call_site: caller_data.map(|caller_data| caller_data.call_site.clone()),
         });
         self.records.push(Record::Begin(Arc::clone(&info)));
         self.pending.insert(key, PendingRequest { info, begun: now, attempt: 1 });
     }
 
     #[cfg(feature = "http")]
-    fn retried(&mut self, id: u64) {
+    fn request_retried(&mut self, id: u64) {
         if let Some(pending) = self.pending.values_mut().find(|pending| pending.info.id == id) {
             pending.attempt += 1;
             self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
         }
     }
 
-    fn replied(&mut self, reply: &Reply, now: Timestamp) {
+    fn request_ended(&mut self, reply: &Reply, now: Timestamp) {
         if let Some(pending) = self.pending.remove(&reply.key()) {
             self.records.push(Record::End(pending.info, outcome(reply), pending.begun, now));
         }
@@ -249,7 +249,7 @@ fn outcome(reply: &Reply) -> RequestOutcome {
     }
 }
 
-impl Connection {
+impl HookDispatcher {
     fn recorder(&self) -> MutexGuard<'_, Recorder> {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -263,7 +263,7 @@ impl Connection {
     }
 
     /// Records something that only an observer learns.
-    fn note(&self, record: impl FnOnce(&mut Recorder) -> Record) {
+    fn record_for_observer(&self, record: impl FnOnce(&mut Recorder) -> Record) {
         if self.has_observer() {
             let mut recorder = self.recorder();
             let record = record(&mut recorder);
@@ -271,14 +271,14 @@ impl Connection {
         }
     }
 
-    fn note_event(&self, event: &Event, session: &Session) {
+    fn record_event(&self, event: &Event, session: &Session) {
         let mut recorder = self.recorder();
         let connection = recorder.connection.clone();
         let record = match event {
-            Event::RequestSent(sent) => return recorder.sent(sent, (self.clock)()),
+            Event::RequestSent(sent) => return recorder.request_sent(sent, (self.clock)()),
             #[cfg(feature = "http")]
-            Event::RequestRetried { id } => return recorder.retried(*id),
-            Event::Reply(reply) => return recorder.replied(reply, (self.clock)()),
+            Event::RequestRetried { id } => return recorder.request_retried(*id),
+            Event::Reply(reply) => return recorder.request_ended(reply, (self.clock)()),
             Event::Connected => {
                 let Some(server) = session.shared_server() else { return };
                 recorder.connection.protocol_version = Some(server.protocol_version);
@@ -298,7 +298,7 @@ impl Connection {
         recorder.records.push(record);
     }
 
-    fn call(&self, record: Record) {
+    fn deliver_record(&self, record: Record) {
         let observe = |f: &dyn Fn(&dyn Observer)| {
             #[cfg(feature = "tracing")]
             if let Some(tracing) = &self.tracing {
@@ -346,11 +346,11 @@ impl Connection {
                 }
                 event(&connection, ConnectionEvent::InvalidMessage { excerpt: &excerpt });
             }
-            Record::Notification(notification) => self.notify(&notification),
+            Record::Notification(notification) => self.deliver_notification(&notification),
         }
     }
 
-    fn notify(&self, notification: &Notification) {
+    fn deliver_notification(&self, notification: &Notification) {
         if let Some(f) = &self.hooks.on_notification {
             self.panics.catch(PanicSource::OnNotification, || f(notification));
         }
@@ -361,7 +361,7 @@ impl Connection {
     }
 }
 
-impl ConnectionHooks for Connection {
+impl ConnectionHooks for HookDispatcher {
     fn tag(&self, mut options: RequestOptions, tool: Option<&str>) -> RequestOptions {
         if self.has_observer() {
             let mut caller = None;
@@ -372,7 +372,7 @@ impl ConnectionHooks for Connection {
                     options = options.in_trace(&context);
                 }
             }
-            options.tag = Some(Tag::new(Origin {
+            options.tag = Some(Tag::new(CallerData {
                 caller,
                 #[cfg(feature = "tracing")]
                 call_site: crate::call_site::CallSite::current(),
@@ -384,7 +384,7 @@ impl ConnectionHooks for Connection {
     fn connecting(&self) {
         // A server that is started again is still the same opening.
         if self.recorder().opening_since.is_none() {
-            self.note(|recorder| {
+            self.record_for_observer(|recorder| {
                 recorder.opening_since = Some((self.clock)());
                 Record::Connecting(recorder.connection.clone())
             });
@@ -403,7 +403,7 @@ impl ConnectionHooks for Connection {
                 let connection = recorder.connection.clone();
                 recorder.records.push(Record::InvalidMessage(connection, excerpt.clone()));
             }
-            event if self.has_observer() => self.note_event(event, session),
+            event if self.has_observer() => self.record_event(event, session),
             _ => {}
         }
     }
@@ -411,7 +411,7 @@ impl ConnectionHooks for Connection {
     fn handle(&self, event: &Event, session: &Session) {
         if let Event::Notification(notification) = event {
             self.deliver();
-            self.notify(notification);
+            self.deliver_notification(notification);
         } else {
             self.record(event, session);
             self.deliver();
@@ -419,31 +419,31 @@ impl ConnectionHooks for Connection {
     }
 
     fn process_started(&self, pid: u32) {
-        self.note(|recorder| Record::ProcessStarted(recorder.connection.clone(), pid));
+        self.record_for_observer(|recorder| Record::ProcessStarted(recorder.connection.clone(), pid));
     }
 
     fn process_exited(&self, exit: Option<Exit>) {
         if self.recorder().connection.transport == Transport::Stdio {
-            self.note(|recorder| Record::ProcessExited(recorder.connection.clone(), exit));
+            self.record_for_observer(|recorder| Record::ProcessExited(recorder.connection.clone(), exit));
         }
     }
 
     fn bytes(&self, direction: Direction, bytes: u64) {
         if bytes > 0 {
-            self.note(|recorder| Record::Bytes(recorder.connection.clone(), direction, bytes));
+            self.record_for_observer(|recorder| Record::Bytes(recorder.connection.clone(), direction, bytes));
         }
     }
 
     fn dropped(&self, count: u64) {
         if count > 0 {
-            self.note(|recorder| Record::Dropped(recorder.connection.clone(), count));
+            self.record_for_observer(|recorder| Record::Dropped(recorder.connection.clone(), count));
         }
     }
 
     fn deliver(&self) {
         let records = mem::take(&mut self.recorder().records);
         for record in records {
-            self.call(record);
+            self.deliver_record(record);
         }
     }
 }

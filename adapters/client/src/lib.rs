@@ -12,7 +12,7 @@
 //! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's answers to requests of servers |
 //! | `observer`, `hooks` | [`Observer`]: what happens on connections and to their requests |
 //! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
-//! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
+//! | `panics` | [`PanicCallbacks`], [`CallbackPanic`]: panics in the program's own code |
 //! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
 //! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
 //! | `event_queue`, `invalid_messages`, `connection_end`, `connection_state` | [`ConnectionState`], [`EventQueue`], [`InvalidMessages`], [`ConnectionEnd`]: what a server has reported |
@@ -56,18 +56,18 @@ pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnErr
 pub use event_queue::EventQueue;
 pub use exit::Exit;
 pub use handler::{
-    Answered, Cancelled, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, PendingAnswers,
-    RequestHandler, method_not_found,
+    CancelledFuture, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, OutgoingAnswer,
+    PendingAnswers, RequestHandler, method_not_found,
 };
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
 pub use launcher::{AnyLauncher, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
-pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};
+pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};
 pub use shutdown_report::ShutdownReport;
-pub use stderr::{Follower, Stderr, StderrLines, StderrTail};
+pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
 pub use tools::{IntoIter as ToolsIntoIter, Tools};
-pub use trace::{Direction, Tracer, Watcher};
+pub use trace::{Direction, TraceListener, Tracer};
 pub use trace_source::TraceSource;

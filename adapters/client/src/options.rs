@@ -14,8 +14,8 @@ use mcpwire_core::{
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
 use crate::hooks::{HookSet, Hooks, NewHooks};
 use crate::{
-    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Follower, Launcher, McpServerDef, Observer, Panics,
-    TraceSource, Transport, Watcher,
+    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Launcher, McpServerDef, Observer, PanicCallbacks,
+    StderrListener, TraceListener, TraceSource, Transport,
 };
 
 /// The default name of the server at the other end of a pair of streams.
@@ -27,7 +27,7 @@ trait StderrCallback: Send + Sync {
     fn call(&self, line: &str);
 
     /// Returns a function that calls the callback, and does not panic.
-    fn follower(self: Arc<Self>, panics: &Panics) -> Follower;
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> StderrListener;
 }
 
 impl<F: FnMut(&str) + Send + 'static> StderrCallback for Mutex<F> {
@@ -35,20 +35,20 @@ impl<F: FnMut(&str) + Send + 'static> StderrCallback for Mutex<F> {
         self.lock().unwrap_or_else(PoisonError::into_inner)(line);
     }
 
-    fn follower(self: Arc<Self>, panics: &Panics) -> Follower {
-        panics.guard_follower(Box::new(move |line| self.call(line)))
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> StderrListener {
+        panics.guard_stderr(Box::new(move |line| self.call(line)))
     }
 }
 
 /// The callback for the messages on the wire. A trait object for the same reason.
 trait TraceCallback: Send + Sync {
     /// Returns a function that calls the callback, and does not panic.
-    fn watcher(self: Arc<Self>, panics: &Panics) -> Watcher;
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> TraceListener;
 }
 
 impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
-    fn watcher(self: Arc<Self>, panics: &Panics) -> Watcher {
-        panics.guard_watcher(Box::new(move |direction, message| {
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> TraceListener {
+        panics.guard_trace(Box::new(move |direction, message| {
             self.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
         }))
     }
@@ -113,7 +113,7 @@ pub struct ConnectOptions {
     handlers: Option<Box<dyn HandlerSet>>,
     hooks: Option<Box<dyn HookSet>>,
     launcher: Option<Arc<dyn AnyLauncher>>,
-    panics: Panics,
+    panics: PanicCallbacks,
 }
 
 /// The options as the adapters need them.
@@ -121,8 +121,8 @@ pub struct ConnectOptions {
 pub struct OptionParts {
     pub config: Config,
     pub context: ConnectionContext,
-    pub stderr: Option<Follower>,
-    pub trace: Option<Watcher>,
+    pub stderr: Option<StderrListener>,
+    pub trace: Option<TraceListener>,
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
@@ -484,8 +484,8 @@ impl ConnectOptions {
         });
         OptionParts {
             config,
-            stderr: stderr.map(|f| f.follower(&panics)),
-            trace: trace.map(|f| f.watcher(&panics)),
+            stderr: stderr.map(|f| f.listener(&panics)),
+            trace: trace.map(|f| f.listener(&panics)),
             #[cfg(feature = "http")]
             http: self.http,
             #[cfg(feature = "http")]

@@ -8,7 +8,7 @@ use mcpwire_core::printable;
 /// How much is kept. 64 KiB: the last thousand lines, of which an error shows some.
 const KEPT: usize = 64 * 1024;
 
-/// The longest line that a follower is given whole.
+/// The longest line that a listener is given whole.
 const LONGEST: usize = 16 * 1024;
 
 /// How much of it an error shows.
@@ -16,7 +16,7 @@ const SHOWN_LINES: usize = 12;
 const SHOWN_BYTES: usize = 2 * 1024;
 
 /// Called with each line, as it comes, without its line break.
-pub type Follower = Box<dyn FnMut(&str) + Send>;
+pub type StderrListener = Box<dyn FnMut(&str) + Send>;
 
 /// The end of what a server wrote, and who follows it.
 #[derive(Debug, Default)]
@@ -27,8 +27,8 @@ pub struct Stderr {
 
 impl Stderr {
     /// Nothing yet.
-    pub fn new(follower: Option<Follower>) -> Self {
-        Stderr { tail: StderrTail::default(), lines: StderrLines::new(follower) }
+    pub fn new(listener: Option<StderrListener>) -> Self {
+        Stderr { tail: StderrTail::default(), lines: StderrLines::new(listener) }
     }
 
     /// Takes in what was read.
@@ -47,9 +47,9 @@ impl Stderr {
         self.tail.shown()
     }
 
-    /// Takes over the place of an earlier process: its follower, not its text.
+    /// Takes over the place of an earlier process: its listener, not its text.
     pub fn take_over(&mut self) -> Stderr {
-        Stderr::new(self.lines.follower.take())
+        Stderr::new(self.lines.listener.take())
     }
 }
 
@@ -108,23 +108,23 @@ impl StderrTail {
 #[derive(Default)]
 pub struct StderrLines {
     line: Vec<u8>,
-    follower: Option<Follower>,
+    listener: Option<StderrListener>,
 }
 
 impl StderrLines {
     /// Nothing yet.
-    pub fn new(follower: Option<Follower>) -> Self {
-        StderrLines { line: Vec::new(), follower }
+    pub fn new(listener: Option<StderrListener>) -> Self {
+        StderrLines { line: Vec::new(), listener }
     }
 
     /// Whether anybody listens.
-    pub fn is_followed(&self) -> bool {
-        self.follower.is_some()
+    pub fn has_listener(&self) -> bool {
+        self.listener.is_some()
     }
 
     /// Hands on the lines that are whole.
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.follower.is_none() {
+        if self.listener.is_none() {
             return;
         }
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
@@ -138,10 +138,10 @@ impl StderrLines {
 
     /// Hands on a last line that has no line break.
     pub fn flush(&mut self) {
-        if let Some(follower) = &mut self.follower
+        if let Some(listener) = &mut self.listener
             && !self.line.is_empty()
         {
-            follower(String::from_utf8_lossy(&self.line).trim_end_matches(['\n', '\r']));
+            listener(String::from_utf8_lossy(&self.line).trim_end_matches(['\n', '\r']));
             self.line.clear();
         }
     }
@@ -149,7 +149,7 @@ impl StderrLines {
 
 impl fmt::Debug for StderrLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StderrLines").field("followed", &self.follower.is_some()).finish_non_exhaustive()
+        f.debug_struct("StderrLines").field("followed", &self.listener.is_some()).finish_non_exhaustive()
     }
 }
 

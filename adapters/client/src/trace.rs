@@ -12,14 +12,14 @@ pub enum Direction {
 }
 
 /// Called with each line as it goes over the wire, without its line break.
-pub type Watcher = Box<dyn FnMut(Direction, &[u8]) + Send>;
+pub type TraceListener = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
 /// The longest line that is shown whole.
 const LONGEST: usize = 64 << 20;
 
 /// Cuts what goes over the wire into lines again.
 pub struct Tracer {
-    watcher: Watcher,
+    listener: TraceListener,
     sent: Vec<u8>,
     received: Vec<u8>,
 }
@@ -32,8 +32,8 @@ impl fmt::Debug for Tracer {
 
 impl Tracer {
     /// Nothing has been seen yet.
-    pub fn new(watcher: Watcher) -> Self {
-        Tracer { watcher, sent: Vec::new(), received: Vec::new() }
+    pub fn new(listener: TraceListener) -> Self {
+        Tracer { listener, sent: Vec::new(), received: Vec::new() }
     }
 
     /// Takes in bytes that went over the wire.
@@ -48,7 +48,7 @@ impl Tracer {
             if piece.ends_with(b"\n") {
                 let text = line.trim_ascii_end();
                 if !text.is_empty() {
-                    (self.watcher)(direction, text);
+                    (self.listener)(direction, text);
                 }
                 // A long line is not to be kept for short ones.
                 *line = Vec::new();

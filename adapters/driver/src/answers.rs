@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Context;
 
-use mcpwire_client::{Answered, PendingAnswers, method_not_found};
+use mcpwire_client::{OutgoingAnswer, PendingAnswers, method_not_found};
 
 use crate::shared::Shared;
 use crate::state::ServerRequestEvent;
@@ -27,7 +27,7 @@ impl Answers {
             match (asked, &mut self.0) {
                 (ServerRequestEvent::Received(request), Some(answers)) => answers.start(request),
                 (ServerRequestEvent::Received(request), None) => {
-                    complete.push(Answered::refused(request.key, method_not_found()));
+                    complete.push(OutgoingAnswer::refused(request.key, method_not_found()));
                 }
                 (ServerRequestEvent::Cancelled(id), Some(answers)) => answers.cancel(id, cx),
                 (ServerRequestEvent::Cancelled(_), None) => {}

@@ -76,8 +76,8 @@ impl HandlerContext {
     ///
     /// The handler's own future is polled once more then, and dropped. Tasks and threads to which the handler has passed
     /// the context can wait for as long as they like.
-    pub fn cancelled(&self) -> Cancelled {
-        Cancelled(Arc::clone(&self.0))
+    pub fn cancelled(&self) -> CancelledFuture {
+        CancelledFuture(Arc::clone(&self.0))
     }
 
     pub(super) fn cancel(&self) {
@@ -101,9 +101,9 @@ impl fmt::Debug for HandlerContext {
 }
 
 /// A future that ends when a server no longer needs an answer. Created by [`HandlerContext::cancelled`].
-pub struct Cancelled(Arc<Inner>);
+pub struct CancelledFuture(Arc<Inner>);
 
-impl Future for Cancelled {
+impl Future for CancelledFuture {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -118,9 +118,9 @@ impl Future for Cancelled {
     }
 }
 
-impl fmt::Debug for Cancelled {
+impl fmt::Debug for CancelledFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cancelled").finish_non_exhaustive()
+        f.debug_struct("CancelledFuture").finish_non_exhaustive()
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mcpwire_core::Config;
 
 use super::handlers::Handlers;
-use super::pending::{Connection, ConnectionHandlers};
-use crate::Panics;
+use super::pending::{ConnectionHandlers, HandlerDispatcher};
+use crate::PanicCallbacks;
 
 /// The handlers in the options of a connection, or the absence of all code for them: a client without handlers contains
 /// none of it.
@@ -20,7 +20,7 @@ pub(crate) trait HandlerSet: Send + Sync {
     fn declare(&self, config: &mut Config);
 
     /// Returns the handlers of a connection to the server of this name.
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Arc<dyn ConnectionHandlers>;
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Arc<dyn ConnectionHandlers>;
 }
 
 impl HandlerSet for Handlers {
@@ -50,7 +50,7 @@ impl HandlerSet for Handlers {
         }
     }
 
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Arc<dyn ConnectionHandlers> {
-        Arc::new(Connection::new(self.clone(), server, panics))
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Arc<dyn ConnectionHandlers> {
+        Arc::new(HandlerDispatcher::new(self.clone(), server, panics))
     }
 }

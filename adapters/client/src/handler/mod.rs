@@ -16,10 +16,10 @@ mod pending;
 mod request_handler;
 
 pub use client_handler::{ClientHandler, HandlerCapabilities};
-pub use context::{Cancelled, HandlerContext};
+pub use context::{CancelledFuture, HandlerContext};
 pub(crate) use handler_set::HandlerSet;
 pub(crate) use handlers::{Handlers, form, named, sampling, url};
-pub use pending::{Answered, ConnectionHandlers, PendingAnswers};
+pub use pending::{ConnectionHandlers, OutgoingAnswer, PendingAnswers};
 pub use request_handler::RequestHandler;
 
 pub(crate) use client_handler::AnyClientHandler;

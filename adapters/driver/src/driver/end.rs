@@ -39,7 +39,7 @@ impl Loop {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {
                 state.stderr.push(&buffer[..n]);
-                if self.watchers.lines.is_followed() {
+                if self.watchers.lines.has_listener() {
                     self.heard.extend_from_slice(&buffer[..n]);
                 }
             }
