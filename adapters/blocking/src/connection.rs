@@ -352,7 +352,7 @@ impl Connection {
             canceller.rewire(successor.transport.waker()?);
             successor.canceller = Some(canceller);
         }
-        successor.stderr = self.stderr.take_over();
+        successor.stderr = self.stderr.take_for_restart();
         successor.tracer = self.tracer.take();
         successor.answers = std::mem::take(&mut self.answers);
         successor.context = std::mem::take(&mut self.context);

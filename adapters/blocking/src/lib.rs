@@ -56,7 +56,7 @@ pub use mcpwire_client::{
     ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError,
     InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
     RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport,
-    inherited_names,
+    inherited_env_names,
 };
 pub use mcpwire_core as core;
 #[cfg(feature = "tool-client")]

@@ -83,7 +83,7 @@ pub struct McpServerDef {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum EnvPolicy {
-    /// Those that programs need to run and that hold no secrets: see [`inherited_names`].
+    /// Those that programs need to run and that hold no secrets: see [`inherited_env_names`].
     #[default]
     AllowList,
     /// All of them, secrets included.
@@ -102,7 +102,7 @@ impl EnvPolicy {
 /// The variables that [`EnvPolicy::AllowList`] passes on: where programs, the user's files and temporary files are, how to
 /// speak to the user, and which certificate authorities are trusted (a path, without which programs that load their parts
 /// over the network fail behind many a proxy).
-pub fn inherited_names() -> &'static [&'static str] {
+pub fn inherited_env_names() -> &'static [&'static str] {
     if cfg!(windows) {
         &[
             "APPDATA",

@@ -26,12 +26,12 @@ pub struct EventQueue {
 
 impl EventQueue {
     /// Creates a queue of all events that [`EventQueue::takes`] names.
-    pub fn of_events() -> Self {
+    pub fn for_events() -> Self {
         EventQueue::default()
     }
 
     /// Creates a queue of the server's notifications.
-    pub fn of_notifications() -> Self {
+    pub fn for_notifications() -> Self {
         EventQueue { only_notifications: true, ..EventQueue::default() }
     }
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_the_oldest_event_but_no_change_of_a_list() {
-        let mut queue = EventQueue::of_notifications();
+        let mut queue = EventQueue::for_notifications();
         queue.push(Event::Notification(Notification::ToolsChanged));
         (0..MAX_EVENTS + 10).for_each(|n| queue.push(other(&n.to_string())));
         queue.push(Event::Notification(Notification::ToolsChanged));
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_limited_by_the_size_of_its_texts() {
-        let mut queue = EventQueue::of_events();
+        let mut queue = EventQueue::for_events();
         for _ in 0..3 {
             queue.push(Event::InvalidMessage { excerpt: "x".repeat(MAX_BYTES / 2) });
         }
@@ -178,8 +178,8 @@ mod tests {
     #[test]
     fn events_that_are_no_notifications_are_for_those_who_want_all_events() {
         let invalid = Event::InvalidMessage { excerpt: "x".into() };
-        assert!(EventQueue::of_events().takes(&invalid));
-        assert!(!EventQueue::of_notifications().takes(&invalid));
-        assert!(!EventQueue::of_events().takes(&Event::Connected));
+        assert!(EventQueue::for_events().takes(&invalid));
+        assert!(!EventQueue::for_notifications().takes(&invalid));
+        assert!(!EventQueue::for_events().takes(&Event::Connected));
     }
 }

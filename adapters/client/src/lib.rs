@@ -51,7 +51,7 @@ mod tracing;
 pub use connection_end::ConnectionEnd;
 pub use connection_state::{ConnectionState, subscription_options};
 pub use context::{ConnectionContext, ConnectionFacts};
-pub use definition::{EnvPolicy, McpServerDef, inherited_names};
+pub use definition::{EnvPolicy, McpServerDef, inherited_env_names};
 pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
 pub use event_queue::EventQueue;
 pub use exit::Exit;

@@ -6,14 +6,14 @@ use std::fmt;
 use mcpwire_core::printable;
 
 /// How much is kept. 64 KiB: the last thousand lines, of which an error shows some.
-const KEPT: usize = 64 * 1024;
+const MAX_TAIL: usize = 64 * 1024;
 
 /// The longest line that a listener is given whole.
-const LONGEST: usize = 16 * 1024;
+const MAX_LINE: usize = 16 * 1024;
 
 /// How much of it an error shows.
-const SHOWN_LINES: usize = 12;
-const SHOWN_BYTES: usize = 2 * 1024;
+const EXCERPT_LINES: usize = 12;
+const EXCERPT_BYTES: usize = 2 * 1024;
 
 /// Called with each line, as it comes, without its line break.
 pub type StderrListener = Box<dyn FnMut(&str) + Send>;
@@ -44,11 +44,11 @@ impl Stderr {
 
     /// The last lines, bounded and printable.
     pub fn tail(&self) -> String {
-        self.tail.shown()
+        self.tail.excerpt()
     }
 
     /// Takes over the place of an earlier process: its listener, not its text.
-    pub fn take_over(&mut self) -> Stderr {
+    pub fn take_for_restart(&mut self) -> Stderr {
         Stderr::new(self.lines.listener.take())
     }
 }
@@ -60,8 +60,8 @@ pub struct StderrTail(VecDeque<u8>);
 impl StderrTail {
     /// Takes in what was read.
     pub fn push(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[bytes.len().saturating_sub(KEPT)..];
-        let excess = (self.0.len() + bytes.len()).saturating_sub(KEPT);
+        let bytes = &bytes[bytes.len().saturating_sub(MAX_TAIL)..];
+        let excess = (self.0.len() + bytes.len()).saturating_sub(MAX_TAIL);
         self.0.drain(..excess);
         self.0.extend(bytes);
     }
@@ -75,11 +75,11 @@ impl StderrTail {
     }
 
     /// The last lines, bounded and printable.
-    pub fn shown(&self) -> String {
+    pub fn excerpt(&self) -> String {
         let text = self.text();
         let mut lines: Vec<&str> = Vec::new();
         for line in text.rsplit('\n') {
-            if lines.len() == SHOWN_LINES {
+            if lines.len() == EXCERPT_LINES {
                 break;
             }
             if !line.chars().all(char::is_whitespace) {
@@ -94,7 +94,7 @@ impl StderrTail {
             tail.push_str(line);
         }
         let mut tail = format!("{}", printable(&tail));
-        if let Some(mut cut) = tail.len().checked_sub(SHOWN_BYTES).filter(|cut| *cut > 0) {
+        if let Some(mut cut) = tail.len().checked_sub(EXCERPT_BYTES).filter(|cut| *cut > 0) {
             while !tail.is_char_boundary(cut) {
                 cut += 1;
             }
@@ -128,7 +128,7 @@ impl StderrLines {
             return;
         }
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
-            let room = LONGEST.saturating_sub(self.line.len());
+            let room = MAX_LINE.saturating_sub(self.line.len());
             self.line.extend_from_slice(&piece[..piece.len().min(room)]);
             if piece.ends_with(b"\n") {
                 self.flush();
@@ -166,11 +166,11 @@ mod tests {
             stderr.push(&[b'a'; 1500]);
         }
         stderr.push(b"\nlast words\n");
-        assert_eq!(stderr.tail.text().len(), KEPT);
+        assert_eq!(stderr.tail.text().len(), MAX_TAIL);
         assert!(stderr.tail().ends_with("last words"));
-        assert!(stderr.tail().len() <= SHOWN_BYTES + 3);
-        stderr.push(&vec![b'b'; 10 * KEPT]);
-        assert_eq!(stderr.tail.text(), "b".repeat(KEPT));
+        assert!(stderr.tail().len() <= EXCERPT_BYTES + 3);
+        stderr.push(&vec![b'b'; 10 * MAX_TAIL]);
+        assert_eq!(stderr.tail.text(), "b".repeat(MAX_TAIL));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub enum Direction {
 pub type TraceListener = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
 /// The longest line that is shown whole.
-const LONGEST: usize = 64 << 20;
+const MAX_LINE: usize = 64 << 20;
 
 /// Cuts what goes over the wire into lines again.
 pub struct Tracer {
@@ -43,7 +43,7 @@ impl Tracer {
             Direction::Received => &mut self.received,
         };
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
-            let room = LONGEST.saturating_sub(line.len());
+            let room = MAX_LINE.saturating_sub(line.len());
             line.extend_from_slice(&piece[..piece.len().min(room)]);
             if piece.ends_with(b"\n") {
                 let text = line.trim_ascii_end();

@@ -17,11 +17,11 @@ use mcpwire_core::{RequestOptions, TraceContext};
 /// let source = TraceSource::new(|| TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").ok());
 /// ```
 #[derive(Clone)]
-pub struct TraceSource(Arc<Named>);
+pub struct TraceSource(Arc<TraceFn>);
 
 /// Returns the options with the trace context of the calling code, or `None` outside of all traces. An error is the payload of a
 /// panic in the program's code.
-type Named = dyn Fn(&RequestOptions) -> thread::Result<Option<RequestOptions>> + Send + Sync;
+type TraceFn = dyn Fn(&RequestOptions) -> thread::Result<Option<RequestOptions>> + Send + Sync;
 
 impl TraceSource {
     /// A source that is such a function. `None` is for what is in no trace.

@@ -183,7 +183,7 @@ impl<R> McpClient<R> {
 
     /// Returns the last lines that the server wrote on standard error, without control characters, at most 64 KiB.
     pub fn stderr_tail(&self) -> String {
-        self.connection.shared().lock().stderr.shown()
+        self.connection.shared().lock().stderr.excerpt()
     }
 
     /// Returns the number of requests that have no response yet.

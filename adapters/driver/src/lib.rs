@@ -59,7 +59,7 @@ pub use mcpwire_client::{
     ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError,
     InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler,
     RequestInfo, RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource,
-    Transport, WriteStream, Writer, inherited_names,
+    Transport, WriteStream, Writer, inherited_env_names,
 };
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;

@@ -32,7 +32,7 @@ pub struct Events(Consumer);
 
 impl Notifications {
     pub(crate) fn new(state: &mut State) -> Self {
-        Notifications(consumer(EventQueue::of_notifications(), state))
+        Notifications(consumer(EventQueue::for_notifications(), state))
     }
 
     /// Waits for the next notification. Returns `None` when the connection has ended and all were taken.
@@ -61,7 +61,7 @@ impl Stream for Notifications {
 
 impl Events {
     pub(crate) fn new(state: &mut State) -> Self {
-        Events(consumer(EventQueue::of_events(), state))
+        Events(consumer(EventQueue::for_events(), state))
     }
 
     /// Waits for the next event. Returns `None` when the connection has ended and all were taken.

@@ -433,7 +433,7 @@ impl ConnectionFacts for &mut State {
             Some(process) => process.observe().copied(),
             None => Some(self.exit?),
         };
-        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.shown() }))
+        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.excerpt() }))
     }
 
     fn failure(&self) -> Option<Arc<str>> {

@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_queue_of_a_dropped_consumer_stores_no_waker() {
         let mut subscribers = Subscribers::default();
-        let consumer = subscribers.add(EventQueue::of_events(), false);
+        let consumer = subscribers.add(EventQueue::for_events(), false);
         // As the driver has it while it looks at the queue.
         let queue = Arc::clone(&consumer.0);
         for n in 0..2_000 {

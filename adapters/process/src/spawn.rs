@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_names};
+use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_env_names};
 
 pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
     let fail = |kind, error: io::Error| SpawnError {
@@ -27,7 +27,7 @@ fn command(def: &McpServerDef) -> Command {
     if def.env_policy != EnvPolicy::Inherit {
         command.env_clear();
     }
-    let allowed = if def.env_policy == EnvPolicy::AllowList { inherited_names() } else { &[] };
+    let allowed = if def.env_policy == EnvPolicy::AllowList { inherited_env_names() } else { &[] };
     for name in allowed.iter().copied().chain(def.inherit_env.iter().map(String::as_str)) {
         if let Some(value) = env::var_os(name) {
             command.env(name, value);

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind};
 
-use super::trace::{MessageTrace, Traced, push_line};
+use super::trace::{MessageTrace, TracedMessages, push_line};
 use super::wake_queue::{ExchangeWaker, WakeQueue};
 use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::{Direction, Reader, catch_panic};
@@ -38,31 +38,31 @@ pub struct Exchanges {
     commands: Vec<Command>,
     /// Exchanges that wait because the HTTP client is at its capacity.
     waiting: VecDeque<Exchange>,
-    running: HashMap<ExchangeId, Running>,
+    running: HashMap<ExchangeId, RunningExchange>,
     /// Number of running exchanges that count against the capacity.
     counted: usize,
     woken: Arc<WakeQueue>,
     /// Parts of responses that the engine has not received.
-    parts: VecDeque<(ExchangeId, Part)>,
+    parts: VecDeque<(ExchangeId, ResponsePart)>,
     buffer: Box<[u8]>,
     trace: Option<MessageTrace>,
 }
 
-struct Running {
-    stage: Stage,
+struct RunningExchange {
+    stage: ExchangeStage,
     exchange_waker: Arc<ExchangeWaker>,
     /// The same waker as a [`Waker`], made once.
     waker: Waker,
     is_counted: bool,
 }
 
-enum Stage {
+enum ExchangeStage {
     /// The head of the response has not arrived.
     Head(ResponseFuture),
     Body(Reader),
 }
 
-enum Part {
+enum ResponsePart {
     Head { status: u16, headers: Vec<(String, Vec<u8>)> },
     Body(Vec<u8>),
     End,
@@ -104,19 +104,19 @@ impl Exchanges {
         let Some((id, part)) = self.parts.pop_front() else { return false };
         if let Some(trace) = &mut self.trace {
             match &part {
-                Part::Head { headers, .. } => trace.begin(id, headers),
-                Part::Body(bytes) => trace.body(id, bytes, traced),
-                Part::End | Part::Failure(_) => trace.end(id, traced),
+                ResponsePart::Head { headers, .. } => trace.begin(id, headers),
+                ResponsePart::Body(bytes) => trace.body(id, bytes, traced),
+                ResponsePart::End | ResponsePart::Failure(_) => trace.end(id, traced),
             }
         }
         match part {
-            Part::Head { status, headers } => {
+            ResponsePart::Head { status, headers } => {
                 let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
                 engine.response(id, status, headers, now);
             }
-            Part::Body(bytes) => engine.body(id, &bytes, now),
-            Part::End => engine.ended(id, now),
-            Part::Failure(failure) => engine.failed(id, failure, now),
+            ResponsePart::Body(bytes) => engine.body(id, &bytes, now),
+            ResponsePart::End => engine.ended(id, now),
+            ResponsePart::Failure(failure) => engine.failed(id, failure, now),
         }
         true
     }
@@ -152,7 +152,7 @@ impl Exchanges {
         self.parts.is_empty() && !self.woken.is_empty()
     }
 
-    fn abort(&mut self, id: ExchangeId, traced: &mut Traced) {
+    fn abort(&mut self, id: ExchangeId, traced: &mut TracedMessages) {
         self.waiting.retain(|exchange| exchange.id != id);
         self.parts.retain(|(of, _)| *of != id);
         self.remove(id);
@@ -192,7 +192,8 @@ impl Exchanges {
         let exchange_waker = ExchangeWaker::new(id, &self.woken);
         let waker = Waker::from(Arc::clone(&exchange_waker));
         Arc::clone(&exchange_waker).wake();
-        self.running.insert(id, Running { stage: Stage::Head(response), exchange_waker, waker, is_counted });
+        self.running
+            .insert(id, RunningExchange { stage: ExchangeStage::Head(response), exchange_waker, waker, is_counted });
     }
 
     /// Polls the exchanges that were woken.
@@ -210,7 +211,7 @@ impl Exchanges {
             let parts = &mut self.parts;
             let has_ended =
                 catch_panic(|| running.poll(&mut self.buffer, max_reads, parts)).unwrap_or_else(|message| {
-                    self.parts.push_back((woken.id, Part::Failure(panic_failure(&message))));
+                    self.parts.push_back((woken.id, ResponsePart::Failure(panic_failure(&message))));
                     true
                 });
             left = left.saturating_sub(self.parts.len() - before);
@@ -221,36 +222,36 @@ impl Exchanges {
     }
 }
 
-impl Running {
+impl RunningExchange {
     /// Waits for the head, or reads the body at most `max_reads` times. Returns whether the exchange has ended.
-    fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, Part)>) -> bool {
+    fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, ResponsePart)>) -> bool {
         let id = self.exchange_waker.id;
         let mut cx = Context::from_waker(&self.waker);
-        if let Stage::Head(response) = &mut self.stage {
+        if let ExchangeStage::Head(response) = &mut self.stage {
             match response.as_mut().poll(&mut cx) {
                 Poll::Pending => return false,
                 Poll::Ready(Err(failure)) => {
-                    parts.push_back((id, Part::Failure(failure)));
+                    parts.push_back((id, ResponsePart::Failure(failure)));
                     return true;
                 }
                 Poll::Ready(Ok(HttpResponse { status, headers, body })) => {
-                    parts.push_back((id, Part::Head { status, headers }));
-                    self.stage = Stage::Body(body);
+                    parts.push_back((id, ResponsePart::Head { status, headers }));
+                    self.stage = ExchangeStage::Body(body);
                 }
             }
         }
-        let Stage::Body(body) = &mut self.stage else { return false };
+        let ExchangeStage::Body(body) = &mut self.stage else { return false };
         for _ in 0..max_reads {
             match body.as_mut().poll_read(&mut cx, buffer) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => {
-                    parts.push_back((id, Part::End));
+                    parts.push_back((id, ResponsePart::End));
                     return true;
                 }
-                Poll::Ready(Ok(n)) => parts.push_back((id, Part::Body(buffer[..n].to_vec()))),
+                Poll::Ready(Ok(n)) => parts.push_back((id, ResponsePart::Body(buffer[..n].to_vec()))),
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Poll::Ready(Err(error)) => {
-                    parts.push_back((id, Part::Failure(read_failure(&error))));
+                    parts.push_back((id, ResponsePart::Failure(read_failure(&error))));
                     return true;
                 }
             }
@@ -260,7 +261,7 @@ impl Running {
     }
 }
 
-/// The failure of an exchange for which the HTTP client panicked. Part of the request may have been sent.
+/// The failure of an exchange for which the HTTP client panicked. ResponsePart of the request may have been sent.
 #[cold]
 fn panic_failure(message: &str) -> Failure {
     Failure::new(FailureKind::Broken, format!("the HTTP client panicked: {message}"))

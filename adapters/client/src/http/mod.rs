@@ -38,7 +38,7 @@
 
 mod error_chain;
 mod exchanges;
-mod hooked;
+mod hooked_client;
 mod options;
 mod redirect;
 #[cfg(test)]
@@ -56,8 +56,8 @@ use mcpwire_core::http::{Exchange, Failure};
 
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;
-pub use hooked::{CallInfo, RequestHead};
-pub(crate) use hooked::{HookedClient, OnRequest};
+pub use hooked_client::{CallInfo, RequestHead};
+pub(crate) use hooked_client::{HookedClient, OnRequest};
 pub use options::HttpOptions;
 pub use redirect::{MAX_REDIRECTS, redirect_target};
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};

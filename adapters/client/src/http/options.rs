@@ -8,7 +8,7 @@ use crate::{Error, HttpSetupError, McpServerDef};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
 use super::HttpClient;
-use super::token::{Authorized, TokenProvider};
+use super::token::{AuthorizingClient, TokenProvider};
 
 /// The `User-Agent` header of requests, unless the definition of the server has another.
 const USER_AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
@@ -67,7 +67,7 @@ impl HttpOptions {
     ) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
         let client = self.client.map_or_else(default, Ok)?;
         Ok(match self.tokens {
-            Some(tokens) => Arc::new(Authorized { tokens, client }),
+            Some(tokens) => Arc::new(AuthorizingClient { tokens, client }),
             None => client,
         })
     }

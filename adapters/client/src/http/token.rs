@@ -76,12 +76,12 @@ where
 }
 
 /// An HTTP client that adds the token of a provider to each request.
-pub(super) struct Authorized {
+pub(super) struct AuthorizingClient {
     pub(super) tokens: Arc<dyn TokenProvider>,
     pub(super) client: Arc<dyn HttpClient>,
 }
 
-impl HttpClient for Authorized {
+impl HttpClient for AuthorizingClient {
     fn send(&self, mut exchange: Exchange) -> ResponseFuture {
         let (tokens, client) = (Arc::clone(&self.tokens), Arc::clone(&self.client));
         Box::pin(async move {

@@ -20,8 +20,8 @@ enum TracedBody {
     Events(Box<SseDecoder>),
 }
 
-/// Traced messages, in the order in which they were sent and received. Each ends with a line break.
-pub(super) type Traced = Vec<(Direction, Vec<u8>)>;
+/// TracedMessages messages, in the order in which they were sent and received. Each ends with a line break.
+pub(super) type TracedMessages = Vec<(Direction, Vec<u8>)>;
 
 impl MessageTrace {
     /// Begins to trace a response.
@@ -39,7 +39,7 @@ impl MessageTrace {
     }
 
     /// Adds the messages that are complete with these bytes of a body to `traced`.
-    pub(super) fn body(&mut self, id: ExchangeId, mut bytes: &[u8], traced: &mut Traced) {
+    pub(super) fn body(&mut self, id: ExchangeId, mut bytes: &[u8], traced: &mut TracedMessages) {
         match self.0.get_mut(&id) {
             Some(TracedBody::Message(body)) => {
                 let room = MAX_MESSAGE.saturating_sub(body.len());
@@ -55,7 +55,7 @@ impl MessageTrace {
     }
 
     /// Ends the trace of a response, and adds its message to `traced` unless it is an event stream.
-    pub(super) fn end(&mut self, id: ExchangeId, traced: &mut Traced) {
+    pub(super) fn end(&mut self, id: ExchangeId, traced: &mut TracedMessages) {
         if let Some(TracedBody::Message(body)) = self.0.remove(&id) {
             push_line(Direction::Received, body, traced);
         }
@@ -63,7 +63,7 @@ impl MessageTrace {
 }
 
 /// Adds a message to `traced` as one line. Line breaks become spaces, which does not change the meaning of JSON.
-pub(super) fn push_line(direction: Direction, mut message: Vec<u8>, traced: &mut Traced) {
+pub(super) fn push_line(direction: Direction, mut message: Vec<u8>, traced: &mut TracedMessages) {
     for byte in &mut message {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';
