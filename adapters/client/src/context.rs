@@ -1,4 +1,4 @@
-//! [`ConnectionContext`]: what a connection keeps from its beginning to its end.
+//! [`ConnectionContext`]: the definition and options that a connection needs for its whole lifetime.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,31 +14,31 @@ use crate::{
     AnyLauncher, Error, McpServerDef, PanicCallbacks, PanicSource, ProcessReport, ShutdownReport, TraceSource,
 };
 
-/// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
+/// The definition of a server and the options of the program that a connection needs for its whole lifetime.
 #[derive(Default)]
 pub struct ConnectionContext {
     /// The name of the server in errors and for handlers.
     pub name: Arc<str>,
     /// How the server was started. `None` for a pair of streams.
     pub definition: Option<Arc<McpServerDef>>,
-    /// How long each step of the shutdown may take.
+    /// Durations of the steps of the shutdown.
     pub grace_periods: GracePeriods,
-    /// Returns the trace context of each request.
+    /// The source of the trace contexts of requests.
     pub trace_context: Option<TraceSource>,
-    /// The callbacks for panics in the program's code.
+    /// The program's callbacks for panics in its code.
     pub panics: PanicCallbacks,
-    /// The program's callbacks for what happens on the connection.
+    /// The observer and the other callbacks for events of the connection.
     pub hooks: Option<Arc<dyn ConnectionHooks>>,
-    /// Starts the server in another way than as a process of this machine.
+    /// Starts the server in another way than as a local process.
     pub launcher: Option<Arc<dyn AnyLauncher>>,
 }
 
-/// What an error says about the connection itself: how its process ended, and why this side could not continue.
+/// The details of a connection that error messages contain.
 pub trait ConnectionFacts {
-    /// Returns what is known of the server's process, or `None` if there is no process.
+    /// Returns the exit status and last output of the server's process, or `None` if there is no process.
     fn process_report(&mut self) -> Option<Box<ProcessReport>>;
 
-    /// Returns why this side could not continue, if that has ended the connection.
+    /// Returns why the client ended the connection, if a failure of the client did.
     fn failure(&self) -> Option<Arc<str>>;
 }
 
@@ -53,14 +53,14 @@ impl ConnectionContext {
         self.hooks.is_some() || self.trace_context.is_some()
     }
 
-    /// Returns the options of a request with the trace context of the calling code, and with the data that the observer
-    /// has for the calling code. If the program's source of trace contexts panics, the request is sent without a trace
-    /// context.
+    /// Returns the options with the trace context and the observer's data of the calling code.
+    ///
+    /// If the program's trace source panics, the request is sent without a trace context.
     pub fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
         self.traced_call(options, None)
     }
 
-    /// Does the same as [`ConnectionContext::traced`], for a call of this tool.
+    /// Does the same as [`ConnectionContext::traced`], and passes the name of the called tool to the observer.
     pub fn traced_call<'o>(&self, options: &'o RequestOptions, tool: Option<&str>) -> Cow<'o, RequestOptions> {
         let options = match &self.hooks {
             Some(hooks) => Cow::Owned(hooks.tag(options.clone(), tool)),
@@ -77,7 +77,10 @@ impl ConnectionContext {
         }
     }
 
-    /// Returns the report of a shutdown, or an error if the process is still there after it was killed.
+    /// Returns the report of a shutdown.
+    ///
+    /// # Errors
+    /// If the process has not exited after it was killed.
     pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
         if report.last_step == Step::Kill && report.exit.is_none() {
             let error = "the process did not end after it was killed; the system may have blocked it in a system call";
@@ -86,7 +89,7 @@ impl ConnectionContext {
         Ok(report)
     }
 
-    /// Returns the error of an operation that ended without a result.
+    /// Converts the error of an operation, which may have occurred before or after its request was sent.
     #[cold]
     pub fn request_error(&self, error: RequestError, facts: &mut dyn ConnectionFacts) -> Error {
         match error {
@@ -95,14 +98,14 @@ impl ConnectionContext {
         }
     }
 
-    /// Returns the error of a request that was sent and has no result.
+    /// Converts the error of a request that was sent.
     #[cold]
     pub fn call_error(&self, error: CallError, facts: &mut dyn ConnectionFacts) -> Error {
         let process = if matches!(error, CallError::Closed { .. }) { facts.process_report() } else { None };
         Error::new(self.name(), error).with_process(process)
     }
 
-    /// Returns the error of a request that was not sent.
+    /// Converts the error of a request that was not sent.
     #[cold]
     pub fn send_error(&self, error: SendError, facts: &mut dyn ConnectionFacts) -> Error {
         if !matches!(error, SendError::Closed) {

@@ -5,39 +5,41 @@ use std::mem;
 
 use mcpwire_core::{Event, Json, Notification};
 
-/// Maximum number of events in a queue: 1,024, more than a second's worth of the most talkative servers.
+/// Maximum number of events in a queue. 1,024: more than a busy server sends in a second.
 pub(crate) const MAX_EVENTS: usize = 1024;
 
-/// Maximum size in bytes of the texts in a queue: 1 MiB, so that a consumer that has stopped costs little.
+/// Maximum total size of the texts in a queue, in bytes. 1 MiB: a consumer that takes nothing costs little memory.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// The events that one consumer has not taken yet, in the order in which they occurred.
 ///
-/// The queue is bounded. Beyond its limits, the oldest event is dropped and counted. A change of a list, a new HTTP
-/// session and the end of the connection are never dropped: the queue contains each of them at most once.
+/// The queue is bounded: beyond its limits, it drops and counts the oldest event. It never drops list changes, a new HTTP session
+/// and the end of the connection. It contains each of these at most once.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     waiting: VecDeque<Event>,
+    /// Total size of the texts in `waiting`, in bytes.
     bytes: usize,
+    /// Number of events that were dropped.
     dropped: u64,
     /// Whether the consumer takes only notifications.
     only_notifications: bool,
 }
 
 impl EventQueue {
-    /// Creates a queue of all events that [`EventQueue::takes`] names.
+    /// Creates an empty queue for notifications and for events of the connection.
     pub fn for_events() -> Self {
         EventQueue::default()
     }
 
-    /// Creates a queue of the server's notifications.
+    /// Creates an empty queue for notifications only.
     pub fn for_notifications() -> Self {
         EventQueue { only_notifications: true, ..EventQueue::default() }
     }
 
-    /// Returns whether the consumer of this queue receives the event.
+    /// Returns whether this queue accepts the event.
     ///
-    /// Replies, subscriptions and requests of the server have consumers of their own.
+    /// Replies, subscription events and requests of the server are delivered in other ways.
     pub fn takes(&self, event: &Event) -> bool {
         match event {
             Event::Notification(_) => true,
@@ -54,7 +56,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event, and drops the oldest one if the queue is full.
+    /// Adds an event. If the queue is full, drops the oldest event.
     pub fn push(&mut self, event: Event) {
         if !may_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same(waiting, &event)) {
             return;
@@ -62,7 +64,7 @@ impl EventQueue {
         self.bytes += size(&event);
         self.waiting.push_back(event);
         while self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
-            // The others are few: each is in the queue at most once.
+            // Only events that may not be dropped are left. They are few, because each occurs at most once.
             let Some(oldest) = self.waiting.iter().position(may_be_dropped) else { return };
             if let Some(dropped) = self.waiting.remove(oldest) {
                 self.bytes -= size(&dropped);
@@ -98,7 +100,7 @@ impl EventQueue {
     }
 }
 
-/// Returns whether two events, none of which may be dropped, say the same: these events have no content.
+/// Returns whether two events that may not be dropped are equal. These events have no content.
 fn is_same(one: &Event, other: &Event) -> bool {
     match (one, other) {
         (Event::Notification(one), Event::Notification(other)) => mem::discriminant(one) == mem::discriminant(other),
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_the_oldest_event_but_no_change_of_a_list() {
+    fn a_full_queue_drops_the_oldest_event_but_no_list_change() {
         let mut queue = EventQueue::for_notifications();
         queue.push(Event::Notification(Notification::ToolsChanged));
         (0..MAX_EVENTS + 10).for_each(|n| queue.push(other(&n.to_string())));
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_no_notifications_are_for_those_who_want_all_events() {
+    fn a_queue_for_notifications_accepts_no_other_events() {
         let invalid = Event::InvalidMessage { excerpt: "x".into() };
         assert!(EventQueue::for_events().takes(&invalid));
         assert!(!EventQueue::for_notifications().takes(&invalid));
