@@ -1,8 +1,7 @@
-//! The callbacks for what happens on a connection: the [`Observer`], and the callbacks for notifications and invalid
-//! messages.
+//! [`ConnectionHooks`]: calls the [`Observer`] and the callbacks for notifications and invalid messages.
 //!
-//! An adapter records the events of the engine under its lock, and delivers the records without the lock. A client without
-//! callbacks contains no code of this module.
+//! An adapter records the events of the engine while it holds its lock, and delivers the records without the lock. A client
+//! without callbacks contains no code of this module.
 
 use std::collections::HashMap;
 use std::mem;
@@ -27,13 +26,12 @@ pub(crate) struct Hooks {
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) on_notification: Option<OnNotification>,
     pub(crate) on_invalid_message: Option<OnInvalidMessage>,
-    /// The handler object, which receives notifications too.
+    /// The handler object, which also receives notifications.
     pub(crate) handler: Option<Arc<dyn AnyClientHandler>>,
 }
 
 impl Hooks {
-    /// Returns whether the program observes a connection that is opened now: with an observer, or with a subscriber of
-    /// `tracing`.
+    /// Returns whether there is an observer or, for a connection that is opened now, a subscriber of `tracing`.
     fn has_observer(&self) -> bool {
         #[cfg(feature = "tracing")]
         if crate::tracing::has_subscriber() {
@@ -43,30 +41,33 @@ impl Hooks {
     }
 }
 
-/// The callbacks in the options of a connection, or the absence of all code for them.
+/// The callbacks in the options of a connection.
+///
+/// A trait object, so that a client without callbacks contains no code for them.
 pub(crate) trait HookSet: Send + Sync {
     fn clone_box(&self) -> Box<dyn HookSet>;
 
     /// Returns the callbacks, to add one.
     fn hooks(&mut self) -> &mut Hooks;
 
-    /// Makes the engine report what the callbacks need.
+    /// Makes the engine report the events that the callbacks need.
     fn configure(&self, config: &mut Config);
 
-    /// Returns the callbacks of a connection to the server of this name.
+    /// Creates the hooks of a connection to the server named `server`.
     fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks>;
 }
 
-/// The callbacks of a connection that is being created.
+/// The hooks of a connection that is being created.
 pub trait NewHooks: Send {
-    /// Sets the clock of the connection, and what carries its messages.
+    /// Sets the transport and the clock of the connection, and returns its hooks.
     fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks>;
 }
 
-/// The callbacks of one connection.
+/// Records the events of one connection, and calls the program's callbacks for them.
 pub trait ConnectionHooks: Send + Sync {
-    /// Returns the options with which a request is sent. The task that sends the request calls this method, without a lock.
-    /// `tool` is the tool that the request calls.
+    /// Adds the observer's data and trace context to the options of a request. `tool` is the tool that the request calls.
+    ///
+    /// The task that sends the request calls this method, without holding a lock.
     fn tag(&self, options: RequestOptions, tool: Option<&str>) -> RequestOptions;
 
     /// Records that the connection is being opened.
@@ -75,8 +76,9 @@ pub trait ConnectionHooks: Send + Sync {
     /// Records an event of the engine.
     fn record(&self, event: &Event, session: &Session);
 
-    /// Calls the callbacks for an event of the engine at once, after those for all records. Like [`Self::record`] and
-    /// [`Self::deliver`] together, without a copy of notifications. No lock may be held.
+    /// Delivers all records and then this event.
+    ///
+    /// This is [`Self::record`] and [`Self::deliver`] together, without a copy of notifications. Call it without holding a lock.
     fn handle(&self, event: &Event, session: &Session);
 
     /// Records the start of the server's process.
@@ -85,14 +87,15 @@ pub trait ConnectionHooks: Send + Sync {
     /// Records the end of the server's process.
     fn process_exited(&self, exit: Option<Exit>);
 
-    /// Records bytes on the wire.
+    /// Records the number of bytes that were sent or received.
     fn bytes(&self, direction: Direction, bytes: u64);
 
-    /// Records that notifications were dropped.
+    /// Records the number of notifications that were dropped.
     fn dropped(&self, count: u64);
 
-    /// Calls the program's callbacks for all records, in order. Only one thread at a time may call this method, without a
-    /// lock.
+    /// Calls the program's callbacks for all records, in order.
+    ///
+    /// Only one thread at a time may call this method, without holding a lock.
     fn deliver(&self);
 }
 
@@ -151,12 +154,12 @@ struct HookDispatcher {
     recorder: Mutex<Recorder>,
 }
 
-/// What has happened, until it is delivered.
+/// The records that were not delivered yet, and the state that is needed to create records.
 struct Recorder {
     connection: ConnectionInfo,
-    /// When the connection began to open. `None` while it is not being opened.
+    /// Time at which the opening of the connection began. `None` while the connection is not being opened.
     opening_since: Option<Timestamp>,
-    /// The requests without a reply. Empty without an observer.
+    /// The requests without a reply. Always empty if there is no observer.
     pending: HashMap<RequestKey, PendingRequest>,
     records: Vec<Record>,
 }
@@ -167,7 +170,7 @@ struct PendingRequest {
     attempt: u32,
 }
 
-/// The place from which a request is sent.
+/// Data of the code that sends a request.
 struct CallerData {
     /// The data that [`Observer::caller`] returned.
     caller: Option<Tag>,
@@ -175,7 +178,7 @@ struct CallerData {
     call_site: crate::call_site::CallSite,
 }
 
-/// Something that has happened.
+/// An event for the program's callbacks.
 enum Record {
     Connecting(ConnectionInfo),
     Connected(ConnectionInfo, Arc<ServerInfo>, Timestamp, Timestamp),
@@ -201,7 +204,7 @@ impl Recorder {
     fn request_sent(&mut self, sent: &SentRequest, now: Timestamp) {
         let key = sent.request.key;
         if let Some(pending) = self.pending.get_mut(&key) {
-            // With input that the server required.
+            // The request is sent again, with the input that the server required.
             Arc::make_mut(&mut pending.info).id = sent.id;
             pending.attempt += 1;
             self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
@@ -262,7 +265,7 @@ impl HookDispatcher {
         self.hooks.observer.is_some()
     }
 
-    /// Records something that only an observer learns.
+    /// Adds a record if there is an observer.
     fn record_for_observer(&self, record: impl FnOnce(&mut Recorder) -> Record) {
         if self.has_observer() {
             let mut recorder = self.recorder();
@@ -382,7 +385,7 @@ impl ConnectionHooks for HookDispatcher {
     }
 
     fn connecting(&self) {
-        // A server that is started again is still the same opening.
+        // A restart of the server is part of the same opening.
         if self.recorder().opening_since.is_none() {
             self.record_for_observer(|recorder| {
                 recorder.opening_since = Some((self.clock)());
