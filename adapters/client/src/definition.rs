@@ -70,8 +70,8 @@ pub struct McpServerDef {
     pub url: Option<String>,
     /// Path of the Unix socket of a server that is reached over HTTP.
     ///
-    /// [`McpServerDef::url`] provides the path of the requests and the `Host` header. The connection uses no proxy, and no TLS even
-    /// for `https`.
+    /// [`McpServerDef::url`] provides the path of the requests and the `Host` header. The connection uses no proxy. The scheme
+    /// `http` is safe, because the messages do not leave the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<PathBuf>,
     /// Headers of all HTTP requests. `{:?}` does not show the values, because they may be secrets.
