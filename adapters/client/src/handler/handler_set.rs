@@ -1,4 +1,4 @@
-//! [`HandlerSet`]: the handlers of the options, so that a client without handlers contains no code for them.
+//! [`HandlerSet`]: the handlers in the options of a connection, as a trait object.
 
 use std::sync::Arc;
 
@@ -8,18 +8,19 @@ use super::handlers::Handlers;
 use super::pending::{ConnectionHandlers, HandlerDispatcher};
 use crate::PanicCallbacks;
 
-/// The handlers in the options of a connection, or the absence of all code for them: a client without handlers contains
-/// none of it.
+/// The handlers in the options of a connection.
+///
+/// A trait object, so that a client without handlers contains no code for them.
 pub(crate) trait HandlerSet: Send + Sync {
     fn clone_box(&self) -> Box<dyn HandlerSet>;
 
     /// Returns the handlers, to add one.
     fn handlers(&mut self) -> &mut Handlers;
 
-    /// Declares the capabilities of the handlers.
+    /// Declares the capabilities of the handlers in the configuration.
     fn declare(&self, config: &mut Config);
 
-    /// Returns the handlers of a connection to the server of this name.
+    /// Creates the handlers of a connection to the server named `server`.
     fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Arc<dyn ConnectionHandlers>;
 }
 

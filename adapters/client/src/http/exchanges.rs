@@ -1,4 +1,4 @@
-//! [`Exchanges`]: the HTTP exchanges of a connection, from the engine's command to the last byte of the response.
+//! [`Exchanges`]: carries out the HTTP exchanges of a connection.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -15,11 +15,10 @@ use super::wake_queue::{ExchangeWaker, WakeQueue};
 use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::{Direction, Reader, catch_panic};
 
-/// Size of the buffer that bodies are read into. 16 KiB: the largest TLS record.
+/// Size of the read buffer, in bytes. 16 KiB: the maximum size of a TLS record.
 const READ_SIZE: usize = 16 * 1024;
 
-/// Maximum number of reads before the engine receives the result, and before other tasks of the runtime run. 64 reads, which are
-/// 1 MiB.
+/// Maximum number of reads in one poll, before the engine and other tasks have their turn. 64 reads are at most 1 MiB.
 const MAX_READS: usize = 64;
 
 /// Maximum number of consecutive reads of one body while other exchanges are ready.
@@ -27,22 +26,25 @@ const MAX_READS_OF_ONE: usize = 4;
 
 /// The HTTP exchanges of an [`Engine`], for the code that drives it.
 ///
-/// It takes the engine's commands, lets an [`HttpClient`] carry them out, and hands the responses to the engine. Repeat these
-/// steps: [`take_commands`](Exchanges::take_commands), [`poll`](Exchanges::poll), then [`deliver_next`](Exchanges::deliver_next)
-/// until it returns `false`, and poll the engine's events after each.
+/// This type takes the engine's commands, lets an [`HttpClient`] carry them out, and passes the responses to the engine. Repeat
+/// these steps:
+///
+/// 1. Call [`take_commands`](Exchanges::take_commands).
+/// 2. Call [`poll`](Exchanges::poll).
+/// 3. Call [`deliver_next`](Exchanges::deliver_next) until it returns `false`, and poll the engine's events after each call.
 ///
 /// At most 1 MiB is read ahead of the engine. Dropping this value aborts the exchanges in flight.
 pub struct Exchanges {
     client: Arc<dyn HttpClient>,
-    /// The engine's commands that have not been carried out.
+    /// Commands of the engine that were not carried out yet.
     commands: Vec<Command>,
     /// Exchanges that wait because the HTTP client is at its capacity.
     waiting: VecDeque<Exchange>,
     running: HashMap<ExchangeId, RunningExchange>,
-    /// Number of running exchanges that count against the capacity.
+    /// Number of running exchanges that count towards [`HttpClient::capacity`].
     counted: usize,
     woken: Arc<WakeQueue>,
-    /// Parts of responses that the engine has not received.
+    /// Parts of responses that were not passed to the engine yet.
     parts: VecDeque<(ExchangeId, ResponsePart)>,
     buffer: Box<[u8]>,
     trace: Option<MessageTrace>,
@@ -51,7 +53,7 @@ pub struct Exchanges {
 struct RunningExchange {
     stage: ExchangeStage,
     exchange_waker: Arc<ExchangeWaker>,
-    /// The same waker as a [`Waker`], made once.
+    /// `exchange_waker` as a [`Waker`].
     waker: Waker,
     is_counted: bool,
 }
@@ -70,7 +72,7 @@ enum ResponsePart {
 }
 
 impl Exchanges {
-    /// Creates an empty set of exchanges that this client will carry out. `is_traced` enables the trace of messages.
+    /// Creates an empty set of exchanges for this HTTP client. `is_traced` enables the trace of messages.
     pub fn new(client: Arc<dyn HttpClient>, is_traced: bool) -> Self {
         Exchanges {
             client,
@@ -92,9 +94,9 @@ impl Exchanges {
         }
     }
 
-    /// Hands the next part of a response to the engine, and returns whether there was one.
+    /// Passes the next part of a response to the engine. Returns `false` if there is none.
     ///
-    /// If messages are traced, the messages that are complete with this part are added to `traced`, each as a line.
+    /// If messages are traced, adds the messages that this part completes to `traced`, each as a line.
     pub fn deliver_next(
         &mut self,
         engine: &mut Engine,
@@ -121,11 +123,13 @@ impl Exchanges {
         true
     }
 
-    /// Carries out the commands and, if `may_read` is set, reads responses. Returns whether a part of a response is ready for
-    /// [`deliver_next`](Exchanges::deliver_next). If not, the task of `cx` is woken when there may be one.
+    /// Carries out the commands, and reads responses if `may_read` is set.
     ///
-    /// Reads nothing while parts wait for the engine, so a server that sends too fast is slowed down. This function runs code of
-    /// the HTTP client: call it without holding a lock.
+    /// Returns whether a part of a response is ready for [`deliver_next`](Exchanges::deliver_next). If not, the task of `cx` is
+    /// woken when there may be a part. While parts wait for the engine, this reads nothing, which slows down a server that sends
+    /// too fast.
+    ///
+    /// This runs code of the HTTP client: call it without holding a lock.
     pub fn poll(&mut self, may_read: bool, traced: &mut Vec<(Direction, Vec<u8>)>, cx: &mut Context<'_>) -> bool {
         for command in std::mem::take(&mut self.commands) {
             match command {
@@ -147,7 +151,7 @@ impl Exchanges {
         !self.parts.is_empty()
     }
 
-    /// Returns whether a further call of [`poll`](Exchanges::poll) can read more at once.
+    /// Returns whether the next call of [`poll`](Exchanges::poll) may read more without waiting.
     pub fn has_more(&self) -> bool {
         self.parts.is_empty() && !self.woken.is_empty()
     }
@@ -167,7 +171,7 @@ impl Exchanges {
         }
     }
 
-    /// Starts the waiting exchanges that fit into the capacity. Exchanges that do not count overtake the others.
+    /// Starts waiting exchanges up to the capacity. Exchanges that do not count towards the capacity start at once.
     fn start_waiting(&mut self) {
         if self.waiting.is_empty() {
             return;
@@ -201,7 +205,7 @@ impl Exchanges {
         let mut left = MAX_READS;
         for woken in self.woken.take(cx) {
             if left == 0 {
-                // Queued again, to be polled once the engine has received what was read.
+                // Queue it again: the engine must first receive the parts that were read.
                 woken.wake();
                 continue;
             }
@@ -223,7 +227,7 @@ impl Exchanges {
 }
 
 impl RunningExchange {
-    /// Waits for the head, or reads the body at most `max_reads` times. Returns whether the exchange has ended.
+    /// Polls the response, or reads its body at most `max_reads` times. Returns whether the exchange has ended.
     fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, ResponsePart)>) -> bool {
         let id = self.exchange_waker.id;
         let mut cx = Context::from_waker(&self.waker);
