@@ -18,13 +18,13 @@ impl Answers {
 
     /// Starts the answers to new requests, polls all handlers, and sends the complete answers. Calls code of the program, so
     /// no lock may be held.
-    pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<ServerRequestEvent>, cx: &mut Context<'_>) {
-        if asks.is_empty() && self.0.as_ref().is_none_or(|answers| answers.is_empty()) {
+    pub(crate) fn serve(&mut self, shared: &Shared, events: Vec<ServerRequestEvent>, cx: &mut Context<'_>) {
+        if events.is_empty() && self.0.as_ref().is_none_or(|answers| answers.is_empty()) {
             return;
         }
         let mut complete = Vec::new();
-        for asked in asks {
-            match (asked, &mut self.0) {
+        for event in events {
+            match (event, &mut self.0) {
                 (ServerRequestEvent::Received(request), Some(answers)) => answers.start(request),
                 (ServerRequestEvent::Received(request), None) => {
                     complete.push(OutgoingAnswer::refused(request.key, method_not_found()));
@@ -36,9 +36,9 @@ impl Answers {
         if let Some(answers) = &mut self.0 {
             complete.extend(answers.poll(cx));
         }
-        for answered in complete {
+        for answer in complete {
             let now = shared.clock.now();
-            shared.with_state(|state| answered.send(&mut state.engine.calls(), now));
+            shared.with_state(|state| answer.send(&mut state.engine.calls(), now));
         }
     }
 

@@ -146,7 +146,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         let shared = client.connection().shared();
         shared.trace_call(&mut options, name);
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
-        let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
+        let request = request.map_err(|error| shared.not_sent_error(error).with_tool(name))?;
         let call = ToolCall::new(name, request, options);
         let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
         pending.map_err(|error| error.with_tool(name))
@@ -225,7 +225,7 @@ where
             let shared = this.client.connection().shared();
             shared.trace_call(&mut options, this.name);
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
-            let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
+            let request = request.map_err(|error| shared.not_sent_error(error).with_tool(this.name))?;
             let call = ToolCall::new(this.name, request, options);
             let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
             this.stage = Stage::Running { call, runner };

@@ -11,7 +11,7 @@ use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, S
 
 use crate::connect;
 use crate::notifications::{Events, Notifications};
-use crate::operation::Boxed;
+use crate::operation::BoxFuture;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
 use crate::shared::{ConnectionRef, RestartAttempt};
 use mcpwire_client::{ReadStream, WriteStream};
@@ -65,7 +65,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     }
 
     /// Boxed, because this large future would be compiled into each future that awaits it.
-    fn opened(def: &McpServerDef, options: ConnectOptions) -> Boxed<'_, Result<Self, Error>> {
+    fn opened(def: &McpServerDef, options: ConnectOptions) -> BoxFuture<'_, Result<Self, Error>> {
         Box::pin(async move {
             let client = Self::connect_with(def, options)?;
             if OpeningOutcome::lists_tools(client.initialize().await?) {
@@ -224,7 +224,7 @@ impl<R> McpClient<R> {
     /// If the process is still there after it was killed.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
         let connection = self.connection.clone();
-        connection.shared().ask_for_end();
+        connection.shared().start_shutdown();
         async move {
             let report = poll_fn(|cx| connection.shared().poll_ended(cx)).await;
             connection.shared().context.shutdown_result(report)
@@ -237,7 +237,7 @@ impl<R> McpClient<R> {
     /// It does not wait, unless the runtime's tasks run only while the program waits for them, as those of tokio's
     /// current-thread runtime: then it waits until the server has exited, which takes a moment (500 ms at most).
     pub fn kill(&self) {
-        self.connection.shared().end_at_once();
+        self.connection.shared().kill();
     }
 
     /// Returns the connection.

@@ -8,7 +8,7 @@ use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::Process;
 
-use crate::driver::Loop;
+use crate::driver::Driver;
 use crate::runtime::{Runtime, Streams};
 use crate::shared::{ConnectionRef, Shared};
 use crate::state::{CloseIntent, State};
@@ -47,7 +47,7 @@ pub(crate) fn connect_streams(
     options.start_hooks(transport, move || clock.now());
     let engine = AnyEngine::stream(mem::take(&mut options.config));
     let shared = Shared::new(runtime, State::new(engine, Some(writer), process), options);
-    Loop::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
+    Driver::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
     ConnectionRef::new(shared)
 }
 
@@ -67,7 +67,7 @@ fn connect_http(
     let client = options.http_client(|| runtime.http_client(def))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
     let shared = Shared::new(runtime, State::new(engine, None, None), options);
-    let mut driver = Loop::new(Arc::clone(&shared), None, None, None);
+    let mut driver = Driver::new(Arc::clone(&shared), None, None, None);
     driver.http = Some(Box::new(crate::http::Exchanges::new(client, is_watched)));
     driver.spawn();
     Ok(ConnectionRef::new(shared))
@@ -103,7 +103,7 @@ pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Erro
     let begun = state.engine.calls().initialize(now);
     drop(state);
     begun.map_err(|error| Error::new(shared.name(), error))?;
-    Loop::new(Arc::clone(shared), Some(reader), stderr, exit).spawn();
+    Driver::new(Arc::clone(shared), Some(reader), stderr, exit).spawn();
     Ok(())
 }
 

@@ -12,5 +12,5 @@ pub(crate) struct Opening {
     pub(crate) is_reported: bool,
     /// Whether one of the waiting tasks restarts the server.
     pub(crate) is_restarting: bool,
-    pub(crate) waiting: Vec<Waker>,
+    pub(crate) wakers: Vec<Waker>,
 }

@@ -12,7 +12,7 @@ use crate::pending::PendingReply;
 use crate::shared::ConnectionRef;
 
 /// A boxed future: it is awaited in several places, and compiled once.
-pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Runs an operation: polls it under the lock, and waits for the replies to its requests.
 #[derive(Default)]
@@ -35,13 +35,13 @@ impl OperationRunner {
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Result<O::Output, Error>> {
-        let mut polled = Polled { operation, output: None };
-        match self.poll_any(connection, &mut polled, cx, on_report) {
+        let mut with_output = OperationWithOutput { operation, output: None };
+        match self.poll_any(connection, &mut with_output, cx, on_report) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Ready(Ok(())) => match polled.output {
+            Poll::Ready(Ok(())) => match with_output.output {
                 Some(output) => Poll::Ready(Ok(output)),
-                None => Poll::Ready(Err(connection.shared().lost())),
+                None => Poll::Ready(Err(connection.shared().unknown_request_error())),
             },
         }
     }
@@ -57,10 +57,10 @@ impl OperationRunner {
         loop {
             if let Some(pending) = &mut self.pending {
                 let Poll::Ready(reply) = pending.poll(cx, on_report) else { return Poll::Pending };
-                let Some(mut reply) = reply else { return Poll::Ready(Err(shared.lost())) };
+                let Some(mut reply) = reply else { return Poll::Ready(Err(shared.unknown_request_error())) };
                 // Replies are decoded outside of the lock.
                 let has_ended = operation.receive(&mut reply);
-                pending.give_back(reply);
+                pending.recycle(reply);
                 self.pending = None;
                 if has_ended {
                     return Poll::Ready(Ok(()));
@@ -70,7 +70,7 @@ impl OperationRunner {
             let step = shared.with_state(|state| {
                 let step = operation.poll(&mut state.record.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
-                    state.expect(key, self.wants_reports);
+                    state.add_slot(key, self.wants_reports);
                 }
                 step
             });
@@ -97,13 +97,13 @@ trait AnyOperation {
     fn receive(&mut self, reply: &mut Reply) -> bool;
 }
 
-/// An operation that is being polled, and its output.
-struct Polled<'o, O: Operation> {
+/// An operation that is being with_output, and its output.
+struct OperationWithOutput<'o, O: Operation> {
     operation: &'o mut O,
     output: Option<O::Output>,
 }
 
-impl<O: Operation> AnyOperation for Polled<'_, O> {
+impl<O: Operation> AnyOperation for OperationWithOutput<'_, O> {
     fn poll(
         &mut self,
         client: &mut ClientState,

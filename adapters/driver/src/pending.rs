@@ -14,7 +14,7 @@ use crate::shared::ConnectionRef;
 use crate::state::SlotPoll;
 
 /// The buffers of replies of at least this size are reused.
-const LARGE: usize = 64 * 1024;
+const MIN_RECYCLED: usize = 64 * 1024;
 
 /// A request that was sent, and whose result was not taken yet: a future of the result. Made by
 /// [`McpClient::begin`](crate::McpClient::begin).
@@ -37,7 +37,7 @@ impl<M: Method> Pending<M> {
         let now = shared.clock.now();
         let result = shared.with_state(|state| {
             let ticket = send(&mut state.record.client, &mut state.engine.calls(), now)?;
-            state.expect(ticket.key(), false);
+            state.add_slot(ticket.key(), false);
             Ok(ticket)
         });
         let ticket = result.map_err(|error| shared.request_error(error))?;
@@ -60,10 +60,10 @@ impl<M: Method> Future for Pending<M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.reply.poll(cx, &mut |_| {}).map(|reply| {
-            let Some(mut reply) = reply else { return Err(self.reply.connection.shared().lost()) };
+            let Some(mut reply) = reply else { return Err(self.reply.connection.shared().unknown_request_error()) };
             // The reply is decoded in the caller's task, outside of the lock.
             let result = self.ticket.decode_mut(&mut reply);
-            self.reply.give_back(reply);
+            self.reply.recycle(reply);
             result.map_err(|error| self.reply.connection.shared().call_error(error))
         })
     }
@@ -112,8 +112,8 @@ impl PendingReply {
     }
 
     /// Lets the engine reuse the buffer of a large reply that was decoded.
-    pub(crate) fn give_back(&self, reply: Reply) {
-        if reply.message().is_some_and(|message| message.len() >= LARGE) {
+    pub(crate) fn recycle(&self, reply: Reply) {
+        if reply.message().is_some_and(|message| message.len() >= MIN_RECYCLED) {
             self.connection.shared().lock().engine.recycle(reply);
         }
     }

@@ -27,7 +27,7 @@ impl<R> McpClient<R> {
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
         let shared = self.connection.shared();
         // Large parameters take time to serialize, so that happens before the lock is acquired.
-        let request = Prepared::<M>::new(params).map_err(|error| shared.refused(error))?;
+        let request = Prepared::<M>::new(params).map_err(|error| shared.not_sent_error(error))?;
         let options = shared.traced(options);
         Pending::begin(&self.connection, |_, calls, now| Ok(calls.request_prepared(&request, &options, now)?))
     }

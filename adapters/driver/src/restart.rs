@@ -15,7 +15,7 @@ impl State {
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
-        self.unflushed = false;
+        self.needs_flush = false;
         self.pid = process.pid();
         if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid) {
             hooks.process_started(pid);
@@ -27,7 +27,7 @@ impl State {
         self.record = ConnectionState::default();
         self.report = None;
         self.driver = None;
-        self.armed = None;
+        self.timer_deadline = None;
         self.opening.outcome = None;
         self.opening.is_restarting = false;
     }
@@ -35,11 +35,11 @@ impl State {
     /// Stores how the opening ended, and adds the tasks that wait for it to `wakers`.
     pub(crate) fn opened(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
         self.opening.outcome = Some(outcome);
-        wakers.extend(mem::take(&mut self.opening.waiting));
+        wakers.extend(mem::take(&mut self.opening.wakers));
     }
 
     /// Returns whether the server has ended because it was asked for its era, and may be restarted.
-    pub(crate) fn is_to_be_restarted(&self) -> bool {
+    pub(crate) fn will_restart(&self) -> bool {
         self.close_intent == CloseIntent::None && matches!(self.opening.outcome, Some(OpeningOutcome::Restart))
     }
 
@@ -65,6 +65,6 @@ impl State {
         self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
         self.record.close_reason.get_or_insert(CloseReason::ByServer);
         self.end_subscribers(wakers);
-        wakers.append(&mut self.ended);
+        wakers.append(&mut self.end_wakers);
     }
 }

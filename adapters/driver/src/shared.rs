@@ -14,7 +14,7 @@ use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInf
 
 use crate::clock::Clock;
 use crate::runtime::Runtime;
-use crate::state::{CloseIntent, State, wait};
+use crate::state::{CloseIntent, State, add_waker};
 
 /// One connection.
 pub(crate) struct Shared {
@@ -26,20 +26,20 @@ pub(crate) struct Shared {
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
     /// The callbacks for messages and standard error, while no driver has them.
-    pub(crate) watchers: Mutex<Watchers>,
+    pub(crate) listeners: Mutex<Listeners>,
 }
 
 /// The callbacks for messages and standard error. They are called without any lock.
 #[derive(Debug, Default)]
-pub(crate) struct Watchers {
+pub(crate) struct Listeners {
     pub(crate) lines: StderrLines,
     pub(crate) tracer: Option<Tracer>,
 }
 
-impl Watchers {
+impl Listeners {
     fn new(options: &mut OptionParts) -> Self {
         let tracer = options.trace.take().map(Tracer::new);
-        Watchers { lines: StderrLines::new(options.stderr.take()), tracer }
+        Listeners { lines: StderrLines::new(options.stderr.take()), tracer }
     }
 }
 
@@ -48,10 +48,10 @@ impl Shared {
     pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
         state.set_hooks(options.context.hooks.clone());
         state.runs_by_itself = runtime.runs_by_itself();
-        let watchers = Mutex::new(Watchers::new(&mut options));
+        let listeners = Mutex::new(Listeners::new(&mut options));
         let OptionParts { context, handlers, .. } = options;
         let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { runtime, context, clock, handlers, server, state, watchers })
+        Arc::new(Shared { runtime, context, clock, handlers, server, state, listeners })
     }
 
     /// Returns the options of a request with the trace context of the calling code.
@@ -83,14 +83,14 @@ impl Shared {
     pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = f(&mut state);
-        Self::hand_over(state);
+        Self::send_or_wake_driver(state);
         result
     }
 
     /// A function of its own, so that it is compiled once.
     #[inline(never)]
-    fn hand_over(mut state: MutexGuard<'_, State>) {
-        let waker = state.hand_over();
+    fn send_or_wake_driver(mut state: MutexGuard<'_, State>) {
+        let waker = state.send_or_wake_driver();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
@@ -105,7 +105,7 @@ impl Shared {
     /// Returns the error of a request that was not sent.
     #[cold]
     #[inline(never)]
-    pub(crate) fn refused(&self, error: SendError) -> Error {
+    pub(crate) fn not_sent_error(&self, error: SendError) -> Error {
         self.send_error(error, &mut self.lock())
     }
 
@@ -119,14 +119,14 @@ impl Shared {
     pub(crate) fn poll_opened(&self, cx: &mut Context<'_>) -> Poll<OpeningOutcome> {
         let mut state = self.lock();
         match state.opening.outcome {
-            Some(OpeningOutcome::Restart) if state.report.is_none() => wait(&mut state.ended, cx),
-            Some(OpeningOutcome::Restart) if state.opening.is_restarting => wait(&mut state.opening.waiting, cx),
+            Some(OpeningOutcome::Restart) if state.report.is_none() => add_waker(&mut state.end_wakers, cx),
+            Some(OpeningOutcome::Restart) if state.opening.is_restarting => add_waker(&mut state.opening.wakers, cx),
             Some(OpeningOutcome::Restart) => {
                 state.opening.is_restarting = true;
                 return Poll::Ready(OpeningOutcome::Restart);
             }
             Some(ref outcome) => return Poll::Ready(outcome.clone()),
-            None => wait(&mut state.opening.waiting, cx),
+            None => add_waker(&mut state.opening.wakers, cx),
         }
         Poll::Pending
     }
@@ -135,7 +135,7 @@ impl Shared {
     pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<ShutdownReport> {
         let mut state = self.lock();
         if state.report.is_none() {
-            wait(&mut state.ended, cx);
+            add_waker(&mut state.end_wakers, cx);
         }
         state.report.map_or(Poll::Pending, Poll::Ready)
     }
@@ -146,15 +146,15 @@ impl Shared {
         if let Some(end) = state.connection_end().filter(|_| state.report.is_some()) {
             return Poll::Ready(end);
         }
-        wait(&mut state.ended, cx);
+        add_waker(&mut state.end_wakers, cx);
         Poll::Pending
     }
 
     /// Starts the shutdown, which ends the server step by step.
-    pub(crate) fn ask_for_end(&self) {
+    pub(crate) fn start_shutdown(&self) {
         let mut wakers = Vec::new();
         let mut state = self.lock();
-        if state.is_to_be_restarted() && state.report.is_some() {
+        if state.will_restart() && state.report.is_some() {
             // Between two processes there is no driver.
             state.give_up_opening(&mut wakers);
         }
@@ -167,19 +167,19 @@ impl Shared {
     }
 
     /// Kills the server, also during a shutdown.
-    pub(crate) fn end_at_once(&self) {
+    pub(crate) fn kill(&self) {
         let mut wakers = Vec::new();
         let mut state = self.lock();
-        if state.is_to_be_restarted() && state.report.is_some() {
+        if state.will_restart() && state.report.is_some() {
             state.give_up_opening(&mut wakers);
         }
-        Self::abandon(state);
+        Self::kill_process(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Kills the server and all processes that it started.
     #[inline(never)]
-    fn abandon(mut state: MutexGuard<'_, State>) {
+    fn kill_process(mut state: MutexGuard<'_, State>) {
         state.close_intent = CloseIntent::Kill;
         // If no driver may run any more, the process is reaped here.
         let process = if state.runs_by_itself { None } else { state.process.take() };
@@ -223,7 +223,7 @@ impl Shared {
 
     /// Returns the error of a request that the connection does not know.
     #[cold]
-    pub(crate) fn lost(&self) -> Error {
+    pub(crate) fn unknown_request_error(&self) -> Error {
         self.call_error(CallError::WrongTicket { method: "a request".into() })
     }
 
@@ -285,7 +285,7 @@ impl Drop for LastReference {
         let mut state = self.0.lock();
         if state.report.is_some() {
             let mut wakers = Vec::new();
-            if state.is_to_be_restarted() {
+            if state.will_restart() {
                 state.give_up_opening(&mut wakers);
             }
             state.end_subscribers(&mut wakers);
@@ -294,7 +294,7 @@ impl Drop for LastReference {
             return;
         }
         if state.close_intent == CloseIntent::None {
-            return Shared::abandon(state);
+            return Shared::kill_process(state);
         }
         // A shutdown continues, also if nobody waits for its end.
         let driver = state.driver.take();

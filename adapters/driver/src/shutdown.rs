@@ -14,11 +14,11 @@ use mcpwire_client::Writer;
 
 /// How often to check whether an ending process has exited, on systems that do not report it. 20 ms: a shutdown takes up to
 /// seconds, so nobody notices the delay.
-pub(crate) const UNWATCHED_END: Duration = Duration::from_millis(20);
+pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-pub(crate) enum Stop {
+pub(crate) enum Shutdown {
     /// Ends a process step by step.
-    Process { stopping: ProcessShutdown, until: Timestamp },
+    Process { shutdown: ProcessShutdown, until: Timestamp },
     /// The process has exited. Reads what it wrote last on standard error.
     LastOutput { report: ShutdownReport, until: Timestamp },
     /// Ends the HTTP session on the server.
@@ -28,20 +28,20 @@ pub(crate) enum Stop {
     Stream { writer: Option<Writer>, until: Timestamp },
 }
 
-impl Stop {
+impl Shutdown {
     pub(crate) fn begin(state: &mut State, grace_periods: GracePeriods, now: Timestamp) -> Self {
         #[cfg(feature = "http")]
         if state.engine.is_http() {
-            return Stop::Session { until: now + grace_periods.after_close };
+            return Shutdown::Session { until: now + grace_periods.after_close };
         }
         let grace_periods = match state.close_intent {
             CloseIntent::Kill => GracePeriods { after_close: Duration::ZERO, ..grace_periods },
             CloseIntent::None | CloseIntent::Shutdown => grace_periods,
         };
         if state.process.is_some() {
-            Stop::Process { stopping: ProcessShutdown::new(grace_periods), until: now }
+            Shutdown::Process { shutdown: ProcessShutdown::new(grace_periods), until: now }
         } else {
-            Stop::Stream { writer: state.writer.take(), until: now + grace_periods.after_close }
+            Shutdown::Stream { writer: state.writer.take(), until: now + grace_periods.after_close }
         }
     }
 
@@ -55,29 +55,29 @@ impl Stop {
         cx: &mut Context<'_>,
     ) -> Poll<ShutdownReport> {
         match self {
-            Stop::LastOutput { report, until } if !has_stderr || *until <= now => Poll::Ready(*report),
-            Stop::LastOutput { .. } => Poll::Pending,
-            Stop::Process { stopping, until } => loop {
+            Shutdown::LastOutput { report, until } if !has_stderr || *until <= now => Poll::Ready(*report),
+            Shutdown::LastOutput { .. } => Poll::Pending,
+            Shutdown::Process { shutdown, until } => loop {
                 let Some(process) = &mut state.process else { return Poll::Ready(ShutdownReport::without_process()) };
-                match stopping.next(process, now) {
+                match shutdown.next(process, now) {
                     ShutdownAction::CloseInput => state.writer = None,
                     ShutdownAction::Wait(at) => {
-                        *until = if is_watched { at } else { at.min(now + UNWATCHED_END) };
+                        *until = if is_watched { at } else { at.min(now + EXIT_POLL_INTERVAL) };
                         return Poll::Pending;
                     }
                     ShutdownAction::Done(report) if has_stderr => {
-                        *self = Stop::LastOutput { report, until: now + EndOfStream::LAST_WORDS };
+                        *self = Shutdown::LastOutput { report, until: now + EndOfStream::LAST_WORDS };
                         return Poll::Pending;
                     }
                     ShutdownAction::Done(report) => return Poll::Ready(report),
                 }
             },
             #[cfg(feature = "http")]
-            Stop::Session { until } => {
+            Shutdown::Session { until } => {
                 let is_done = state.engine.http().is_none_or(|engine| engine.exchanges() == 0);
                 if is_done || *until <= now { Poll::Ready(ShutdownReport::without_process()) } else { Poll::Pending }
             }
-            Stop::Stream { writer, until } => {
+            Shutdown::Stream { writer, until } => {
                 if let Some(open) = writer
                     && *until > now
                     && open.as_mut().poll_close(cx).is_pending()
@@ -94,8 +94,10 @@ impl Stop {
     pub(crate) fn deadline(&self) -> Timestamp {
         match self {
             #[cfg(feature = "http")]
-            Stop::Session { until } => *until,
-            Stop::Process { until, .. } | Stop::LastOutput { until, .. } | Stop::Stream { until, .. } => *until,
+            Shutdown::Session { until } => *until,
+            Shutdown::Process { until, .. } | Shutdown::LastOutput { until, .. } | Shutdown::Stream { until, .. } => {
+                *until
+            }
         }
     }
 }

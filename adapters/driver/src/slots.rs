@@ -23,11 +23,11 @@ pub(crate) struct Slots {
     table: VecDeque<(RequestKey, Option<Slot>)>,
     len: usize,
     /// Whether an empty table keeps its memory.
-    is_kept: bool,
+    keeps_memory: bool,
 }
 
 /// Number of holes that are not worth removing.
-const FEW: usize = 16;
+const MIN_HOLES: usize = 16;
 
 impl Slots {
     /// Adds a slot. Its key must be greater than all earlier keys.
@@ -49,20 +49,20 @@ impl Slots {
         while let Some((_, None)) = self.table.front() {
             self.table.pop_front();
         }
-        if self.table.len() > 2 * self.len + FEW {
+        if self.table.len() > 2 * self.len + MIN_HOLES {
             self.table.retain(|(_, slot)| slot.is_some());
         }
         Some(slot)
     }
 
     /// Sets whether an empty table keeps its memory.
-    pub(crate) fn keep(&mut self, is_kept: bool) {
-        self.is_kept = is_kept;
+    pub(crate) fn set_keeps_memory(&mut self, keeps_memory: bool) {
+        self.keeps_memory = keeps_memory;
         self.release_buffers();
     }
 
     fn release_buffers(&mut self) {
-        if self.len == 0 && !(self.is_kept && self.table.capacity() <= 4 * FEW) {
+        if self.len == 0 && !(self.keeps_memory && self.table.capacity() <= 4 * MIN_HOLES) {
             self.table = VecDeque::new();
         }
     }

@@ -22,18 +22,18 @@ use crate::subscribers::EventSink;
 use mcpwire_client::Writer;
 
 /// Maximum number of reports about a request that wait for its caller. 64: later reports say more than earlier ones.
-const MOST_REPORTS: usize = 64;
+const MAX_REPORTS: usize = 64;
 
 /// How often no request must be in flight before a connection counts as busy. 16: many programs connect to many servers and
 /// make one or two calls.
-const OFTEN: u8 = 16;
+const BUSY_THRESHOLD: u8 = 16;
 
 /// What the lock of a connection protects. While the lock is held, nothing waits, and no code of the program runs.
 pub(crate) struct State {
     pub(crate) engine: AnyEngine,
     pub(crate) writer: Option<Writer>,
     /// Whether something was written and not flushed.
-    pub(crate) unflushed: bool,
+    pub(crate) needs_flush: bool,
     slots: Slots,
     /// Wakes the driver. The code that wakes it takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
@@ -64,13 +64,13 @@ pub(crate) struct State {
     pub(crate) writer_panic: Option<String>,
     /// How the server ended, once the driver has ended.
     pub(crate) report: Option<ShutdownReport>,
-    pub(crate) ended: Vec<Waker>,
+    pub(crate) end_wakers: Vec<Waker>,
     /// Whether the program watches the messages: then only the driver writes.
-    pub(crate) traced: bool,
+    pub(crate) is_traced: bool,
     /// When the driver's timer goes off.
-    pub(crate) armed: Option<Timestamp>,
+    pub(crate) timer_deadline: Option<Timestamp>,
     /// How often no request was in flight since the timer last went off.
-    lulls: u8,
+    idle_count: u8,
 }
 
 /// Whether, and how, the clients want the connection to end.
@@ -108,7 +108,7 @@ pub(crate) enum ServerRequestEvent {
 }
 
 /// Adds a task to the tasks to wake, unless it is there already.
-pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
+pub(crate) fn add_waker(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
     if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
         waiting.push(cx.waker().clone());
     }
@@ -119,7 +119,7 @@ impl State {
         State {
             engine,
             writer,
-            unflushed: false,
+            needs_flush: false,
             slots: Slots::default(),
             driver: None,
             opening: Opening::default(),
@@ -138,10 +138,10 @@ impl State {
             close_intent: CloseIntent::None,
             writer_panic: None,
             report: None,
-            ended: Vec::new(),
-            traced: false,
-            armed: None,
-            lulls: 0,
+            end_wakers: Vec::new(),
+            is_traced: false,
+            timer_deadline: None,
+            idle_count: 0,
         }
     }
 
@@ -161,7 +161,7 @@ impl State {
     }
 
     /// Adds a slot for the reply to a request that was sent, and for reports about it if the caller wants them.
-    pub(crate) fn expect(&mut self, key: RequestKey, wants_reports: bool) {
+    pub(crate) fn add_slot(&mut self, key: RequestKey, wants_reports: bool) {
         let reports = wants_reports.then(VecDeque::new);
         self.slots.add(key, Slot { reply: None, waker: None, reports });
     }
@@ -199,7 +199,7 @@ impl State {
     /// Sends the pending bytes, or returns the waker of the driver that must send them.
     ///
     /// If only one request is in flight, its caller writes it. The driver writes several requests together.
-    pub(crate) fn hand_over(&mut self) -> Option<Waker> {
+    pub(crate) fn send_or_wake_driver(&mut self) -> Option<Waker> {
         #[cfg(feature = "http")]
         if self.engine.is_http() {
             // Only the driver starts exchanges.
@@ -211,7 +211,7 @@ impl State {
         }
         // Without a waker, the driver was woken already.
         let driver = self.driver.take()?;
-        if self.engine.session().in_flight() > 1 || self.traced {
+        if self.engine.session().in_flight() > 1 || self.is_traced {
             return Some(driver);
         }
         let mut cx = Context::from_waker(&driver);
@@ -219,7 +219,7 @@ impl State {
         if written.is_err() || !self.engine.transmit().is_empty() {
             return Some(driver);
         }
-        if self.engine.session().has_events() || !self.has_time(self.engine.poll_timeout()) {
+        if self.engine.session().has_events() || !self.is_timer_set_by(self.engine.poll_timeout()) {
             return Some(driver);
         }
         self.driver = Some(driver);
@@ -233,23 +233,23 @@ impl State {
         if self.engine.session().in_flight() > 0 {
             return;
         }
-        self.lulls = self.lulls.saturating_add(1);
-        let is_busy = self.lulls > OFTEN && self.armed.is_some();
+        self.idle_count = self.idle_count.saturating_add(1);
+        let is_busy = self.idle_count > BUSY_THRESHOLD && self.timer_deadline.is_some();
         if !is_busy {
             self.engine.shrink();
         }
-        self.slots.keep(is_busy);
+        self.slots.set_keeps_memory(is_busy);
     }
 
     /// Notes that the driver's timer has gone off.
-    pub(crate) fn gone_off(&mut self) {
-        self.armed = None;
-        self.lulls = 0;
+    pub(crate) fn timer_elapsed(&mut self) {
+        self.timer_deadline = None;
+        self.idle_count = 0;
     }
 
     /// Returns whether the driver's timer goes off at this time or before.
-    pub(crate) fn has_time(&self, at: Option<Timestamp>) -> bool {
-        at.is_none_or(|at| self.armed.is_some_and(|armed| armed <= at))
+    pub(crate) fn is_timer_set_by(&self, at: Option<Timestamp>) -> bool {
+        at.is_none_or(|at| self.timer_deadline.is_some_and(|timer_deadline| timer_deadline <= at))
     }
 
     /// Writes what can be written without waiting. Returns whether anything was written, or an error if the stream is closed.
@@ -259,14 +259,14 @@ impl State {
         watch: impl FnMut(Direction, &[u8]),
     ) -> Result<bool, std::io::Error> {
         // The writer may be the program's. Its panic must not reach the caller whose request is written.
-        catch_panic(|| self.write_some(cx, watch)).unwrap_or_else(|message| {
+        catch_panic(|| self.write_pending(cx, watch)).unwrap_or_else(|message| {
             self.writer_panic = Some(message);
             self.writer = None;
             Err(std::io::ErrorKind::BrokenPipe.into())
         })
     }
 
-    fn write_some(
+    fn write_pending(
         &mut self,
         cx: &mut Context<'_>,
         mut watch: impl FnMut(Direction, &[u8]),
@@ -283,7 +283,7 @@ impl State {
                     watch(Direction::Sent, &bytes[..n]);
                     self.engine.transmitted(n);
                     self.sent += n as u64;
-                    self.unflushed = true;
+                    self.needs_flush = true;
                     written = true;
                 }
                 Poll::Ready(Ok(_)) => return Err(std::io::ErrorKind::WriteZero.into()),
@@ -291,11 +291,11 @@ impl State {
                 Poll::Ready(Err(error)) => return Err(error),
             }
         }
-        if self.unflushed
+        if self.needs_flush
             && let Some(writer) = &mut self.writer
             && let Poll::Ready(flushed) = writer.as_mut().poll_flush(cx)
         {
-            self.unflushed = false;
+            self.needs_flush = false;
             flushed?;
         }
         Ok(written)
@@ -303,7 +303,7 @@ impl State {
 
     /// Handles the events of the engine, until a consumer of events should have its turn. Returns whether there were any.
     /// Adds the tasks to wake to `wakers`.
-    pub(crate) fn events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
+    pub(crate) fn handle_events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
         let mut any = false;
         while let Some(event) = self.engine.poll_event() {
             any = true;
@@ -319,7 +319,7 @@ impl State {
                     }
                 }
                 Event::Subscription(key) => wakers.extend(self.forget_subscriber(key)),
-                Event::ServerRequest(ask) => self.server_requests.push(ServerRequestEvent::Received(ask)),
+                Event::ServerRequest(request) => self.server_requests.push(ServerRequestEvent::Received(request)),
                 Event::ServerRequestCancelled(key) => self.server_requests.push(ServerRequestEvent::Cancelled(key)),
                 Event::Connected => {
                     if let Some(info) = self.engine.session().shared_server() {
@@ -331,7 +331,7 @@ impl State {
                 event => {
                     self.record.handle_event(&event, &mut self.engine.calls());
                     match &event {
-                        Event::Notification(notification) => self.report(notification, wakers),
+                        Event::Notification(notification) => self.add_report(notification, wakers),
                         Event::Closed(reason) if server.get().is_none() => {
                             self.opened(OpeningOutcome::Closed(reason.clone()), wakers);
                         }
@@ -357,11 +357,11 @@ impl State {
     }
 
     /// Adds the progress of a request, or the status of its task, to the reports for its caller.
-    fn report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
+    fn add_report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
         if let Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } = notification
             && let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(*key)
         {
-            if reports.len() == MOST_REPORTS {
+            if reports.len() == MAX_REPORTS {
                 reports.pop_front();
             }
             reports.push_back(notification.clone());
@@ -379,17 +379,17 @@ impl State {
     /// Closes the connection: all pending requests fail, and all waiting tasks are added to `wakers`.
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) {
         self.engine.close();
-        while self.events(server, wakers) {}
+        while self.handle_events(server, wakers) {}
         if self.opening.outcome.is_none() && server.get().is_none() {
             self.opened(OpeningOutcome::Closed(CloseReason::ByClient), wakers);
         }
         // A server that is restarted continues to report events.
-        if !self.is_to_be_restarted() {
+        if !self.will_restart() {
             // Before the opening, the engine reports no end.
             self.record.close_reason.get_or_insert(CloseReason::ByClient);
             self.end_subscribers(wakers);
         }
-        wakers.extend(mem::take(&mut self.opening.waiting));
+        wakers.extend(mem::take(&mut self.opening.wakers));
     }
 
     /// Ends the queues of events: no more events will be added.
@@ -401,20 +401,20 @@ impl State {
 
     /// Returns why the connection has ended, or `None` if it is open or about to be restarted.
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
-        let reason = self.record.close_reason.clone().filter(|_| !self.is_to_be_restarted())?;
+        let reason = self.record.close_reason.clone().filter(|_| !self.will_restart())?;
         Some(ConnectionEnd::new(reason, (&mut *self).process_report()))
     }
 
     /// Removes the process, of which nothing is left, and keeps its exit status.
-    pub(crate) fn gone(&mut self, report: &ShutdownReport) {
+    pub(crate) fn remove_process(&mut self, report: &ShutdownReport) {
         self.process = None;
         self.exit = report.exit.or(self.exit);
     }
 
     /// Stores how the server ended.
-    pub(crate) fn end(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
+    pub(crate) fn finish(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
         self.report = Some(report);
-        wakers.append(&mut self.ended);
+        wakers.append(&mut self.end_wakers);
     }
 
     pub(crate) fn is_running(&mut self) -> bool {

@@ -11,7 +11,7 @@ use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
 use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
 
 use crate::client::McpClient;
-use crate::operation::Boxed;
+use crate::operation::BoxFuture;
 use crate::shared::ConnectionRef;
 
 /// The changes that a server reports to a client that has subscribed to them: a stream that ends with the subscription.
@@ -77,7 +77,7 @@ fn subscribe<'a>(
     connection: &'a ConnectionRef,
     wanted: &'a SubscriptionFilter,
     options: SubscribeOptions,
-) -> Boxed<'a, Result<Subscription, Error>> {
+) -> BoxFuture<'a, Result<Subscription, Error>> {
     Box::pin(async move {
         let (options, shared) = (subscription_options(options), connection.shared());
         let now = shared.clock.now();

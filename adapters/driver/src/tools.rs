@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::call::Call;
 use crate::client::McpClient;
-use crate::operation::{Boxed, run};
+use crate::operation::{BoxFuture, run};
 use crate::shared::ConnectionRef;
 
 impl<R> McpClient<R> {
@@ -59,7 +59,7 @@ impl<R> McpClient<R> {
 }
 
 /// Lists the server's tools, all pages, and stores the list.
-pub(crate) fn list(connection: &ConnectionRef) -> Boxed<'_, Result<Tools, Error>> {
+pub(crate) fn list(connection: &ConnectionRef) -> BoxFuture<'_, Result<Tools, Error>> {
     Box::pin(async move {
         let shared = connection.shared();
         let options = shared.traced(&RequestOptions::new()).into_owned();

@@ -265,7 +265,7 @@ impl RunningExchange {
     }
 }
 
-/// The failure of an exchange for which the HTTP client panicked. ResponsePart of the request may have been sent.
+/// Returns the failure of an exchange whose HTTP client panicked. The client may have sent a part of the request.
 #[cold]
 fn panic_failure(message: &str) -> Failure {
     Failure::new(FailureKind::Broken, format!("the HTTP client panicked: {message}"))

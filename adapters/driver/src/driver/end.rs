@@ -7,24 +7,24 @@ use std::time::Duration;
 use mcpwire_client::{PanicSource, ShutdownReport};
 use mcpwire_core::Phase;
 
-use super::Loop;
-use crate::shutdown::{Stop, UNWATCHED_END};
+use super::Driver;
+use crate::shutdown::{EXIT_POLL_INTERVAL, Shutdown};
 use crate::state::{CloseIntent, State};
 
 /// How often to check whether the process has exited, on systems that do not report it, while requests are pending.
-const UNWATCHED: Duration = Duration::from_millis(100);
+const IDLE_EXIT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Size in bytes of one read of standard error, and maximum number of reads in a row.
 const STDERR_CHUNK: usize = 8 * 1024;
-const STDERR_ROUNDS: usize = 16;
+const MAX_STDERR_READS: usize = 16;
 
-impl Loop {
+impl Driver {
     pub(super) fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         // Mostly there is nothing to read, and a small buffer costs little.
         let read = self.read_stderr_into(&mut [0; 64], state, cx);
         if read {
             let mut buffer = [0; STDERR_CHUNK];
-            for _ in 0..STDERR_ROUNDS {
+            for _ in 0..MAX_STDERR_READS {
                 if !self.read_stderr_into(&mut buffer, state, cx) {
                     break;
                 }
@@ -39,8 +39,8 @@ impl Loop {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {
                 state.stderr.push(&buffer[..n]);
-                if self.watchers.lines.has_listener() {
-                    self.heard.extend_from_slice(&buffer[..n]);
+                if self.listeners.lines.has_listener() {
+                    self.stderr_bytes.extend_from_slice(&buffer[..n]);
                 }
             }
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -49,7 +49,7 @@ impl Loop {
         true
     }
 
-    pub(super) fn watch_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    pub(super) fn poll_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(exit) = &mut self.exit else { return false };
         if exit.as_mut().poll(cx).is_pending() {
             return false;
@@ -62,12 +62,12 @@ impl Loop {
     }
 
     /// Passes the end of the stream to the engine, once the exit status and the last output are known.
-    pub(super) fn end(&mut self, state: &mut State) -> bool {
-        if self.ended || state.engine.session().phase() == Phase::New {
+    pub(super) fn deliver_eof(&mut self, state: &mut State) -> bool {
+        if self.is_eof_delivered || state.engine.session().phase() == Phase::New {
             return false;
         }
-        let unwatched = self.exit.is_none() && state.process.is_some();
-        if !self.ending.is_near() && !unwatched {
+        let is_unwatched = self.exit.is_none() && state.process.is_some();
+        if !self.end_of_stream.is_near() && !is_unwatched {
             return false;
         }
         let now = self.shared.clock.now();
@@ -75,59 +75,59 @@ impl Loop {
             && process.observe().is_some()
         {
             state.exit = process.exit().copied();
-            self.ending.exited(now);
+            self.end_of_stream.exited(now);
         }
         if self.stderr.is_none() {
-            self.ending.errors_ended();
+            self.end_of_stream.errors_ended();
         }
-        if !self.ending.is_over(now) {
-            let wait = if self.ending.is_near() { UNWATCHED_END } else { UNWATCHED };
-            let is_awaited = self.ending.is_near() || state.engine.session().in_flight() > 0;
-            self.look_again = (unwatched && is_awaited).then(|| now + wait);
+        if !self.end_of_stream.is_over(now) {
+            let wait = if self.end_of_stream.is_near() { EXIT_POLL_INTERVAL } else { IDLE_EXIT_POLL_INTERVAL };
+            let is_awaited = self.end_of_stream.is_near() || state.engine.session().in_flight() > 0;
+            self.next_exit_poll = (is_unwatched && is_awaited).then(|| now + wait);
             return false;
         }
-        self.ended = true;
+        self.is_eof_delivered = true;
         state.engine.receive_eof(now);
         true
     }
 
     /// Ends the server, if that is wanted or the connection has ended. Returns whether nothing is left of the server.
-    pub(super) fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if self.stopping.is_none()
+    pub(super) fn poll_shutdown(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        if self.shutdown.is_none()
             && state.close_intent == CloseIntent::None
             && state.engine.session().phase() != Phase::Closed
         {
             return false;
         }
         let now = self.shared.clock.now();
-        let stopping = self.stopping.get_or_insert_with(|| {
+        let shutdown = self.shutdown.get_or_insert_with(|| {
             state.close(&self.shared.server, &mut self.wakers);
-            Stop::begin(state, self.shared.context.grace_periods, now)
+            Shutdown::begin(state, self.shared.context.grace_periods, now)
         });
-        let Poll::Ready(report) = stopping.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
+        let Poll::Ready(report) = shutdown.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
             return false;
         };
         // Read what the server wrote last.
         self.read_stderr(state, cx);
         self.reader = None;
-        state.gone(&report);
+        state.remove_process(&report);
         self.report = Some(report);
         true
     }
 }
 
-impl Loop {
+impl Driver {
     /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message.
     #[cold]
     pub(super) fn fail(&mut self, message: String) {
-        self.over = true;
+        self.is_over = true;
         let why = format!("{} panicked: {message}", PanicSource::Transport);
         // Before the connection ends: a caller that learns of the end may look for the report.
         self.shared.context.panics.report(PanicSource::Transport, message);
-        self.end_at_once(Some(why.into()));
+        self.kill(Some(why.into()));
     }
 
-    fn end_at_once(&mut self, failure: Option<Arc<str>>) {
+    fn kill(&mut self, failure: Option<Arc<str>>) {
         let mut state = self.shared.lock();
         if let Some(why) = failure {
             state.fail(why);
@@ -142,17 +142,17 @@ impl Loop {
             hooks.process_exited(None);
             hooks.deliver();
         }
-        self.shared.lock().end(ShutdownReport::without_process(), &mut self.wakers);
+        self.shared.lock().finish(ShutdownReport::without_process(), &mut self.wakers);
         for waker in self.wakers.drain(..) {
             waker.wake();
         }
     }
 }
 
-impl Drop for Loop {
+impl Drop for Driver {
     fn drop(&mut self) {
-        if !self.over {
-            self.end_at_once(None);
+        if !self.is_over {
+            self.kill(None);
         }
     }
 }
