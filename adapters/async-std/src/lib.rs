@@ -44,13 +44,13 @@ impl CurrentRuntime for AsyncStd {
 }
 
 impl Runtime for AsyncStd {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         // A task of async-std goes on without its handle.
         drop(async_std::task::spawn(task));
     }
 
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
+    fn spawn_blocking(&self, work: BlockingTask) {
         drop(async_std::task::spawn_blocking(work));
     }
 

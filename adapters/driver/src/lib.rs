@@ -68,7 +68,7 @@ pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "http")]
-pub use runtime::Work;
-pub use runtime::{CurrentRuntime, ExitWatch, Runtime, Streams, Task, Timer};
+pub use runtime::BlockingTask;
+pub use runtime::{CurrentRuntime, ExitWatch, Runtime, Streams, TaskFuture, Timer};
 pub use subscription::Subscription;
 pub use tasks::{RunningTask, TaskOrResult};

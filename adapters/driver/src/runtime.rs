@@ -16,11 +16,11 @@ use mcpwire_process::{ExitHandle, Pipes};
 use crate::clock::Clock;
 
 /// A future that a runtime runs to its end.
-pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type TaskFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A function that may block its thread.
 #[cfg(feature = "http")]
-pub type Work = Box<dyn FnOnce() + Send>;
+pub type BlockingTask = Box<dyn FnOnce() + Send>;
 
 /// An async runtime: tasks, threads that may block, timers, and the pipes of processes.
 ///
@@ -31,7 +31,7 @@ pub type Work = Box<dyn FnOnce() + Send>;
 /// [`McpClient::connect_on`](crate::McpClient::connect_on).
 pub trait Runtime: Send + Sync + 'static {
     /// Runs a task that nobody waits for. If the task drives a connection, dropping the task ends the server.
-    fn spawn(&self, task: Task);
+    fn spawn(&self, task: TaskFuture);
 
     /// Runs a function on a thread that may block. Nobody waits for it. By default, starts a thread for each function, and drops
     /// the function if there can be no more threads.
@@ -39,8 +39,8 @@ pub trait Runtime: Send + Sync + 'static {
     /// The method needs the feature `http`: a program that only starts servers does not need it, and tokio's threads would add
     /// 41 KiB to that program.
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
-        drop(std::thread::Builder::new().name("mcpwire-blocking".into()).spawn(work));
+    fn spawn_blocking(&self, work: BlockingTask) {
+        drop(std::thread::Builder::new().name("mcpwire-blocking".into()).spawn(task));
     }
 
     /// Creates a timer that is not set.

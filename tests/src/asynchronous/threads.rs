@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_io::Async;
 use mcpwire_driver::http::{Connecting, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Runtime, Streams, TaskFuture, Timer};
 
 /// A runtime with a thread for each task. It has no current runtime, so programs give it to
 /// [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on).
@@ -20,7 +20,7 @@ use mcpwire_driver::{Runtime, Streams, Task, Timer};
 pub struct Threads;
 
 impl Runtime for Threads {
-    fn spawn(&self, mut task: Task) {
+    fn spawn(&self, mut task: TaskFuture) {
         thread::spawn(move || {
             let waker = Waker::from(Arc::new(Unpark(thread::current())));
             while task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {

@@ -10,7 +10,7 @@ use crate::connection::{Handshaker, SendFailure};
 struct Virtual(Arc<dyn Runtime>);
 
 impl Runtime for Virtual {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         self.0.spawn(task);
     }
 
@@ -78,7 +78,7 @@ fn a_dead_connection_fails_its_requests_before_their_default_timeout() {
 struct Fast(u64);
 
 impl Runtime for Fast {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         Threads.spawn(task);
     }
 

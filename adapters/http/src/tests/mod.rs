@@ -28,7 +28,7 @@ use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind
 use mcpwire_driver::core::{Config, Timestamp};
 use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Clock, Runtime, Streams, TaskFuture, Timer};
 
 use crate::full_body::FullBody;
 use crate::io::Io;
@@ -39,7 +39,7 @@ use crate::{Client, ClientOptions};
 struct Threads;
 
 impl Runtime for Threads {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         thread::spawn(move || block_on(task));
     }
 
