@@ -1,4 +1,4 @@
-//! The answers to the requests of the server, as the driver sends them.
+//! [`Answers`]: calls the handlers for requests of the server, and sends their answers.
 
 use std::sync::Arc;
 use std::task::Context;
@@ -8,7 +8,7 @@ use mcpwire_client::{OutgoingAnswer, PendingAnswers, method_not_found};
 use crate::shared::Shared;
 use crate::state::ServerRequestEvent;
 
-/// The requests of the server whose handlers have not answered yet. `None` if the program has no handlers.
+/// The requests of the server that wait for the answers of their handlers. `None` if the program has no handlers.
 pub(crate) struct Answers(Option<Box<dyn PendingAnswers>>);
 
 impl Answers {
@@ -16,8 +16,9 @@ impl Answers {
         Answers(shared.handlers.as_ref().map(|handlers| Arc::clone(handlers).pending()))
     }
 
-    /// Starts the answers to new requests, polls all handlers, and sends the complete answers. Calls code of the program, so
-    /// no lock may be held.
+    /// Calls the handlers of new requests, polls all pending handlers, and sends the answers that are complete.
+    ///
+    /// This calls code of the program: call it without holding a lock.
     pub(crate) fn serve(&mut self, shared: &Shared, events: Vec<ServerRequestEvent>, cx: &mut Context<'_>) {
         if events.is_empty() && self.0.as_ref().is_none_or(|answers| answers.is_empty()) {
             return;
@@ -42,7 +43,7 @@ impl Answers {
         }
     }
 
-    /// Drops all answers. Nobody needs them any more.
+    /// Drops all pending handlers.
     pub(crate) fn clear(&mut self) {
         self.0 = None;
     }

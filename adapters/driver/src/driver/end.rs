@@ -1,4 +1,4 @@
-//! The end of what a driver drives: what the server says last, its exit, and what is done to end it.
+//! The end of a connection: the last output of the server, its exit, and the shutdown.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,16 +11,17 @@ use super::Driver;
 use crate::shutdown::{EXIT_POLL_INTERVAL, Shutdown};
 use crate::state::{CloseIntent, State};
 
-/// How often to check whether the process has exited, on systems that do not report it, while requests are pending.
+/// How often to check whether the process has exited while requests are pending, on systems that do not report the exit.
 const IDLE_EXIT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Size in bytes of one read of standard error, and maximum number of reads in a row.
+/// Size of the buffer for standard error, in bytes, and maximum number of consecutive reads.
 const STDERR_CHUNK: usize = 8 * 1024;
 const MAX_STDERR_READS: usize = 16;
 
 impl Driver {
+    /// Reads standard error. Returns whether anything was read.
     pub(super) fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Mostly there is nothing to read, and a small buffer costs little.
+        // Tries a small buffer first, because clearing the large one costs more, and usually there is nothing to read.
         let read = self.read_stderr_into(&mut [0; 64], state, cx);
         if read {
             let mut buffer = [0; STDERR_CHUNK];
@@ -49,6 +50,7 @@ impl Driver {
         true
     }
 
+    /// Checks whether the process has exited. Returns whether it has, once.
     pub(super) fn poll_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(exit) = &mut self.exit else { return false };
         if exit.as_mut().poll(cx).is_pending() {
@@ -61,7 +63,8 @@ impl Driver {
         true
     }
 
-    /// Passes the end of the stream to the engine, once the exit status and the last output are known.
+    /// Passes the end of the stream to the engine after the exit status and the last output have arrived, so that errors contain
+    /// them. Returns whether it did.
     pub(super) fn deliver_eof(&mut self, state: &mut State) -> bool {
         if self.is_eof_delivered || state.engine.session().phase() == Phase::New {
             return false;
@@ -91,7 +94,7 @@ impl Driver {
         true
     }
 
-    /// Ends the server, if that is wanted or the connection has ended. Returns whether nothing is left of the server.
+    /// Starts and continues the shutdown, if a client has requested it or the connection has ended. Returns whether it is complete.
     pub(super) fn poll_shutdown(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         if self.shutdown.is_none()
             && state.close_intent == CloseIntent::None
@@ -107,7 +110,7 @@ impl Driver {
         let Poll::Ready(report) = shutdown.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
             return false;
         };
-        // Read what the server wrote last.
+        // Reads the last output of the server.
         self.read_stderr(state, cx);
         self.reader = None;
         state.remove_process(&report);
@@ -117,16 +120,17 @@ impl Driver {
 }
 
 impl Driver {
-    /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message.
+    /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message of the panic.
     #[cold]
     pub(super) fn fail(&mut self, message: String) {
         self.is_over = true;
         let why = format!("{} panicked: {message}", PanicSource::Transport);
-        // Before the connection ends: a caller that learns of the end may look for the report.
+        // Reported before the connection ends: a caller whose request fails may look for the report.
         self.shared.context.panics.report(PanicSource::Transport, message);
         self.kill(Some(why.into()));
     }
 
+    /// Kills the server, and ends the connection. If there is a `failure`, pending requests fail with this message.
     fn kill(&mut self, failure: Option<Arc<str>>) {
         let mut state = self.shared.lock();
         if let Some(why) = failure {
@@ -136,7 +140,7 @@ impl Driver {
         state.writer = None;
         let process = state.process.take();
         drop(state);
-        // Kills the process, with all processes that it started.
+        // Dropping the process kills it and its process group.
         drop(process);
         if let Some(hooks) = &self.shared.context.hooks {
             hooks.process_exited(None);

@@ -1,4 +1,4 @@
-//! [`Driver`]: the one loop that moves the bytes of a connection, keeps its time, and ends its server.
+//! [`Driver`]: the task of a connection. It reads, writes, handles timeouts, and ends the server.
 
 mod end;
 
@@ -19,18 +19,20 @@ use crate::shared::{Listeners, Shared};
 use crate::shutdown::Shutdown;
 use crate::state::{CloseIntent, State};
 
-/// Maximum number of reads and writes in a row, before other parts of the connection have their turn. At 8 to 64 KiB each, at
-/// most 2 MiB.
+/// Maximum number of consecutive reads and writes, before timers and the shutdown are polled. At 8 to 64 KiB each, at most
+/// 2 MiB.
 const MAX_TRANSFERS: usize = 32;
 
-/// Maximum number of turns in a row, before other tasks of the runtime have theirs.
+/// Maximum number of iterations in one poll of the task, before it yields to other tasks of the runtime.
 const MAX_TURNS: usize = 8;
 
-/// Maximum time to wait for consumers of events whose queues are half full. 20 ms: a task that is ready to run has run by then.
+/// Maximum time to stop reading while the queue of a consumer of events is half full. 20 ms: a task that is ready to run has run
+/// by then.
 const MAX_CONSUMER_WAIT: Duration = Duration::from_millis(20);
 
-/// The task of a connection. It ends when the connection has ended and nothing is left of the server. If a runtime that shuts
-/// down drops it before, it ends the server at once.
+/// The task of a connection. It completes when the connection and the server have ended.
+///
+/// If the runtime drops the task before, the task kills the server.
 #[must_use = "a connection moves only while its task runs"]
 pub(crate) struct Driver {
     shared: Arc<Shared>,
@@ -39,26 +41,30 @@ pub(crate) struct Driver {
     exit: Option<ExitWatch>,
     timer: Box<dyn Timer>,
     end_of_stream: EndOfStream,
-    /// Until when the loop waits for consumers of events.
+    /// Time until which the driver waits for consumers of events. `None` if it does not wait.
     hold_until: Option<Timestamp>,
     /// When to check whether the process has exited, on systems that do not report it.
     next_exit_poll: Option<Timestamp>,
-    /// Whether the end of the stream was passed to the engine.
+    /// Whether the engine has received the end of the stream.
     is_eof_delivered: bool,
-    /// The shutdown, once it has begun.
+    /// `None` until the shutdown begins.
     shutdown: Option<Shutdown>,
     listeners: Listeners,
+    /// Bytes for the trace callback, which is called without the lock.
     traced_bytes: Vec<(Direction, Vec<u8>)>,
+    /// Bytes for the callback for standard error, which is called without the lock.
     stderr_bytes: Vec<u8>,
+    /// Tasks to wake after the lock is released.
     wakers: Vec<Waker>,
-    /// Wakers that are not needed any more, to be dropped without the lock.
+    /// Wakers to drop after the lock is released: each may be the last reference to a task.
     unused_wakers: Vec<Waker>,
     answers: Answers,
-    /// The exchanges of a connection over HTTP.
+    /// `None` for a connection over streams.
     #[cfg(feature = "http")]
     pub(crate) http: Option<Box<crate::http::Exchanges>>,
-    /// How the server is_eof_delivered, until that is stored in the state.
+    /// How the server was ended. `run_callbacks` moves it to the state.
     report: Option<ShutdownReport>,
+    /// Whether the connection and the server have ended.
     is_over: bool,
 }
 
@@ -100,18 +106,18 @@ impl Driver {
         }
     }
 
-    /// Spawns the loop as a task of its runtime.
+    /// Spawns the driver as a task of its runtime.
     #[inline(never)]
     pub(crate) fn spawn(self) {
         let runtime = Arc::clone(&self.shared.runtime);
         runtime.spawn(Box::pin(self));
     }
 
-    /// Does what can be done without waiting. Returns whether the connection is over.
+    /// Makes all progress that is possible without waiting. Returns whether the connection and the server have ended.
     fn advance(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         for _ in 0..MAX_TURNS {
             let is_idle = (0..MAX_TRANSFERS).any(|_| !self.transfer(state, cx));
-            // Also on a busy stream, deadlines and a shutdown have their turn.
+            // Polled on a busy stream too, so that deadlines and a shutdown are not delayed.
             let mut moved = self.read_stderr(state, cx);
             moved |= self.poll_exit(state, cx);
             moved |= self.deliver_eof(state);
@@ -130,7 +136,7 @@ impl Driver {
         false
     }
 
-    /// Writes, reads, and handles the events. Returns whether there was anything to do.
+    /// Writes, reads, and handles events of the engine. Returns whether it made progress.
     fn transfer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let mut moved = self.write(state, cx);
         if self.is_held(state, cx) {
@@ -144,8 +150,9 @@ impl Driver {
         moved | state.handle_events(&self.shared.server, &mut self.wakers)
     }
 
-    /// Returns whether the consumers of events should have their turn before more is read. This does not wait long, because
-    /// replies arrive over the same stream.
+    /// Returns whether reading must wait until consumers of events have taken theirs.
+    ///
+    /// The wait is limited to [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
     fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(subscribers) = &mut state.subscribers else { return false };
         if !subscribers.is_crowded() || !subscribers.wait_for_room(cx.waker(), &mut self.unused_wakers) {
@@ -181,12 +188,12 @@ impl Driver {
         let mut scratch;
         let phase = state.engine.session().phase();
         if phase == Phase::New && state.close_intent == CloseIntent::None {
-            // The output of the server, and its end, are part of the opening.
+            // The engine accepts no input before the opening begins.
             return false;
         }
         let closed = phase == Phase::Closed;
         let space = if closed {
-            // A server that cannot write cannot exit, so its output is read and dropped.
+            // Discards the output: a server whose pipe is full cannot exit.
             scratch = [0; 4096];
             &mut scratch[..]
         } else {
@@ -213,11 +220,12 @@ impl Driver {
         true
     }
 
+    /// Sets the timer, and lets the engine handle timeouts that are due. Returns whether the timer has elapsed.
     fn poll_timer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Also if the deadline that it was set for has been removed: `armed` must be a time to come.
+        // Polled even if its deadline was removed: `timer_deadline` must not be in the past.
         let mut due = self.has_timer_elapsed(state, cx);
         let deadline = self.deadline(state);
-        // A timer that goes off too early costs less than one that is reset for each request.
+        // The timer is only set to earlier times. An early wake-up costs less than a reset for each request.
         if let Some(at) = deadline
             && !state.is_timer_set_by(deadline)
         {
@@ -239,7 +247,7 @@ impl Driver {
         true
     }
 
-    /// Returns the next time at which there is something to do.
+    /// Returns the earliest deadline of the engine, the end of the stream, the shutdown, and the wait for consumers.
     fn deadline(&self, state: &State) -> Option<Timestamp> {
         let stop = self.shutdown.as_ref().map(Shutdown::deadline);
         let end_of_stream = self
@@ -252,7 +260,7 @@ impl Driver {
         [state.engine.poll_timeout(), end_of_stream, stop, self.hold_until].into_iter().flatten().min()
     }
 
-    /// Does what needs no lock: calls code of the program, and wakes tasks.
+    /// Calls the program's callbacks and wakes tasks. Call it without holding the lock.
     fn run_callbacks(&mut self) {
         if !self.stderr_bytes.is_empty() {
             self.listeners.lines.push(&mem::take(&mut self.stderr_bytes));
@@ -270,7 +278,7 @@ impl Driver {
         }
         if let Some(report) = self.report.take() {
             self.listeners.lines.flush();
-            // A restarted server has the same callbacks. They must be there before a task learns of this end.
+            // A restarted server uses the same callbacks. Stored before a task is notified of the end, because it may restart.
             *self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(&mut self.listeners);
             self.shared.lock().finish(report, &mut self.wakers);
         }
@@ -282,7 +290,7 @@ impl Driver {
 
 #[cfg(feature = "http")]
 impl Driver {
-    /// Handles what has arrived, and polls the exchanges, in turns.
+    /// Alternates between handling the parts of responses and polling the exchanges.
     fn poll_http(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_TURNS {
             if self.poll_once(cx).is_ready() {
@@ -290,7 +298,7 @@ impl Driver {
                 return Poll::Ready(());
             }
             let Some(http) = &mut self.http else { return Poll::Pending };
-            // While the loop waits for consumers of events, nothing is read: they wake this task.
+            // While the driver waits for consumers of events, it reads nothing. The consumers wake this task.
             let may_read = self.hold_until.is_none();
             let has_parts = http.poll(may_read, &mut self.traced_bytes, cx);
             if !may_read || !has_parts && !http.has_more() {
@@ -304,7 +312,7 @@ impl Driver {
 }
 
 impl Driver {
-    /// Does one turn: first what needs the lock, then what must not have it.
+    /// Makes progress under the lock, then calls the program's handlers and callbacks without the lock.
     #[inline]
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let shared = Arc::clone(&self.shared);
@@ -357,7 +365,7 @@ impl Future for Driver {
         if this.is_over {
             return Poll::Ready(());
         }
-        // Panics of handlers and callbacks are caught one by one. What is left are the streams and the runtime of the program.
+        // Panics of handlers and callbacks are caught elsewhere. This catches panics of the program's streams and runtime.
         catch_panic(|| this.poll_transport(cx)).unwrap_or_else(|message| {
             this.fail(message);
             Poll::Ready(())
