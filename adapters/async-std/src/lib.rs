@@ -70,11 +70,11 @@ impl Runtime for AsyncStd {
 
 #[cfg(feature = "http")]
 impl http::Net for AsyncStd {
-    fn connect_tcp(&self, host: String, port: u16) -> http::Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> http::ConnectFuture {
         Smol.connect_tcp(host, port)
     }
 
-    fn connect_unix(&self, path: std::path::PathBuf) -> http::Connecting {
+    fn connect_unix(&self, path: std::path::PathBuf) -> http::ConnectFuture {
         Smol.connect_unix(path)
     }
 }

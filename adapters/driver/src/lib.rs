@@ -1,7 +1,7 @@
-//! The Model Context Protocol client for async programs, on any runtime.
+//! The async client of the Model Context Protocol, for any runtime.
 //!
-//! An application uses the crate of its runtime (`mcpwire-tokio`, `mcpwire-smol`, `mcpwire-async-std`), which is this one
-//! with a [`Runtime`] filled in. For a runtime that has no such crate, implement [`Runtime`]: tasks, threads, timers, and pipes.
+//! Applications use the crate of their runtime: `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std`. These crates implement
+//! [`Runtime`] and re-export this crate. For another runtime, implement [`Runtime`]: tasks, threads, timers, and pipes.
 //!
 //! ```text
 //!   tasks that call              behind a short lock               one task per connection
@@ -9,19 +9,20 @@
 //!   McpClient ── parameters ──▶ ┌──────────────────┐ ── bytes ──▶ ┌────────┐ ──▶ stdin
 //!                               │ engine (core)    │              │ driver │
 //!   Call, Pending ◀── reply ─── │ slots of replies │ ◀── bytes ── │        │ ◀── stdout, stderr, exit, timer
-//!      decodes it               └──────────────────┘              └────────┘
+//!      decodes the reply        └──────────────────┘              └────────┘
 //! ```
 //!
-//! There is no channel and no task per message. The task that waits for a reply decodes it, without the lock.
+//! There is no channel, and no task per message. The task that awaits a reply decodes it, without holding the lock.
 //!
-//! | where | what |
+//! | item | purpose |
 //! |---|---|
-//! | [`McpClient`], [`Call`], [`Pending`] | using a server |
-//! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
-//! | [`RunningTask`] | a call that goes on after its answer |
-//! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
+//! | [`McpClient`], [`Call`], [`Pending`] | a connection to a server, and its requests |
+//! | [`Notifications`], [`Events`], [`Subscription`] | streams of notifications, of events of the connection, and of changes |
+//! | [`Tools`] | the list of the server's tools |
+//! | [`RunningTask`] | a task that the server executes for a call |
+//! | [`ConnectOptions`], [`ClientHandler`] | options, callbacks, and handlers for requests of the server |
 //! | `tool_client` (feature `tool-client`) | the trait `ToolClient`, for agent frameworks |
-//! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
+//! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | the interface to a runtime |
 
 mod answers;
 mod call;

@@ -1,4 +1,4 @@
-//! [`OperationRunner`]: runs the operations of the core.
+//! [`OperationRunner`]: polls an operation of the core to its end.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use mcpwire_core::{Calls, Notification, Reply, Timestamp};
 use crate::pending::PendingReply;
 use crate::shared::ConnectionRef;
 
-/// A boxed future: it is awaited in several places, and compiled once.
+/// A boxed future, so that it is compiled once although it is awaited in several places.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Runs an operation: polls it under the lock, and waits for the replies to its requests.
+/// Polls an operation under the lock, and waits for the replies to its requests.
 #[derive(Default)]
 pub(crate) struct OperationRunner {
-    /// The request whose reply the operation waits for.
+    /// The request whose reply the operation waits for. `None` if the operation must be polled.
     pending: Option<PendingReply>,
-    /// Whether reports about the requests are kept for the caller.
+    /// Whether the caller receives progress notifications and task statuses.
     wants_reports: bool,
 }
 
@@ -58,7 +58,7 @@ impl OperationRunner {
             if let Some(pending) = &mut self.pending {
                 let Poll::Ready(reply) = pending.poll(cx, on_report) else { return Poll::Pending };
                 let Some(mut reply) = reply else { return Poll::Ready(Err(shared.unknown_request_error())) };
-                // Replies are decoded outside of the lock.
+                // Decodes the reply without holding the lock.
                 let has_ended = operation.receive(&mut reply);
                 pending.recycle(reply);
                 self.pending = None;
@@ -76,7 +76,7 @@ impl OperationRunner {
             });
             match step {
                 Step::Wait(key) => self.pending = Some(PendingReply::new(connection, key)),
-                // The driver reads in the background.
+                // The driver's task reads all input anyway.
                 Step::Drain => {}
                 Step::Done(result) => return Poll::Ready(result.map_err(|error| shared.request_error(error))),
             }
@@ -84,7 +84,7 @@ impl OperationRunner {
     }
 }
 
-/// An operation without the type of its output, so that [`OperationRunner::poll_any`] is compiled once and not for each method.
+/// An operation without its output type, so that [`OperationRunner::poll_any`] is compiled once for all methods.
 trait AnyOperation {
     fn poll(
         &mut self,
@@ -97,7 +97,7 @@ trait AnyOperation {
     fn receive(&mut self, reply: &mut Reply) -> bool;
 }
 
-/// An operation that is being with_output, and its output.
+/// An operation, and its output when it has ended.
 struct OperationWithOutput<'o, O: Operation> {
     operation: &'o mut O,
     output: Option<O::Output>,
@@ -128,7 +128,7 @@ impl<O: Operation> AnyOperation for OperationWithOutput<'_, O> {
     }
 }
 
-/// Runs an operation to its end.
+/// Polls an operation to its end.
 pub(crate) async fn run<O: Operation>(connection: &ConnectionRef, mut operation: O) -> Result<O::Output, Error> {
     let mut runner = OperationRunner::default();
     poll_fn(|cx| runner.poll(connection, &mut operation, cx, &mut |_| {})).await

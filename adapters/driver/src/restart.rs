@@ -1,4 +1,4 @@
-//! Opens a connection, and restarts a server that has ended because it was asked for its era.
+//! [`State`] during the opening, with the restart of a server that does not survive `server/discover`.
 
 use std::mem;
 use std::task::Waker;
@@ -11,7 +11,7 @@ use mcpwire_process::Process;
 use crate::state::{CloseIntent, State};
 
 impl State {
-    /// Replaces a server that has ended because it was asked for its era.
+    /// Replaces a server that has exited when it received `server/discover`. Resets the state of the connection.
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
@@ -32,22 +32,22 @@ impl State {
         self.opening.is_restarting = false;
     }
 
-    /// Stores how the opening ended, and adds the tasks that wait for it to `wakers`.
+    /// Stores the outcome of the opening, and adds the tasks that wait for it to `wakers`.
     pub(crate) fn opened(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
         self.opening.outcome = Some(outcome);
         wakers.extend(mem::take(&mut self.opening.wakers));
     }
 
-    /// Returns whether the server has ended because it was asked for its era, and may be restarted.
+    /// Returns whether the server has exited when it received `server/discover`, and the client will restart it.
     pub(crate) fn will_restart(&self) -> bool {
         self.close_intent == CloseIntent::None && matches!(self.opening.outcome, Some(OpeningOutcome::Restart))
     }
 
-    /// Begins to open the connection, unless it is being opened already.
+    /// Begins to open the connection, unless the opening has already begun.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
         match (&self.opening.outcome, self.engine.session().phase()) {
             (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
-            // The task that began the opening has not waited for its end.
+            // The task that began the opening has dropped its future before the end.
             (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
             _ => {
                 self.engine.calls().initialize(now)?;
@@ -59,7 +59,7 @@ impl State {
         }
     }
 
-    /// Ends an opening whose server is not restarted.
+    /// Ends the opening of a server that will not be restarted after all.
     pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
         self.opening.is_restarting = false;
         self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);

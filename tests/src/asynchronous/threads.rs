@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use async_io::Async;
-use mcpwire_driver::http::{Connecting, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Runtime, Streams, TaskFuture, Timer};
 
@@ -41,7 +41,7 @@ impl Runtime for Threads {
 }
 
 impl Net for Threads {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
             let address = (host, port).to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
             Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)

@@ -188,7 +188,7 @@ impl Driver {
         let mut scratch;
         let phase = state.engine.session().phase();
         if phase == Phase::New && state.close_intent == CloseIntent::None {
-            // The engine accepts no input before the opening begins.
+            // Nothing is read before the opening: if the server exits early, the opening reports it.
             return false;
         }
         let closed = phase == Phase::Closed;

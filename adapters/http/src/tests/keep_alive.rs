@@ -28,7 +28,7 @@ impl Runtime for Virtual {
 }
 
 impl Net for Virtual {
-    fn connect_tcp(&self, _: String, _: u16) -> Connecting {
+    fn connect_tcp(&self, _: String, _: u16) -> ConnectFuture {
         Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
     }
 }
@@ -92,7 +92,7 @@ impl Runtime for Fast {
 }
 
 impl Net for Fast {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Threads.connect_tcp(host, port)
     }
 }

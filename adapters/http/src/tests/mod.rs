@@ -26,7 +26,7 @@ use http::Response;
 use hyper::service::service_fn;
 use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
 use mcpwire_driver::core::{Config, Timestamp};
-use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Clock, Runtime, Streams, TaskFuture, Timer};
 
@@ -53,7 +53,7 @@ impl Runtime for Threads {
 }
 
 impl Net for Threads {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
             let address = (host, port).to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
             Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
