@@ -1,4 +1,4 @@
-//! The end of a connection that is on its way.
+//! [`Shutdown`]: ends a connection step by step.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,23 +12,25 @@ use mcpwire_process::{ProcessShutdown, ShutdownAction};
 use crate::state::{CloseIntent, State};
 use mcpwire_client::Writer;
 
-/// How often to check whether an ending process has exited, on systems that do not report it. 20 ms: a shutdown takes up to
-/// seconds, so nobody notices the delay.
+/// How often to check during a shutdown whether the process has exited, on systems that do not report the exit. 20 ms: short
+/// compared to the grace periods.
 pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// The stage of a shutdown. `until` is the next time at which [`Shutdown::poll`] must be called.
 pub(crate) enum Shutdown {
-    /// Ends a process step by step.
+    /// Closes the input of the process, then sends signals.
     Process { shutdown: ProcessShutdown, until: Timestamp },
-    /// The process has exited. Reads what it wrote last on standard error.
+    /// Waits for the last output on standard error, after the process has exited.
     LastOutput { report: ShutdownReport, until: Timestamp },
-    /// Ends the HTTP session on the server.
+    /// Waits for the exchanges that end the HTTP session.
     #[cfg(feature = "http")]
     Session { until: Timestamp },
-    /// Closes a stream, which may take a moment.
+    /// Closes the writer of a pair of streams.
     Stream { writer: Option<Writer>, until: Timestamp },
 }
 
 impl Shutdown {
+    /// Creates the shutdown of this connection.
     pub(crate) fn begin(state: &mut State, grace_periods: GracePeriods, now: Timestamp) -> Self {
         #[cfg(feature = "http")]
         if state.engine.is_http() {
@@ -45,7 +47,9 @@ impl Shutdown {
         }
     }
 
-    /// Does what is due. Returns the report when nothing is left. With `is_watched`, the exit of the process wakes the driver.
+    /// Takes the steps that are due. Returns the report when the server has ended.
+    ///
+    /// `is_watched` means that the exit of the process wakes the driver.
     pub(crate) fn poll(
         &mut self,
         state: &mut State,
@@ -90,7 +94,7 @@ impl Shutdown {
         }
     }
 
-    /// Returns the next time at which there is something to do.
+    /// Returns the next time at which [`Shutdown::poll`] must be called.
     pub(crate) fn deadline(&self) -> Timestamp {
         match self {
             #[cfg(feature = "http")]
