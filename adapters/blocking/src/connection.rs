@@ -421,7 +421,7 @@ impl Connection {
         self.state.handle_event(event, &mut self.engine.calls());
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.takes(event) {
+            if queue.accepts(event) {
                 let before = queue.dropped();
                 queue.push(event.clone());
                 if let Some(hooks) = &self.context.hooks {

@@ -1,4 +1,4 @@
-//! [`ConnectionState`]: the state that a client stores for a connection, also after the connection has ended.
+//! [`ConnectionState`]: the state that a client stores for a connection.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use mcpwire_core::{Calls, CloseReason, Event, SubscribeOptions};
 
 use crate::InvalidMessages;
 
-/// The state that a client stores for a connection, also after the connection has ended.
+/// The state that a client stores for a connection. It remains readable after the connection has ended.
 #[derive(Debug, Default)]
 pub struct ConnectionState {
     /// State of the core's operations, such as the list of tools.
@@ -24,7 +24,7 @@ pub struct ConnectionState {
 impl ConnectionState {
     /// Updates the state for an event of the engine, and sends the messages that the event requires.
     ///
-    /// Call this for each event. Replies and progress notifications may be left out.
+    /// Call this for each event. Replies and progress notifications may be omitted.
     #[inline]
     pub fn handle_event(&mut self, event: &Event, calls: &mut Calls<'_>) {
         match event {

@@ -48,27 +48,31 @@ impl ConnectionContext {
         &self.name
     }
 
-    /// Returns whether [`ConnectionContext::traced_call`] may change the options of a request.
-    pub fn is_traced(&self) -> bool {
+    /// Returns whether there is a trace source or an observer. If not, [`ConnectionContext::with_caller_context`] changes nothing.
+    pub fn has_caller_context(&self) -> bool {
         self.hooks.is_some() || self.trace_context.is_some()
     }
 
     /// Returns the options with the trace context and the observer's data of the calling code.
     ///
     /// If the program's trace source panics, the request is sent without a trace context.
-    pub fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        self.traced_call(options, None)
+    pub fn with_caller_context<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        self.with_tool_caller_context(options, None)
     }
 
-    /// Does the same as [`ConnectionContext::traced`], and passes the name of the called tool to the observer.
-    pub fn traced_call<'o>(&self, options: &'o RequestOptions, tool: Option<&str>) -> Cow<'o, RequestOptions> {
+    /// Does the same as [`ConnectionContext::with_caller_context`] for a tool call. The observer receives the name of the tool.
+    pub fn with_tool_caller_context<'o>(
+        &self,
+        options: &'o RequestOptions,
+        tool: Option<&str>,
+    ) -> Cow<'o, RequestOptions> {
         let options = match &self.hooks {
             Some(hooks) => Cow::Owned(hooks.tag(options.clone(), tool)),
             None => Cow::Borrowed(options),
         };
         let Some(source) = &self.trace_context else { return options };
         match source.try_options(&options) {
-            Ok(Some(traced)) => Cow::Owned(traced),
+            Ok(Some(options)) => Cow::Owned(options),
             Ok(None) => options,
             Err(payload) => {
                 self.panics.report_payload(PanicSource::TraceContext, &*payload);

@@ -53,7 +53,7 @@ pub struct McpServerDef {
     /// Names of environment variables to inherit in addition to those of [`McpServerDef::env_policy`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inherit_env: Vec<String>,
-    /// Which environment variables of this process the server inherits.
+    /// The environment variables of this process that the server inherits.
     #[serde(default, skip_serializing_if = "EnvPolicy::is_default")]
     pub env_policy: EnvPolicy,
     /// Working directory of the server. Default: that of this process.
@@ -79,7 +79,7 @@ pub struct McpServerDef {
     pub headers: BTreeMap<String, String>,
 }
 
-/// Which environment variables of this process a server inherits.
+/// The environment variables of this process that a server inherits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -211,7 +211,7 @@ impl McpServerDef {
         self
     }
 
-    /// Sets which environment variables of this process the server inherits.
+    /// Sets the environment variables of this process that the server inherits.
     pub fn env_policy(mut self, policy: EnvPolicy) -> Self {
         self.env_policy = policy;
         self

@@ -40,7 +40,7 @@ impl EventQueue {
     /// Returns whether this queue accepts the event.
     ///
     /// Replies, subscription events and requests of the server are delivered in other ways.
-    pub fn takes(&self, event: &Event) -> bool {
+    pub fn accepts(&self, event: &Event) -> bool {
         match event {
             Event::Notification(_) => true,
             Event::Connected
@@ -64,7 +64,7 @@ impl EventQueue {
         self.bytes += size(&event);
         self.waiting.push_back(event);
         while self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
-            // Only events that may not be dropped are left. They are few, because each occurs at most once.
+            // If there is none, the queue contains only events that must not be dropped, and each of these at most once.
             let Some(oldest) = self.waiting.iter().position(may_be_dropped) else { return };
             if let Some(dropped) = self.waiting.remove(oldest) {
                 self.bytes -= size(&dropped);
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn a_queue_for_notifications_accepts_no_other_events() {
         let invalid = Event::InvalidMessage { excerpt: "x".into() };
-        assert!(EventQueue::for_events().takes(&invalid));
-        assert!(!EventQueue::for_notifications().takes(&invalid));
-        assert!(!EventQueue::for_events().takes(&Event::Connected));
+        assert!(EventQueue::for_events().accepts(&invalid));
+        assert!(!EventQueue::for_notifications().accepts(&invalid));
+        assert!(!EventQueue::for_events().accepts(&Event::Connected));
     }
 }

@@ -72,8 +72,8 @@ pub trait Observer: Send + Sync + 'static {
 
     /// Called when a request was sent again. `attempt` is at least 2.
     ///
-    /// The client sends a request again with input that the server required. Over HTTP, also in a new session, with other headers, or
-    /// to resume the event stream.
+    /// The client sends a request again with input that the server required. Over HTTP, also in a new session, with
+    /// other headers, or to resume the event stream.
     fn attempt(&self, request: &RequestInfo, attempt: u32) {
         let _ = (request, attempt);
     }
@@ -182,7 +182,7 @@ pub enum RequestOutcome {
     Failed(ErrorKind),
 }
 
-/// An event of a connection that has no method of its own in [`Observer`].
+/// An event of a connection, for [`Observer::event`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEvent<'a> {

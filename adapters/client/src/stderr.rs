@@ -8,7 +8,7 @@ use mcpwire_core::printable;
 /// Maximum size of the stored output, in bytes. 64 KiB: about a thousand lines.
 const MAX_TAIL: usize = 64 * 1024;
 
-/// Maximum length of a line that a listener receives, in bytes. The rest of a longer line is dropped.
+/// Maximum length of a line that a listener receives, in bytes. A longer line is truncated.
 const MAX_LINE: usize = 16 * 1024;
 
 /// Maximum number of lines, and of bytes, that an error message contains.

@@ -14,7 +14,7 @@ pub enum Direction {
 /// A callback that receives each message on the wire, without its line break.
 pub type TraceListener = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
-/// Maximum length of a traced message, in bytes. The rest of a longer message is left out.
+/// Maximum length of a traced message, in bytes. A longer message is truncated.
 const MAX_LINE: usize = 64 << 20;
 
 /// Splits the bytes on the wire into messages, and calls a listener with each.

@@ -86,7 +86,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
+    /// Sets the `ttl` of the task: how long the server should retain the task after its creation (revision 2025-11-25).
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.options = self.options.task_ttl(ttl);
         self
@@ -120,8 +120,8 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// Sends the call, and decodes the structured content of its result.
     ///
     /// # Errors
-    /// In addition to the errors of a call: [`CallError::Structured`] if the tool failed, or if the structured content is missing or
-    /// does not match `T`.
+    /// In addition to the errors of a call: [`CallError::Structured`] if the tool failed, or if the structured content
+    /// is missing or does not match `T`.
     #[doc(alias = "structuredContent")]
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let (client, tool) = (self.client, self.name);
@@ -144,7 +144,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, mut options, .. } = self;
         let shared = client.connection().shared();
-        shared.trace_call(&mut options, name);
+        shared.add_caller_context(&mut options, name);
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
         let request = request.map_err(|error| shared.not_sent_error(error).with_tool(name))?;
         let call = ToolCall::new(name, request, options);
@@ -223,7 +223,7 @@ where
         {
             // Serializes the arguments before the lock is acquired, because large arguments take time.
             let shared = this.client.connection().shared();
-            shared.trace_call(&mut options, this.name);
+            shared.add_caller_context(&mut options, this.name);
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
             let request = request.map_err(|error| shared.not_sent_error(error).with_tool(this.name))?;
             let call = ToolCall::new(this.name, request, options);

@@ -198,7 +198,7 @@ impl<R> McpClient<R> {
 
     /// Returns the number of invalid messages of the server, and the beginnings of the last 8.
     pub fn invalid_messages(&self) -> InvalidMessages {
-        self.connection.shared().lock().record.invalid_messages.clone()
+        self.connection.shared().lock().connection.invalid_messages.clone()
     }
 
     /// Waits until the connection has ended, and returns why.

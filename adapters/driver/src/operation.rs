@@ -68,7 +68,7 @@ impl OperationRunner {
             }
             let now = shared.clock.now();
             let step = shared.with_state(|state| {
-                let step = operation.poll(&mut state.record.client, &mut state.engine.calls(), now);
+                let step = operation.poll(&mut state.connection.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
                     state.add_slot(key, self.wants_reports);
                 }

@@ -35,7 +35,7 @@ impl<M: Method> Pending<M> {
         let shared = connection.shared();
         let now = shared.clock.now();
         let result = shared.with_state(|state| {
-            let ticket = send(&mut state.record.client, &mut state.engine.calls(), now)?;
+            let ticket = send(&mut state.connection.client, &mut state.engine.calls(), now)?;
             state.add_slot(ticket.key(), false);
             Ok(ticket)
         });

@@ -50,7 +50,7 @@ impl<R> McpClient<R> {
         params: &CompleteParams<'_>,
         options: &RequestOptions,
     ) -> Result<CompleteResult, Error> {
-        let options = self.connection.shared().traced(options);
+        let options = self.connection.shared().with_caller_context(options);
         run(&self.connection, SingleRequest::<Complete, _>::new(*params, &options)).await
     }
 }

@@ -28,7 +28,7 @@ impl<R> McpClient<R> {
         let shared = self.connection.shared();
         // Serializes the parameters before the lock is acquired, because large parameters take time.
         let request = Prepared::<M>::new(params).map_err(|error| shared.not_sent_error(error))?;
-        let options = shared.traced(options);
+        let options = shared.with_caller_context(options);
         Pending::begin(&self.connection, |_, calls, now| Ok(calls.request_prepared(&request, &options, now)?))
     }
 
@@ -36,7 +36,7 @@ impl<R> McpClient<R> {
     #[doc(alias = "send_raw")]
     pub async fn request_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let options = RequestOptions::new();
-        let options = self.connection.shared().traced(&options);
+        let options = self.connection.shared().with_caller_context(&options);
         run(&self.connection, SingleRequest::<Raw, _>::new(RawRequest { method, params }, &options)).await
     }
 
@@ -75,7 +75,7 @@ impl<R> McpClient<R> {
     #[doc(alias = "logging/setLevel")]
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
         let options = RequestOptions::new();
-        run(&self.connection, SetLogLevel::new(level, &self.connection.shared().traced(&options))).await
+        run(&self.connection, SetLogLevel::new(level, &self.connection.shared().with_caller_context(&options))).await
     }
 
     /// Checks that the server responds.
@@ -85,7 +85,7 @@ impl<R> McpClient<R> {
     #[doc(alias = "server/discover")]
     pub async fn ping(&self) -> Result<(), Error> {
         let options = RequestOptions::new();
-        run(&self.connection, PingServer::new(&self.connection.shared().traced(&options))).await
+        run(&self.connection, PingServer::new(&self.connection.shared().with_caller_context(&options))).await
     }
 
     /// Requests all pages of a list.
@@ -110,7 +110,7 @@ impl<R> McpClient<R> {
         for<'a> ListParams<'a>: Params<M>,
     {
         let shared = self.connection.shared();
-        let options = shared.traced(options).into_owned();
+        let options = shared.with_caller_context(options).into_owned();
         let walk = PageWalk::<M>::new(options, shared.lock().engine.session().config(), shared.clock.now());
         run(&self.connection, walk).await
     }

@@ -24,7 +24,7 @@ impl State {
         self.exit = None;
         self.stderr = StderrTail::default();
         self.writer_panic = None;
-        self.record = ConnectionState::default();
+        self.connection = ConnectionState::default();
         self.report = None;
         self.driver = None;
         self.timer_deadline = None;
@@ -63,7 +63,7 @@ impl State {
     pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
         self.opening.is_restarting = false;
         self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
-        self.record.close_reason.get_or_insert(CloseReason::ByServer);
+        self.connection.close_reason.get_or_insert(CloseReason::ByServer);
         self.end_subscribers(wakers);
         wakers.append(&mut self.end_wakers);
     }

@@ -56,21 +56,21 @@ impl Shared {
     }
 
     /// Returns the options with the trace context and the observer's data of the calling code.
-    pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        self.context.traced(options)
+    pub(crate) fn with_caller_context<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        self.context.with_caller_context(options)
     }
 
     /// Adds the trace context and the observer's data of the calling code to the options of a tool call.
-    pub(crate) fn trace_call(&self, options: &mut RequestOptions, tool: &str) {
-        if !self.context.is_traced() {
+    pub(crate) fn add_caller_context(&self, options: &mut RequestOptions, tool: &str) {
+        if !self.context.has_caller_context() {
             return;
         }
-        let traced = match self.context.traced_call(options, Some(tool)) {
-            Cow::Owned(traced) => Some(traced),
+        let with_context = match self.context.with_tool_caller_context(options, Some(tool)) {
+            Cow::Owned(options) => Some(options),
             Cow::Borrowed(_) => None,
         };
-        if let Some(traced) = traced {
-            *options = traced;
+        if let Some(with_context) = with_context {
+            *options = with_context;
         }
     }
 

@@ -50,7 +50,7 @@ pub(crate) struct State {
     pub(crate) exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
     /// The state that also exists after the connection has ended.
-    pub(crate) record: ConnectionState,
+    pub(crate) connection: ConnectionState,
     /// `None` until the program requests a stream of events.
     pub(crate) subscribers: Option<Box<dyn EventSink>>,
     /// The tasks that wait for the next event of a subscription.
@@ -135,7 +135,7 @@ impl State {
             process,
             exit: None,
             stderr: StderrTail::default(),
-            record: ConnectionState::default(),
+            connection: ConnectionState::default(),
             subscribers: None,
             subscriptions: Vec::new(),
             server_requests: Vec::new(),
@@ -344,7 +344,7 @@ impl State {
                 }
                 Event::Restart => self.opened(OpeningOutcome::Restart, wakers),
                 event => {
-                    self.record.handle_event(&event, &mut self.engine.calls());
+                    self.connection.handle_event(&event, &mut self.engine.calls());
                     match &event {
                         Event::Notification(notification) => self.add_report(notification, wakers),
                         Event::Closed(reason) if server.get().is_none() => {
@@ -388,7 +388,7 @@ impl State {
     #[cold]
     pub(crate) fn fail(&mut self, why: Arc<str>) {
         self.engine.close_failed(Arc::clone(&why));
-        self.record.failure = Some(why);
+        self.connection.failure = Some(why);
     }
 
     /// Closes the connection. All pending requests fail, and all waiting tasks are added to `wakers`.
@@ -401,7 +401,7 @@ impl State {
         // The streams of events continue with the restarted server.
         if !self.will_restart() {
             // The engine reports no end before the opening.
-            self.record.close_reason.get_or_insert(CloseReason::ByClient);
+            self.connection.close_reason.get_or_insert(CloseReason::ByClient);
             self.end_subscribers(wakers);
         }
         wakers.extend(mem::take(&mut self.opening.wakers));
@@ -416,7 +416,7 @@ impl State {
 
     /// Returns why the connection has ended, or `None` if it is open or will be restarted.
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
-        let reason = self.record.close_reason.clone().filter(|_| !self.will_restart())?;
+        let reason = self.connection.close_reason.clone().filter(|_| !self.will_restart())?;
         Some(ConnectionEnd::new(reason, (&mut *self).process_report()))
     }
 
@@ -451,6 +451,6 @@ impl ConnectionFacts for &mut State {
     }
 
     fn failure(&self) -> Option<Arc<str>> {
-        self.record.failure.clone()
+        self.connection.failure.clone()
     }
 }

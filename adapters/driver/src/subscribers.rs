@@ -156,7 +156,7 @@ impl EventSink for Subscribers {
             left -= 1;
             let Some(queue) = queue.upgrade() else { return false };
             let mut queue = lock(&queue);
-            if !event.as_ref().is_some_and(|event| queue.events.takes(event)) {
+            if !event.as_ref().is_some_and(|event| queue.events.accepts(event)) {
                 return true;
             }
             // Moves the event to the last queue instead of cloning it.

@@ -129,7 +129,7 @@ impl<R> RunningTask<R> {
     #[doc(alias = "tasks/result")]
     pub async fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
         let connection = self.client.connection().clone();
-        let options = connection.shared().traced(&self.options).into_owned();
+        let options = connection.shared().with_caller_context(&self.options).into_owned();
         let mut follow = SingleRequest::<CallTool, _>::new(self.handle.clone(), &options);
         let mut runner = OperationRunner::new(true);
         let handle = &mut self.handle;

@@ -29,7 +29,7 @@ impl<R> McpClient<R> {
     /// The list is empty before the first call of [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls it;
     /// [`McpClient::initialize`] does not.
     pub fn tools(&self) -> Tools {
-        Tools::new(Arc::clone(self.connection.shared().lock().record.client.tools.list()))
+        Tools::new(Arc::clone(self.connection.shared().lock().connection.client.tools.list()))
     }
 
     /// Returns the invalid entries of the loaded list, with the reasons.
@@ -62,7 +62,7 @@ impl<R> McpClient<R> {
 pub(crate) fn list(connection: &ConnectionRef) -> BoxFuture<'_, Result<Tools, Error>> {
     Box::pin(async move {
         let shared = connection.shared();
-        let options = shared.traced(&RequestOptions::new()).into_owned();
+        let options = shared.with_caller_context(&RequestOptions::new()).into_owned();
         let listing = ToolListing::new(options, shared.lock().engine.session().config(), shared.clock.now());
         run(connection, listing).await.map(Tools::new)
     })

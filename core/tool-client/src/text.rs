@@ -7,8 +7,8 @@ use mcpwire_types::{ContentBlock, Json};
 
 /// Returns the text of a content block, or `None` for an image.
 ///
-/// The text of audio and of binary resources is their type and URI, without the data. The text of any other block is its JSON, which
-/// contains URIs and names.
+/// The text of audio and of binary resources is their type and URI, without the data. The text of any other block is
+/// its JSON, which contains URIs and names.
 pub(crate) fn block_text(block: &ContentBlock) -> Option<Cow<'_, str>> {
     Some(match block {
         ContentBlock::Image(_) => return None,

@@ -17,8 +17,8 @@ pub enum ErrorKind {
     Start,
     /// The connection could not be opened.
     Connect,
-    /// No response arrived in time. [`Error::is_connecting`](crate::Error::is_connecting) tells a timeout of the opening from a
-    /// timeout of a request.
+    /// No response arrived in time. [`Error::is_connecting`](crate::Error::is_connecting) returns whether the opening of the
+    /// connection timed out.
     Timeout,
     /// The caller cancelled the request, or the opening of the connection.
     Cancelled,

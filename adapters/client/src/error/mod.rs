@@ -174,8 +174,8 @@ impl Error {
     /// Returns whether the call can be repeated: it may succeed, and cannot take effect twice.
     ///
     /// `true` in these cases only:
-    /// - The request was not sent because too many requests are in flight or too many bytes wait to be sent: [`SendError::TooManyInFlight`],
-    ///   [`SendError::TransmitFull`].
+    /// - The request was not sent because too many requests are in flight or too many bytes wait to be sent:
+    ///   [`SendError::TooManyInFlight`], [`SendError::TransmitFull`].
     /// - The server cannot be reached, so it has received no part of the request.
     /// - The server did not process the HTTP request (status 408, 425, 429 or 503), or its response has a `Retry-After` header
     ///   (see [`Error::retry_after`]).

@@ -38,7 +38,7 @@ pub trait PendingAnswers: Send {
     fn is_empty(&self) -> bool;
 }
 
-/// An answer to a request of the server that can be sent.
+/// The answer to a request of the server, or an error response. [`OutgoingAnswer::send`] sends it.
 ///
 /// A trait object, so that a client without handlers contains only the code that refuses requests.
 pub struct OutgoingAnswer(Box<dyn SendAnswer>);

@@ -50,7 +50,7 @@ impl Driver {
         true
     }
 
-    /// Checks whether the process has exited. Returns whether it has, once.
+    /// Polls for the exit of the process. Returns `true` once, when the process has exited.
     pub(super) fn poll_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(exit) = &mut self.exit else { return false };
         if exit.as_mut().poll(cx).is_pending() {
