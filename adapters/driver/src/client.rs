@@ -29,7 +29,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// Starts a server without opening the connection. Over HTTP, this sends nothing.
     ///
     /// Then call [`McpClient::initialize`] to open the connection. Call this function inside the runtime that drives the
-    /// connection. All other methods can be called anywhere.
+    /// connection. The methods of the client can be called anywhere.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Ok(McpClient { connection: connect::connect_with_defaults(R::current(), def)?, runtime: PhantomData })
     }

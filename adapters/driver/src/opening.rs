@@ -9,7 +9,7 @@ use mcpwire_core::internal::OpeningOutcome;
 pub(crate) struct Opening {
     /// `None` until the opening has ended.
     pub(crate) outcome: Option<OpeningOutcome>,
-    /// Whether a call of `initialize` has returned the success.
+    /// Whether a call of `initialize` has returned `Ok`.
     pub(crate) is_reported: bool,
     /// Whether one of the waiting tasks is restarting the server.
     pub(crate) is_restarting: bool,

@@ -110,7 +110,7 @@ impl PendingReply {
         reply
     }
 
-    /// Returns the buffer of a large reply that was decoded to the engine.
+    /// Gives the buffer of a large reply back to the engine for reuse.
     pub(crate) fn recycle(&self, reply: Reply) {
         if reply.message().is_some_and(|message| message.len() >= MIN_RECYCLED) {
             self.connection.shared().lock().engine.recycle(reply);

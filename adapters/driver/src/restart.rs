@@ -1,4 +1,4 @@
-//! [`State`] during the opening, with the restart of a server that does not survive `server/discover`.
+//! The opening of a connection, and the restart of a server that exits when it receives `server/discover`.
 
 use std::mem;
 use std::task::Waker;
@@ -33,7 +33,7 @@ impl State {
     }
 
     /// Stores the outcome of the opening, and adds the tasks that wait for it to `wakers`.
-    pub(crate) fn opened(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
+    pub(crate) fn finish_opening(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
         self.opening.outcome = Some(outcome);
         wakers.extend(mem::take(&mut self.opening.wakers));
     }
@@ -47,7 +47,7 @@ impl State {
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
         match (&self.opening.outcome, self.engine.session().phase()) {
             (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
-            // The task that began the opening has dropped its future before the end.
+            // The call that began the opening was dropped before it returned.
             (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
             _ => {
                 self.engine.calls().initialize(now)?;
@@ -59,10 +59,10 @@ impl State {
         }
     }
 
-    /// Ends the opening of a server that will not be restarted after all.
-    pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
+    /// Fails the opening, because the server could not be restarted.
+    pub(crate) fn fail_opening(&mut self, wakers: &mut Vec<Waker>) {
         self.opening.is_restarting = false;
-        self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
+        self.finish_opening(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
         self.connection.close_reason.get_or_insert(CloseReason::ByServer);
         self.end_subscribers(wakers);
         wakers.append(&mut self.end_wakers);

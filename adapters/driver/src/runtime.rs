@@ -43,7 +43,7 @@ pub trait Runtime: Send + Sync + 'static {
         drop(std::thread::Builder::new().name("mcpwire-blocking".into()).spawn(task));
     }
 
-    /// Creates a timer that is not set.
+    /// Creates a timer. [`Timer::reset`] sets it.
     fn timer(&self) -> Box<dyn Timer>;
 
     /// Returns the clock of the timers. Default: the system's monotonic clock.
@@ -71,7 +71,7 @@ pub trait Runtime: Send + Sync + 'static {
     }
 }
 
-/// Returns the runtime of the current thread. Type parameter of [`McpClient`](crate::McpClient).
+/// Provides the runtime of the current thread. The type parameter of [`McpClient`](crate::McpClient) implements this trait.
 pub trait CurrentRuntime: Send + Sync + 'static {
     /// Returns the runtime of the current thread. The runtime can then be used on any thread.
     ///
@@ -101,7 +101,7 @@ pub struct Streams {
     pub writer: Writer,
     /// Standard error of the server.
     pub stderr: Option<Reader>,
-    /// Resolves when the process has exited. `None` makes the client poll the process in intervals.
+    /// Resolves when the process has exited. If this is `None`, the client polls the process at intervals.
     pub exit: Option<ExitWatch>,
 }
 

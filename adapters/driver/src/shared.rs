@@ -157,7 +157,7 @@ impl Shared {
         let mut state = self.lock();
         if state.will_restart() && state.report.is_some() {
             // The first process has ended and the second was not started, so there is no driver to wake.
-            state.give_up_opening(&mut wakers);
+            state.fail_opening(&mut wakers);
         }
         if state.close_intent == CloseIntent::None {
             state.close_intent = CloseIntent::Shutdown;
@@ -172,7 +172,7 @@ impl Shared {
         let mut wakers = Vec::new();
         let mut state = self.lock();
         if state.will_restart() && state.report.is_some() {
-            state.give_up_opening(&mut wakers);
+            state.fail_opening(&mut wakers);
         }
         Self::kill_process(state);
         wakers.into_iter().for_each(Waker::wake);
@@ -244,7 +244,7 @@ impl Drop for RestartAttempt<'_> {
         let mut wakers = Vec::new();
         let mut state = self.0.lock();
         if state.opening.is_restarting {
-            state.give_up_opening(&mut wakers);
+            state.fail_opening(&mut wakers);
         }
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
@@ -288,7 +288,7 @@ impl Drop for ConnectionGuard {
         if state.report.is_some() {
             let mut wakers = Vec::new();
             if state.will_restart() {
-                state.give_up_opening(&mut wakers);
+                state.fail_opening(&mut wakers);
             }
             state.end_subscribers(&mut wakers);
             drop(state);

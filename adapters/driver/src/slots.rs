@@ -24,11 +24,11 @@ pub(crate) struct Slots {
     table: VecDeque<(RequestKey, Option<Slot>)>,
     /// Number of slots, without holes.
     len: usize,
-    /// Whether an empty table does not free its buffer.
+    /// Whether an empty table retains its buffer.
     keeps_memory: bool,
 }
 
-/// Minimum number of holes that `retain` removes.
+/// Holes are removed when they outnumber the slots by more than this.
 const MIN_HOLES: usize = 16;
 
 impl Slots {
@@ -58,7 +58,7 @@ impl Slots {
         Some(slot)
     }
 
-    /// Sets whether an empty table does not free its buffer.
+    /// Sets whether an empty table retains its buffer.
     pub(crate) fn set_keeps_memory(&mut self, keeps_memory: bool) {
         self.keeps_memory = keeps_memory;
         self.release_buffers();

@@ -340,15 +340,15 @@ impl State {
                     if let Some(info) = self.engine.session().shared_server() {
                         let _ = server.set(info);
                     }
-                    self.opened(OpeningOutcome::Connected, wakers);
+                    self.finish_opening(OpeningOutcome::Connected, wakers);
                 }
-                Event::Restart => self.opened(OpeningOutcome::Restart, wakers),
+                Event::Restart => self.finish_opening(OpeningOutcome::Restart, wakers),
                 event => {
                     self.connection.handle_event(&event, &mut self.engine.calls());
                     match &event {
                         Event::Notification(notification) => self.add_report(notification, wakers),
                         Event::Closed(reason) if server.get().is_none() => {
-                            self.opened(OpeningOutcome::Closed(reason.clone()), wakers);
+                            self.finish_opening(OpeningOutcome::Closed(reason.clone()), wakers);
                         }
                         _ => {}
                     }
@@ -396,7 +396,7 @@ impl State {
         self.engine.close();
         while self.handle_events(server, wakers) {}
         if self.opening.outcome.is_none() && server.get().is_none() {
-            self.opened(OpeningOutcome::Closed(CloseReason::ByClient), wakers);
+            self.finish_opening(OpeningOutcome::Closed(CloseReason::ByClient), wakers);
         }
         // The streams of events continue with the restarted server.
         if !self.will_restart() {
