@@ -25,7 +25,7 @@ pub struct ConnectionContext {
     pub grace_periods: GracePeriods,
     /// The source of the trace contexts of requests.
     pub trace_context: Option<TraceSource>,
-    /// The program's callbacks for panics in its code.
+    /// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
     pub panics: PanicCallbacks,
     /// The observer and the other callbacks for events of the connection.
     pub hooks: Option<Arc<dyn ConnectionHooks>>,

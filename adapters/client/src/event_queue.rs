@@ -58,14 +58,14 @@ impl EventQueue {
 
     /// Adds an event. If the queue is full, drops the oldest event.
     pub fn push(&mut self, event: Event) {
-        if !may_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same(waiting, &event)) {
+        if !can_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same_kind(waiting, &event)) {
             return;
         }
         self.bytes += size(&event);
         self.waiting.push_back(event);
         while self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
             // If there is none, the queue contains only events that must not be dropped, and each of these at most once.
-            let Some(oldest) = self.waiting.iter().position(may_be_dropped) else { return };
+            let Some(oldest) = self.waiting.iter().position(can_be_dropped) else { return };
             if let Some(dropped) = self.waiting.remove(oldest) {
                 self.bytes -= size(&dropped);
                 self.dropped += 1;
@@ -100,15 +100,17 @@ impl EventQueue {
     }
 }
 
-/// Returns whether two events that may not be dropped are equal. These events have no content.
-fn is_same(one: &Event, other: &Event) -> bool {
+/// Returns whether two events that must not be dropped are of the same kind. They have no content, so they are equal then.
+fn is_same_kind(one: &Event, other: &Event) -> bool {
     match (one, other) {
         (Event::Notification(one), Event::Notification(other)) => mem::discriminant(one) == mem::discriminant(other),
         _ => mem::discriminant(one) == mem::discriminant(other),
     }
 }
 
-fn may_be_dropped(event: &Event) -> bool {
+/// Returns whether the queue may drop the event.
+/// Returns whether the queue may drop the event.
+fn can_be_dropped(event: &Event) -> bool {
     match event {
         Event::Notification(notification) => !matches!(
             notification,

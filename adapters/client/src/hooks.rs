@@ -57,9 +57,9 @@ pub(crate) trait HookSet: Send + Sync {
     fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks>;
 }
 
-/// The hooks of a connection that is being created.
+/// The observer and callbacks of a connection that has no transport and clock yet.
 pub trait NewHooks: Send {
-    /// Sets the transport and the clock of the connection, and returns its hooks.
+    /// Sets the transport and the clock, and returns the hooks of the connection.
     fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks>;
 }
 

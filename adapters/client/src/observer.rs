@@ -157,12 +157,12 @@ impl RequestInfo {
         &self.connection.server
     }
 
-    /// Returns the name of the tool if the request calls one.
+    /// Returns the name of the tool if the request is `tools/call`.
     pub fn tool(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method == "tools/call")
     }
 
-    /// Returns the name of the prompt if the request gets one.
+    /// Returns the name of the prompt if the request is `prompts/get`.
     pub fn prompt(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method == "prompts/get")
     }

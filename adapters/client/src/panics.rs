@@ -78,7 +78,7 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a value that is no text").to_owned()
 }
 
-/// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has set.
+/// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
 #[derive(Clone, Default)]
 pub struct PanicCallbacks(Option<PanicCallback>);
 

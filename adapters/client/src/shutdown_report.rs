@@ -10,7 +10,7 @@ use crate::exit::Exit;
 pub struct ShutdownReport {
     /// Exit status of the server's process. `None` for a connection without a process.
     pub exit: Option<Exit>,
-    /// The last step that was needed to end the server: closing its input, terminating it, or killing it.
+    /// The last step that was taken before the server exited: closing its input, terminating it, or killing it.
     pub last_step: Step,
 }
 

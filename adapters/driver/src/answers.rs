@@ -8,7 +8,7 @@ use mcpwire_client::{OutgoingAnswer, PendingAnswers, method_not_found};
 use crate::shared::Shared;
 use crate::state::ServerRequestEvent;
 
-/// The requests of the server that wait for the answers of their handlers. `None` if the program has no handlers.
+/// The requests of the server that handlers are processing. `None` if the program has no handlers.
 pub(crate) struct Answers(Option<Box<dyn PendingAnswers>>);
 
 impl Answers {

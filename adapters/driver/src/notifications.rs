@@ -96,7 +96,7 @@ fn notification(event: Event) -> Option<Notification> {
     }
 }
 
-/// Adds a queue to the state, and returns its consumer.
+/// Registers an event queue, and returns the consumer that reads from the queue.
 fn consumer(events: EventQueue, state: &mut State) -> Consumer {
     let has_ended = state.engine.session().phase() == Phase::Closed;
     state.subscribers.get_or_insert_with(|| Box::new(Subscribers::default())).add(events, has_ended)

@@ -11,7 +11,7 @@ pub(crate) struct Opening {
     pub(crate) outcome: Option<OpeningOutcome>,
     /// Whether a call of `initialize` has returned `Ok`.
     pub(crate) is_reported: bool,
-    /// Whether one of the waiting tasks is restarting the server.
+    /// Whether a task is restarting the server. Other tasks wait for the outcome.
     pub(crate) is_restarting: bool,
     pub(crate) wakers: Vec<Waker>,
 }

@@ -17,7 +17,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Polls an operation under the lock, and waits for the replies to its requests.
 #[derive(Default)]
 pub(crate) struct OperationRunner {
-    /// The request whose reply the operation waits for. `None` if the operation must be polled.
+    /// The request whose reply the operation waits for. `None` if the operation can proceed without a reply.
     pending: Option<PendingReply>,
     /// Whether the caller receives progress notifications and task statuses.
     wants_reports: bool,

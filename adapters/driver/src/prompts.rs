@@ -12,7 +12,7 @@ use crate::client::McpClient;
 use crate::operation::run;
 
 impl<R> McpClient<R> {
-    /// Lists all prompts of the server. Requests all pages.
+    /// Lists all prompts of the server, from all pages of `prompts/list`.
     #[doc(alias = "prompts/list")]
     pub async fn list_prompts(&self) -> Result<ItemList<Prompt>, Error> {
         self.list_all::<ListPrompts>().await

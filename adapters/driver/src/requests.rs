@@ -88,7 +88,7 @@ impl<R> McpClient<R> {
         run(&self.connection, PingServer::new(&self.connection.shared().with_caller_context(&options))).await
     }
 
-    /// Requests all pages of a list.
+    /// Lists all items of a list method such as [`ListPrompts`](mcpwire_core::ListPrompts), from all pages.
     pub async fn list_all<M>(&self) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
     where
         M: Method<Result: PagedList>,
@@ -97,7 +97,7 @@ impl<R> McpClient<R> {
         self.list_all_with::<M>(&RequestOptions::new()).await
     }
 
-    /// Requests all pages of a list, with options for each request.
+    /// Lists all items of a list method, from all pages, with options for each request.
     ///
     /// [`RequestOptions::fresh`] bypasses the client's cache. [`RequestOptions::total_timeout`] limits the time for all pages
     /// together.

@@ -10,13 +10,13 @@ use mcpwire_core::{
 use crate::client::McpClient;
 
 impl<R> McpClient<R> {
-    /// Lists all resources of the server. Requests all pages.
+    /// Lists all resources of the server, from all pages of `resources/list`.
     #[doc(alias = "resources/list")]
     pub async fn list_resources(&self) -> Result<ItemList<Resource>, Error> {
         self.list_all::<ListResources>().await
     }
 
-    /// Lists all resource templates of the server. Requests all pages.
+    /// Lists all resource templates of the server, from all pages of `resources/templates/list`.
     #[doc(alias = "resources/templates/list")]
     pub async fn list_resource_templates(&self) -> Result<ItemList<ResourceTemplate>, Error> {
         self.list_all::<ListResourceTemplates>().await

@@ -171,7 +171,7 @@ impl<R> McpClient<R> {
         RunningTask { client: self.clone(), handle, options: RequestOptions::new() }
     }
 
-    /// Lists all tasks of this client on the server (revision 2025-11-25). Requests all pages.
+    /// Lists all tasks of this client on the server, from all pages of `tasks/list` (revision 2025-11-25).
     #[doc(alias = "tasks/list")]
     pub async fn list_tasks(&self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>().await

@@ -13,7 +13,7 @@ use crate::operation::{BoxFuture, run};
 use crate::shared::ConnectionRef;
 
 impl<R> McpClient<R> {
-    /// Lists all tools of the server, and stores the list. Requests all pages.
+    /// Lists all tools of the server, from all pages of `tools/list`, and stores the list.
     ///
     /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is valid.
     /// Until then, or until the server reports a change, the client's cache answers. To bypass the cache, use

@@ -139,7 +139,7 @@ fn has_only_zombies(leader: rustix::process::Pid) -> bool {
 
 /// Returns whether the group has only zombies, or only processes that this user may not signal.
 ///
-/// macOS reports `EPERM` in both cases. Processes of another user cannot be ended anyway.
+/// macOS reports `EPERM` in both cases, and processes of another user cannot be ended anyway.
 #[cfg(target_vendor = "apple")]
 fn has_only_zombies(leader: rustix::process::Pid) -> bool {
     rustix::process::test_kill_process_group(leader) == Err(rustix::io::Errno::PERM)

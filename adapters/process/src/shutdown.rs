@@ -15,7 +15,7 @@ const GROUP_POLL_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct ProcessShutdown {
     sequence: ShutdownSequence,
-    /// The last step that was needed to make the process itself exit.
+    /// The last step that was taken before the process exited.
     last_step: Step,
 }
 
@@ -38,7 +38,7 @@ impl ProcessShutdown {
         ProcessShutdown { sequence: ShutdownSequence::new(grace_periods), last_step: Step::CloseInput }
     }
 
-    /// Sends the signals that are due, and returns the adapter's next action.
+    /// Advances the shutdown: sends the signals that are due, and returns the adapter's next action.
     pub fn next(&mut self, process: &mut Process, now: Timestamp) -> ShutdownAction {
         loop {
             if process.observe().is_some() {

@@ -18,7 +18,7 @@ pub struct ToolDefinition<'a> {
 }
 
 impl<'a> ToolDefinition<'a> {
-    /// Converts a tool. `name` is the name of the tool for the model (see [`ModelTools`](crate::ModelTools)).
+    /// Converts a tool. `name` is the name that the model sees: see [`ModelTools`](crate::ModelTools).
     pub fn new(name: &'a str, tool: &'a Tool) -> Self {
         ToolDefinition { name, description: tool.description.as_deref(), input_schema: &tool.input_schema }
     }

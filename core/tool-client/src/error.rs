@@ -45,7 +45,7 @@ pub enum ToolErrorKind {
 }
 
 impl ToolError {
-    /// Creates an error with a complete message.
+    /// Creates an error. `message` should contain the names of the server and the tool.
     pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
         ToolError { kind, message: message.into(), retry_after: None, client_error: None }
     }
@@ -72,7 +72,7 @@ impl ToolError {
         self.retry_after
     }
 
-    /// Converts the error to the result of a failed tool, whose text is the message, for the model.
+    /// Converts the error to the result of a failed tool. Its text is the message, so that the model can react to the error.
     pub fn to_result(&self) -> CallToolResult {
         let mut result = CallToolResult::default();
         result.content.push(ContentBlock::from(&*self.message));

@@ -33,24 +33,24 @@ pub struct ModelTools {
 }
 
 impl ModelTools {
-    /// Assigns a name for the model to each tool.
+    /// Assigns to each tool the name that the model sees.
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
         let mut taken = BTreeSet::new();
         let tools = tools.into_iter().map(|tool| (unique_name(&tool.name, &mut taken), tool)).collect();
         ModelTools { tools }
     }
 
-    /// Returns the tool's own name for a name from the model. `None` if there is no such tool.
+    /// Returns the tool's own name for a name that the model sees. `None` if there is no such tool.
     pub fn name(&self, model_name: &str) -> Option<&str> {
         self.get(model_name).map(|tool| &*tool.name)
     }
 
-    /// Returns the tool for a name from the model. `None` if there is no such tool.
+    /// Returns the tool for a name that the model sees. `None` if there is no such tool.
     pub fn get(&self, model_name: &str) -> Option<&Tool> {
         self.tools.iter().find(|(name, _)| name == model_name).map(|(_, tool)| tool)
     }
 
-    /// Returns the tools, each with its name for the model.
+    /// Returns the tools, each with the name that the model sees.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tool)> {
         self.tools.iter().map(|(name, tool)| (&**name, tool))
     }

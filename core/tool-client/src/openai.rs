@@ -25,7 +25,7 @@ struct Function<'a> {
 }
 
 impl<'a> FunctionTool<'a> {
-    /// Converts a tool. `name` is the name of the tool for the model (see [`ModelTools`](crate::ModelTools)).
+    /// Converts a tool. `name` is the name that the model sees: see [`ModelTools`](crate::ModelTools).
     pub fn new(name: &'a str, tool: &'a Tool) -> Self {
         let description = tool.description.as_deref();
         FunctionTool { r#type: "function", function: Function { name, description, parameters: &tool.input_schema } }

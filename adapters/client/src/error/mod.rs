@@ -50,7 +50,7 @@ struct Content {
     server: Box<str>,
     /// Name of the tool whose call failed. `None` if no tool call failed, or if the cause contains the name.
     tool: Option<Box<str>>,
-    /// In an `Arc`, so that no code to clone the causes is compiled.
+    /// Shared, so that cloning an error needs no code to clone each kind of cause.
     cause: Arc<Cause>,
     process: Option<Box<ProcessReport>>,
 }

@@ -56,7 +56,7 @@ impl HandlerContext {
         self.0.request.as_deref()
     }
 
-    /// Returns the name of the tool, if [`HandlerContext::request`] is a tool call.
+    /// Returns the name of the called tool, if [`HandlerContext::request`] is a tool call.
     pub fn tool(&self) -> Option<&str> {
         self.request()?.tool()
     }

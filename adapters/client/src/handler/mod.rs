@@ -6,7 +6,7 @@
 //! | `request_handler` | [`RequestHandler`]: answers requests of any method |
 //! | `context` | [`HandlerContext`]: the server, the client's request and the cancellation of a request |
 //! | `handlers`, `handler_set` | [`Handlers`]: the handlers in the options of a connection |
-//! | `pending` | [`PendingAnswers`]: the requests of a server that have no answer yet |
+//! | `pending` | [`PendingAnswers`]: the requests of a server that handlers are processing |
 
 mod client_handler;
 mod context;

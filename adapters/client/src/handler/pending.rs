@@ -1,4 +1,4 @@
-//! [`PendingAnswers`]: the requests of a server that have no answer yet.
+//! [`PendingAnswers`]: the requests of a server that handlers are processing.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +14,14 @@ const LIST_ROOTS: &str = "roots/list";
 
 /// The handlers of one connection.
 pub trait ConnectionHandlers: Send + Sync {
-    /// Creates an empty table of pending answers. A restarted server gets a new table.
+    /// Creates an empty table of requests. Each process of a restarted server has its own table.
     fn pending(self: Arc<Self>) -> Box<dyn PendingAnswers>;
 
     /// Sets the roots in the answer to `roots/list`.
     fn set_roots(&self, roots: Vec<Root>);
 }
 
-/// The requests of a server that wait for the answers of their handlers.
+/// The requests of a server that handlers are processing.
 ///
 /// The methods call the program's code. Call them without holding a lock.
 pub trait PendingAnswers: Send {
@@ -34,7 +34,7 @@ pub trait PendingAnswers: Send {
     /// Polls the handlers of all requests, and returns the answers that are complete.
     fn poll(&mut self, cx: &mut Context<'_>) -> Vec<OutgoingAnswer>;
 
-    /// Returns whether no request waits for an answer.
+    /// Returns whether no handler is processing a request.
     fn is_empty(&self) -> bool;
 }
 
