@@ -350,6 +350,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn notify(&self, notification: &Notification) {
         if let Some(f) = &self.hooks.on_notification {
             self.panics.catch(PanicSource::OnNotification, || f(notification));
