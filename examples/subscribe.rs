@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcpwire_driver::core::{Era, SubscriptionEvent, SubscriptionFilter};
 use mcpwire_driver::{Error, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use serde_json::json;
 
 const FILE: &str = "file:///project/config.json";
@@ -46,7 +46,7 @@ fn main() -> Result<(), Error> {
 /// A server of the legacy era: it has `resources/subscribe`, and tells of its tools without being asked.
 fn server() -> ScriptedServer {
     let half_a_minute = Duration::from_secs(30);
-    let updated = move |answer: Answer| {
+    let updated = move |answer: ScriptedResponse| {
         answer.wait(half_a_minute).notify("notifications/resources/updated", json!({ "uri": FILE }))
     };
     let mut versions = 0;
@@ -55,11 +55,11 @@ fn server() -> ScriptedServer {
         .capabilities(json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}}))
         .tool("build", |_| "built")
         .on("resources/subscribe", move |_| {
-            let answer = updated(updated(Answer::new().result(json!({}))));
+            let answer = updated(updated(ScriptedResponse::new().result(json!({}))));
             answer.notify("notifications/tools/list_changed", ()).wait(half_a_minute).close()
         })
         .on("resources/read", move |_| {
             versions += 1;
-            Answer::new().result(json!({"contents": [{"uri": FILE, "text": format!("version {versions}")}]}))
+            ScriptedResponse::new().result(json!({"contents": [{"uri": FILE, "text": format!("version {versions}")}]}))
         })
 }

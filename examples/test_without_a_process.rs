@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use mcpwire_driver::{Error, ErrorKind, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use serde_json::json;
 
 /// How long a forecast is waited for, each time.
@@ -38,7 +38,11 @@ fn a_slow_server_is_asked_once_more() {
     let server = ScriptedServer::new().tool("forecast", move |_| {
         calls += 1;
         // The first answer never comes, the second one at the last moment.
-        if calls == 1 { Answer::new() } else { Answer::new().wait(Duration::from_secs(19)).text("rain") }
+        if calls == 1 {
+            ScriptedResponse::new()
+        } else {
+            ScriptedResponse::new().wait(Duration::from_secs(19)).text("rain")
+        }
     });
     let kit = Testkit::new(server);
     let told = kit.run(async |client| forecast(&client, "Bergen").await).expect("the server answers");
@@ -50,7 +54,8 @@ fn a_slow_server_is_asked_once_more() {
 }
 
 fn a_server_that_crashes_is_an_error() {
-    let kit = Testkit::new(ScriptedServer::new().tool("forecast", |_| Answer::new().raw(r#"{"json"#).close()));
+    let kit =
+        Testkit::new(ScriptedServer::new().tool("forecast", |_| ScriptedResponse::new().raw(r#"{"json"#).close()));
     let error = kit.run(async |client| forecast(&client, "Tromsø").await).expect_err("there is no answer");
     assert_eq!(error.kind(), ErrorKind::Closed);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_testkit::{Answer, ScriptedServer};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
 use mcpwire_tokio::{ConnectOptions, ErrorKind, Tokio};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -13,8 +13,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 async fn sleeps_answers_and_timeouts_share_one_virtual_time() {
     let begun = Instant::now();
     let server = ScriptedServer::new()
-        .tool("slow", |_| Answer::new().wait(HOUR).text("at last"))
-        .tool("never", |_| Answer::new());
+        .tool("slow", |_| ScriptedResponse::new().wait(HOUR).text("at last"))
+        .tool("never", |_| ScriptedResponse::new());
     let client = server.connect::<Tokio>(ConnectOptions::default());
     client.initialize().await.unwrap();
     sleep(HOUR).await;
