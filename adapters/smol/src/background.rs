@@ -1,4 +1,4 @@
-//! [`Background`]: HTTP for programs without a runtime.
+//! [`Background`]: sends HTTP requests on the background thread.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -13,10 +13,10 @@ use mcpwire_driver::http::{HttpClient, ResponseFuture};
 use crate::executor::executor;
 use crate::{Runtime as _, Smol, spawn};
 
-/// An HTTP client that sends requests on the thread of [`spawn`](crate::spawn()), so that they go on while nobody polls them, up to
-/// the head of the response. The caller reads the body.
+/// An HTTP client that sends requests on the background thread of [`spawn`](crate::spawn()), without being polled by the caller. The
+/// caller reads the body of the response.
 ///
-/// A request is aborted when its future is dropped.
+/// Dropping the future aborts the request.
 #[derive(Clone)]
 pub struct Background(Arc<dyn HttpClient>);
 
@@ -26,13 +26,13 @@ impl Background {
         Background(client)
     }
 
-    /// Sends a request that nobody waits for, and aborts it after `limit`.
+    /// Sends a request without waiting for the response, and aborts it after `limit`.
     pub fn detach(&self, exchange: Exchange, limit: Duration) {
-        // A client calls this when it is dropped, on a thread that may already be panicking.
-        let Ok(mut begun) = catch_panic(|| self.0.send(exchange)) else { return };
+        // Panics are caught because a client calls this in `drop`, where a second panic would abort the program.
+        let Ok(mut response) = catch_panic(|| self.0.send(exchange)) else { return };
         let mut timer = Smol.timer();
         timer.reset(limit);
-        spawn(poll_fn(move |cx| match begun.as_mut().poll(cx) {
+        spawn(poll_fn(move |cx| match response.as_mut().poll(cx) {
             Poll::Ready(_) => Poll::Ready(()),
             Poll::Pending => timer.poll(cx),
         }));
@@ -41,7 +41,7 @@ impl Background {
 
 impl HttpClient for Background {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
-        // Dropped, the task is cancelled.
+        // Dropping the task cancels it.
         Box::pin(executor().spawn(self.0.send(exchange)))
     }
 

@@ -1,4 +1,4 @@
-//! The thread that runs the tasks of all connections.
+//! The background thread that runs the tasks of all connections.
 
 use std::future::{Future, pending};
 use std::sync::Once;
@@ -8,17 +8,17 @@ use async_executor::Executor;
 
 static EXECUTOR: Executor<'_> = Executor::new();
 
-/// Runs a task on the thread that drives all connections. The task must not block: no connection moves meanwhile.
+/// Spawns a task on the background thread. The task must not block, because the thread drives all connections.
 pub fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     executor().spawn(task).detach();
 }
 
-/// Returns the executor of the thread, and starts the thread on the first call.
+/// Returns the executor of the background thread. The first call starts the thread.
 pub(crate) fn executor() -> &'static Executor<'static> {
     static THREAD: Once = Once::new();
     THREAD.call_once(|| {
         let run = || async_io::block_on(EXECUTOR.run(pending::<()>()));
-        // If the thread cannot be started, no connection moves.
+        // The error is ignored: without the thread, requests fail with their timeout.
         let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(run);
     });
     &EXECUTOR
