@@ -83,6 +83,7 @@ impl Answers {
         }
     }
 
+    /// Replaces the answer to `roots/list`.
     pub(crate) fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) {
         if let Some(inner) = &self.0 {
             inner.handlers.set_roots(roots.into_iter().collect());

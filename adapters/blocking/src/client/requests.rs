@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::pending::Pending;
 
 impl McpClient {
-    /// Sends a request of a typed method, and waits for its result.
+    /// Sends a request of the method `M`, and waits for its result.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -25,7 +25,7 @@ impl McpClient {
         self.run_request(Unprepared(params), options)
     }
 
-    /// Sends a request of a typed method without waiting for its result.
+    /// Sends a request of the method `M` without waiting for its result.
     ///
     /// Any number of requests may be pending. [`Pending::wait`] returns their results, in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {

@@ -86,7 +86,7 @@ pub(crate) trait Transport: Send {
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp>;
 
-    /// Returns whether the next turn certainly does not wait.
+    /// Returns whether the next [`Transport::turn`] returns at once, because data is available.
     fn has_more(&self) -> bool {
         false
     }
@@ -103,7 +103,7 @@ pub(crate) trait Transport: Send {
     /// Reads the rest of the standard error of a server that has exited.
     fn drain_stderr(&mut self, context: &mut IoContext<'_>);
 
-    /// Returns a waker that ends the wait of a turn from another thread.
+    /// Returns a waker with which another thread ends the wait of [`Transport::turn`].
     fn waker(&mut self) -> io::Result<ThreadWaker>;
 
     /// Ends the HTTP session in the background, for at most this duration. Called when the client is dropped while connected.
