@@ -303,7 +303,7 @@ struct Position {
 pub(crate) struct Evaluation {
     /// Maximum number of steps.
     pub steps: usize,
-    /// Whether the cost of collecting the errors is bounded, too.
+    /// Whether the errors of an invalid value can be collected at a bounded cost.
     pub is_explainable: bool,
 }
 

@@ -76,8 +76,8 @@ pub(crate) struct Graph {
 
 /// The targets of dynamic references in a dynamic scope, as addresses of subschemas. 0 means no target.
 ///
-/// The first is the target of `$recursiveRef`. The others are the targets of `$dynamicRef` for each anchor name in the schema. Nodes
-/// are distinguished by these targets instead of by scopes, because there are fewer of them.
+/// Index 0 is the target of `$recursiveRef`. The others are the targets of `$dynamicRef`, one for each `$dynamicAnchor` name. A node is
+/// identified by its subschema and these targets, not by its dynamic scope, because many scopes have the same targets.
 type DynamicTargets = Rc<[usize]>;
 
 /// The location of a subschema.

@@ -54,7 +54,7 @@ impl Outbox {
         Outbox { clock, scheduled: BTreeMap::new(), last_number: 0, waker: None }
     }
 
-    /// Schedules output for now that responds to no request.
+    /// Schedules output for the current time that is not part of a response.
     pub(crate) fn send_now(&mut self, output: Output) {
         self.schedule(self.clock.now(), output, None);
     }
@@ -94,7 +94,7 @@ impl Outbox {
 }
 
 impl ResponseTarget {
-    /// Returns the output of a step, or `None` if the request does not want that output.
+    /// Returns the bytes of a step, or `None` if the step has no output for this request, such as progress without a token.
     fn output(&self, step: Step) -> Option<Output> {
         Some(Output::line(match step {
             Step::Complete(result) if self.is_modern => wire::complete_result(self.id.as_ref()?, &result),
