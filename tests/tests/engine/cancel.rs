@@ -117,7 +117,7 @@ fn requests_of_a_side_that_cannot_go_on_say_why() {
     assert!(pair.engine.transmit().is_empty(), "what was not sent is dropped");
     pair.drive();
     let error = pair.error(ticket);
-    assert_eq!(error.to_string(), "`tools/call` got no answer: the client failed: the stream broke");
+    assert_eq!(error.to_string(), "`tools/call` got no answer: the connection failed: the stream broke");
     assert_eq!(pair.happened(), [&Event::Closed(CloseReason::Failed("the stream broke".into()))]);
 }
 

@@ -21,9 +21,10 @@ const CHUNKS: usize = 4;
 /// What the threads report to the caller.
 pub(crate) enum ThreadEvent {
     Read(Vec<u8>),
-    ReadEnd,
+    /// The stream of the server has ended, perhaps with an error.
+    ReadEnd(Option<io::Error>),
     Wrote,
-    WriteEnd,
+    WriteError(io::Error),
     Stderr(Vec<u8>),
     /// A stream panicked with this message.
     Panicked(String),
@@ -44,6 +45,8 @@ pub(crate) struct Threads {
     /// Bytes that were read and did not fit into the engine yet.
     rest: Vec<u8>,
     ending: EndOfStream,
+    /// The error of a write.
+    failure: Option<io::Error>,
     ended: bool,
 }
 
@@ -79,6 +82,7 @@ impl Threads {
             writing: false,
             rest: Vec::new(),
             ending: EndOfStream::of_streams(),
+            failure: None,
             ended: false,
         })
     }
@@ -110,12 +114,9 @@ impl Threads {
         }
     }
 
-    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
-        if let Some(process) = &mut context.process {
-            process.observe();
-        }
+    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, failure: Option<io::Error>, now: Timestamp) {
         self.ended = true;
-        engine.receive_eof(now);
+        context.end(engine, failure, now);
     }
 
     /// Keeps what was read from standard error, and lets the thread read more.
@@ -137,9 +138,10 @@ impl Threads {
                 self.rest = bytes;
                 self.feed(engine, now);
             }
-            ThreadEvent::ReadEnd => self.end(engine, context, now),
-            ThreadEvent::WriteEnd => {
+            ThreadEvent::ReadEnd(error) => self.end(engine, context, error, now),
+            ThreadEvent::WriteError(error) => {
                 self.write = None;
+                self.failure = Some(error);
                 self.ending.input_broke(now);
             }
             ThreadEvent::Wrote => self.writing = false,
@@ -176,9 +178,12 @@ impl Transport for Threads {
         let now = context.clock.now();
         match told {
             Ok(told) => self.handle_event(told, engine, context, now),
-            Err(RecvTimeoutError::Timeout) if self.ending.is_over(now) => self.end(engine, context, now),
+            Err(RecvTimeoutError::Timeout) if self.ending.is_over(now) => {
+                let failure = self.failure.take();
+                self.end(engine, context, failure, now);
+            }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, now),
+            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, None, now),
         }
         Ok(now)
     }
@@ -232,10 +237,10 @@ fn read(mut reader: impl Read, tell: &Sender<ThreadEvent>, permit: &Receiver<()>
             match reader.read(&mut buffer) {
                 Ok(n) if n > 0 => break ThreadEvent::Read(buffer[..n].to_vec()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                _ => break ThreadEvent::ReadEnd,
+                end => break ThreadEvent::ReadEnd(end.err()),
             }
         };
-        let over = matches!(told, ThreadEvent::ReadEnd);
+        let over = matches!(told, ThreadEvent::ReadEnd(_));
         if tell.send(told).is_err() || over {
             return;
         }
@@ -246,9 +251,9 @@ fn write_all(mut writer: impl Write, tell: &Sender<ThreadEvent>, to_write: &Rece
     while let Ok(bytes) = to_write.recv() {
         let told = match writer.write_all(&bytes).and_then(|()| writer.flush()) {
             Ok(()) => ThreadEvent::Wrote,
-            Err(_) => ThreadEvent::WriteEnd,
+            Err(error) => ThreadEvent::WriteError(error),
         };
-        let over = matches!(told, ThreadEvent::WriteEnd);
+        let over = matches!(told, ThreadEvent::WriteError(_));
         if tell.send(told).is_err() || over {
             return;
         }

@@ -219,7 +219,7 @@ fn the_sources_of_a_programs_own_error_are_there() {
     struct Tunnel(#[source] io::Error);
 
     let error = Error::new("here", io::Error::other(Tunnel(io::Error::other("the cable is cut"))));
-    assert_eq!(chain(&error), ["server `here`: the client failed: the tunnel broke", "the cable is cut"]);
+    assert_eq!(chain(&error), ["server `here`: the connection failed: the tunnel broke", "the cable is cut"]);
 }
 
 /// Errors that name the tool themselves say nothing about it a second time.

@@ -87,7 +87,15 @@ impl Loop {
             return false;
         }
         self.ended = true;
-        state.engine.receive_eof(now);
+        match self.failure.take() {
+            // How a process has ended says more than the error of a pipe.
+            Some(error) if state.process.is_none() => {
+                let why: Arc<str> = error.to_string().into();
+                state.record.failure = Some(Arc::clone(&why));
+                state.engine.receive_error(why, now);
+            }
+            _ => state.engine.receive_eof(now),
+        }
         true
     }
 

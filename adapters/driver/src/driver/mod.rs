@@ -43,6 +43,8 @@ pub(crate) struct Loop {
     held: Option<Timestamp>,
     /// When to check whether the process has exited, on systems that do not report it.
     look_again: Option<Timestamp>,
+    /// The error of a stream, until the end of the stream is passed to the engine.
+    failure: Option<std::io::Error>,
     /// Whether the end of the stream was passed to the engine.
     ended: bool,
     /// The shutdown, once it has begun.
@@ -85,6 +87,7 @@ impl Loop {
             ending,
             held: None,
             look_again: None,
+            failure: None,
             ended: false,
             stopping: None,
             watchers,
@@ -169,8 +172,12 @@ impl Loop {
                 watched.push((direction, bytes.to_vec()));
             }
         });
-        written.unwrap_or_else(|_| {
+        written.unwrap_or_else(|error| {
             state.writer = None;
+            // How the server's output ended says more.
+            if self.reader.is_some() {
+                self.failure = Some(error);
+            }
             self.ending.input_broke(self.shared.clock.now());
             true
         })
@@ -205,8 +212,9 @@ impl Loop {
                 }
             }
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Poll::Ready(_) => {
+            Poll::Ready(end) => {
                 self.reader = None;
+                self.failure = end.err();
                 self.ending.output_ended(self.shared.clock.now());
             }
         }
