@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`McpServerDef`] | how a server is started |
 //! | [`McpClient`], [`with_client`], [`Call`] | using it |
+//! | [`McpClient::over`], [`McpClient::over_messages`] | a connection over any pair of streams, such as pipes to a thread ([`std::io::pipe`]), or over a WebSocket |
 //! | [`Pending`] | a request that was sent, and whose result is taken later |
 //! | [`Notifications`], [`Events`], [`Subscription`] | what the server reports |
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
@@ -38,6 +39,7 @@ mod connection;
 mod dropped_handles;
 #[cfg(feature = "http")]
 pub mod http;
+mod messages;
 mod notifications;
 mod pending;
 mod prompts;
@@ -60,6 +62,7 @@ pub use mcpwire_client::{
 pub use mcpwire_core as core;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;
+pub use messages::{MessageReceiver, MessageSender};
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "tool-client")]

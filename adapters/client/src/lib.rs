@@ -18,6 +18,7 @@
 //! | `event_queue`, `invalid_messages`, `connection_end`, `connection_state` | [`ConnectionState`], [`EventQueue`], [`InvalidMessages`], [`ConnectionEnd`]: what a server has reported |
 //! | `tracing` | spans and events for the `tracing` crate |
 //! | `tools` | [`Tools`]: the tools of a server |
+//! | `messages` | [`MessagesToLines`], [`LinesToMessages`]: a connection over whole messages |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
@@ -36,6 +37,7 @@ mod hooks;
 pub mod http;
 mod invalid_messages;
 mod launcher;
+mod messages;
 mod observer;
 mod options;
 mod panics;
@@ -62,6 +64,7 @@ pub use handler::{
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
 pub use launcher::{AnyLauncher, Launch, Launched, LaunchedControl, LaunchedServer, Launcher};
+pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};

@@ -21,6 +21,8 @@
 //! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
 //! | `tool_client` (feature `tool-client`) | the trait `ToolClient`, for agent frameworks |
+//! | `McpClient::over_messages` (feature `messages`) | a connection over a WebSocket, or whatever else carries whole messages |
+//! | `memory` (feature `futures-io`) | streams in memory, for a server in the same process |
 //! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 
 mod answers;
@@ -31,6 +33,10 @@ mod connect;
 mod driver;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "futures-io")]
+pub mod memory;
+#[cfg(feature = "messages")]
+mod messages;
 mod notifications;
 mod opening;
 mod operation;

@@ -6,9 +6,8 @@ use std::marker::PhantomData;
 use mcpwire_driver::core::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
-use crate::pipe::PIPE;
 use crate::recorded::Recorded;
-use crate::server::ScriptedServer;
+use crate::server::{PIPE, ScriptedServer};
 use crate::time::VirtualTime;
 
 /// A scripted server, clients of it, and the virtual time that both live in.

@@ -28,7 +28,6 @@
 mod answer;
 mod kit;
 mod outbox;
-mod pipe;
 mod protocol;
 mod recorded;
 mod server;
@@ -39,7 +38,7 @@ mod wire;
 
 pub use answer::Answer;
 pub use kit::Testkit;
-pub use pipe::{Duplex, PipeReader, PipeWriter, duplex, pipe};
+pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
 pub use recorded::{Cancellation, Recorded};
 pub use server::ScriptedServer;
 pub use serving::Serving;

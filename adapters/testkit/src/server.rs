@@ -9,15 +9,18 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::core::{Era, Json, ProtocolVersion};
+use mcpwire_driver::memory::duplex;
 use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::outbox::{Outbox, Output};
-use crate::pipe::{PIPE, duplex};
 use crate::recorded::{Cancellation, Recorded};
 use crate::serving::Serving;
 use crate::wire;
+
+/// The number of bytes that a pipe of Linux holds.
+pub(crate) const PIPE: usize = 64 * 1024;
 
 /// A server that does as its script says, and remembers what it was sent.
 ///

@@ -1,4 +1,8 @@
-//! Pipes in memory: bounded, so that a side that does not read is felt by the one that writes.
+//! Streams in memory, for a server in the same process.
+//!
+//! They hold a limited number of bytes, so that a side that does not read makes the other side wait.
+//!
+//! Programs on tokio can use [`tokio::io::duplex`](https://docs.rs/tokio/latest/tokio/io/fn.duplex.html) in their place.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,34 +13,32 @@ use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-/// The number of bytes that a pipe of Linux holds.
-pub(crate) const PIPE: usize = 64 * 1024;
-
 /// One end of a connection in memory. Made by [`duplex`].
 #[derive(Debug)]
 pub struct Duplex {
-    /// What the other end wrote.
+    /// Reads what the other end has written.
     pub reader: PipeReader,
-    /// What the other end reads.
+    /// Writes what the other end reads.
     pub writer: PipeWriter,
 }
 
-/// A connection in memory, by its two ends. Each way holds `capacity` bytes.
+/// Creates a connection in memory, and returns its two ends. Each direction holds `capacity` bytes.
+///
+/// One end is for [`McpClient::over`](crate::McpClient::over), the other end for a task that is the server.
 ///
 /// ```
-/// use mcpwire_testkit::{VirtualTime, duplex};
+/// use std::pin::Pin;
+/// use std::task::{Context, Poll, Waker};
 ///
-/// # use std::{future::poll_fn, io, pin::Pin};
-/// # use futures_io::{AsyncRead, AsyncWrite};
+/// use futures_io::{AsyncRead, AsyncWrite};
+/// use mcpwire_driver::memory::duplex;
+///
 /// let (mut ours, mut theirs) = duplex(64 * 1024);
-/// let heard = VirtualTime::new().run(async move {
-///     poll_fn(|cx| Pin::new(&mut ours.writer).poll_write(cx, b"hello")).await?;
-///     let mut heard = [0; 16];
-///     let n = poll_fn(|cx| Pin::new(&mut theirs.reader).poll_read(cx, &mut heard)).await?;
-///     io::Result::Ok(heard[..n].to_vec())
-/// });
-/// assert_eq!(heard?, b"hello");
-/// # io::Result::Ok(())
+/// let mut cx = Context::from_waker(Waker::noop());
+/// assert!(matches!(Pin::new(&mut ours.writer).poll_write(&mut cx, b"hello"), Poll::Ready(Ok(5))));
+/// let mut received = [0; 16];
+/// assert!(matches!(Pin::new(&mut theirs.reader).poll_read(&mut cx, &mut received), Poll::Ready(Ok(5))));
+/// assert_eq!(&received[..5], b"hello");
 /// ```
 pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     let (ours, to_us) = pipe(capacity);
@@ -44,17 +46,17 @@ pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     (Duplex { reader: ours, writer: to_them }, Duplex { reader: theirs, writer: to_us })
 }
 
-/// A pipe in memory that holds `capacity` bytes, and at least one. A pipe of Linux holds 64 KiB.
+/// Creates a pipe in memory that holds `capacity` bytes, and at least one. A pipe of Linux holds 64 KiB.
 pub fn pipe(capacity: usize) -> (PipeReader, PipeWriter) {
     let channel = Channel { capacity: capacity.max(1), ..Channel::default() };
     let channel = Arc::new(Mutex::new(channel));
     (PipeReader(Arc::clone(&channel)), PipeWriter(channel))
 }
 
-/// The end of a pipe that is read from. Dropped, it breaks the pipe: see [`PipeReader::close`].
+/// The end of a pipe to read from. Dropping it does the same as [`PipeReader::close`].
 pub struct PipeReader(Arc<Mutex<Channel>>);
 
-/// The end of a pipe that is written to. Dropped, it ends what is read: see [`PipeWriter::close`].
+/// The end of a pipe to write to. Dropping it does the same as [`PipeWriter::close`].
 pub struct PipeWriter(Arc<Mutex<Channel>>);
 
 #[derive(Debug, Default)]
@@ -68,7 +70,7 @@ struct Channel {
 }
 
 impl PipeReader {
-    /// Reads no more. What is in the pipe is lost, and writing to it fails with [`io::ErrorKind::BrokenPipe`].
+    /// Breaks the pipe: drops the bytes in it. Later writes fail with [`io::ErrorKind::BrokenPipe`].
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
         channel.reader_gone = true;
@@ -80,7 +82,7 @@ impl PipeReader {
 }
 
 impl PipeWriter {
-    /// Writes no more. What is in the pipe is read, and then the end of the stream.
+    /// Ends the stream. The reader still reads the bytes in the pipe.
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
         channel.writer_gone = true;
@@ -165,7 +167,8 @@ fn lock(channel: &Mutex<Channel>) -> MutexGuard<'_, Channel> {
     channel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers whom to wake. The one before is handed out, to be dropped without the lock: a task may hang on it.
+/// Stores the waker of a task. Returns the former waker, to be dropped without the lock: it may be the last reference to
+/// a task.
 fn park(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
     match place {
         Some(waker) if waker.will_wake(cx.waker()) => None,
