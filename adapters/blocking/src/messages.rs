@@ -47,6 +47,8 @@ impl<F: FnMut(String) -> io::Result<()> + Send + 'static> MessageSender for F {
 impl McpClient {
     /// Creates a connection over whole messages, such as those of a WebSocket.
     ///
+    /// An error of the receiver or the sender ends the connection. Pending calls fail with its text.
+    ///
     /// Two threads receive and send. The thread that receives holds the receiver until [`MessageReceiver::receive`] returns
     /// after the end of the connection. The thread that sends calls [`MessageSender::close`] when the client shuts down.
     ///

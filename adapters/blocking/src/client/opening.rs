@@ -41,6 +41,9 @@ impl McpClient {
 
     /// Creates a connection over a pair of streams, such as a socket.
     ///
+    /// The streams carry one message per line. At the other end may be a thread of this program: see [`std::io::pipe`].
+    /// [`ConnectOptions::name`] names the server. An error of a stream ends the connection. Pending calls fail with its text.
+    ///
     /// Two threads read and write. The thread that reads holds the reader until its stream ends. If both halves are one
     /// socket, keep a clone of it and shut it down after [`McpClient::shutdown`]: otherwise the other side does not learn of
     /// the end.

@@ -138,10 +138,14 @@ impl Threads {
                 self.rest = bytes;
                 self.feed(engine, now);
             }
-            ThreadEvent::ReadEnd(error) => self.end(engine, context, error, now),
+            ThreadEvent::ReadEnd(error) => {
+                let failure = error.or(self.failure.take());
+                self.end(engine, context, failure, now);
+            }
             ThreadEvent::WriteError(error) => {
                 self.write = None;
-                self.failure = Some(error);
+                // A broken pipe means that the server has closed its end. The end of its output says that too.
+                self.failure = Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
                 self.ending.input_broke(now);
             }
             ThreadEvent::Wrote => self.writing = false,

@@ -174,8 +174,8 @@ impl Loop {
         });
         written.unwrap_or_else(|error| {
             state.writer = None;
-            // How the server's output ended says more.
-            if self.reader.is_some() {
+            // A broken pipe means that the server has closed its end. The end of its output says that too.
+            if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
                 self.failure = Some(error);
             }
             self.ending.input_broke(self.shared.clock.now());
@@ -214,7 +214,7 @@ impl Loop {
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Poll::Ready(end) => {
                 self.reader = None;
-                self.failure = end.err();
+                self.failure = end.err().or(self.failure.take());
                 self.ending.output_ended(self.shared.clock.now());
             }
         }
