@@ -134,8 +134,7 @@ impl Engine {
                     match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
                         Some(line) => self.session.receive(line, now, out),
                         None => {
-                            let failure = self.failure.take();
-                            self.session.close(failure.map_or(CloseReason::ByServer, CloseReason::Failed));
+                            self.session.close(self.failure.take().map_or(CloseReason::ByServer, CloseReason::Failed))
                         }
                     }
                 }
