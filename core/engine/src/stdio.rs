@@ -131,11 +131,11 @@ impl Engine {
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
                     // An unterminated last line is processed only if it is complete JSON.
-                    match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
-                        Some(line) => self.session.receive(line, now, out),
-                        None => {
-                            self.session.close(self.failure.take().map_or(CloseReason::ByServer, CloseReason::Failed))
-                        }
+                    if let Some(line) = self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
+                        self.session.receive(line, now, out);
+                    } else {
+                        let failure = self.failure.take();
+                        self.session.close(failure.map_or(CloseReason::ByServer, CloseReason::Failed));
                     }
                 }
                 None => return None,

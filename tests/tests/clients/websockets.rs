@@ -12,10 +12,10 @@ use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Message, WebSocket};
 
-#[allow(dead_code, reason = "its server is not used")]
+#[allow(dead_code, clippy::duplicate_mod, reason = "the server of the examples is not used")]
 #[path = "../../../examples/websocket.rs"]
 mod example;
-#[allow(dead_code, reason = "its server is not used")]
+#[allow(dead_code, clippy::duplicate_mod, reason = "the server of the examples is not used")]
 #[path = "../../../examples/websocket_blocking.rs"]
 mod example_blocking;
 

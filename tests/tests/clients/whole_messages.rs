@@ -251,10 +251,10 @@ fn a_sink_without_room_holds_messages_back() {
 
 /// A server on a thread, for the blocking client.
 fn blocking(options: ConnectOptions) -> (mcpwire_blocking::McpClient, thread::JoinHandle<()>) {
-    let (to_server, received) = sync_channel::<String>(1);
+    let (to_server, from_client) = sync_channel::<String>(1);
     let (answers, from_server): (SyncSender<io::Result<String>>, _) = sync_channel(1);
     let server = thread::spawn(move || {
-        for message in received {
+        for message in from_client {
             match act(&message) {
                 Action::Nothing => {}
                 Action::Send(messages) => {
@@ -384,7 +384,7 @@ proptest! {
         let value = json!({"texts": texts, "more": [1, null]});
         let message = serde_json::to_vec_pretty(&value).expect("it is JSON");
         let line = lines(&[message], &[7]);
-        prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        prop_assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));
         prop_assert_eq!(serde_json::from_slice::<Value>(&line).expect("it is JSON"), value);
     }
 

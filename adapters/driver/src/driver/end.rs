@@ -89,8 +89,7 @@ impl Loop {
         self.ended = true;
         match self.failure.take() {
             // How a process has ended says more than the error of a pipe.
-            Some(error) if state.process.is_none() => {
-                let why: Arc<str> = error.to_string().into();
+            Some(why) if state.process.is_none() => {
                 state.record.failure = Some(Arc::clone(&why));
                 state.engine.receive_error(why, now);
             }

@@ -44,7 +44,7 @@ pub(crate) struct Loop {
     /// When to check whether the process has exited, on systems that do not report it.
     look_again: Option<Timestamp>,
     /// The error of a stream, until the end of the stream is passed to the engine.
-    failure: Option<std::io::Error>,
+    failure: Option<Arc<str>>,
     /// Whether the end of the stream was passed to the engine.
     ended: bool,
     /// The shutdown, once it has begun.
@@ -176,7 +176,7 @@ impl Loop {
             state.writer = None;
             // A broken pipe means that the server has closed its end. The end of its output says that too.
             if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
-                self.failure = Some(error);
+                self.failure = Some(text_of(&error));
             }
             self.ending.input_broke(self.shared.clock.now());
             true
@@ -214,7 +214,9 @@ impl Loop {
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Poll::Ready(end) => {
                 self.reader = None;
-                self.failure = end.err().or(self.failure.take());
+                if let Err(error) = &end {
+                    self.failure = Some(text_of(error));
+                }
                 self.ending.output_ended(self.shared.clock.now());
             }
         }
@@ -280,6 +282,13 @@ impl Loop {
             waker.wake();
         }
     }
+}
+
+/// Returns the text of a stream's error. A function of its own, so that the code for it is not compiled into the loop.
+#[cold]
+#[inline(never)]
+fn text_of(error: &std::io::Error) -> Arc<str> {
+    error.to_string().into()
 }
 
 #[cfg(feature = "http")]
