@@ -6,9 +6,11 @@ use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime};
 
 use crate::outbox::Outbox;
-use crate::pipe::{PIPE, duplex};
+use mcpwire_driver::memory::duplex;
+
+use crate::server::PIPE_CAPACITY;
 use crate::server::ScriptedServer;
-use crate::serving::Serving;
+use crate::serve_future::ServeFuture;
 
 impl ScriptedServer {
     /// Connects a new client to this server in memory, on the current runtime. The connection is not open yet.
@@ -34,7 +36,7 @@ impl ScriptedServer {
     /// # mcpwire_testkit::VirtualTime::new().run(test()).unwrap();
     /// ```
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
-        self.connect_on(R::current(), PIPE, options)
+        self.connect_on(R::current(), PIPE_CAPACITY, options)
     }
 
     /// Connects a new client to this server on a runtime, over streams that hold `capacity` bytes each way.
@@ -55,7 +57,7 @@ impl ScriptedServer {
         &self,
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
+    ) -> ServeFuture {
         self.serve_on(&*R::current(), reader, writer)
     }
 
@@ -65,10 +67,10 @@ impl ScriptedServer {
         runtime: &dyn Runtime,
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
+    ) -> ServeFuture {
         let clock = runtime.clock();
         let connection = self.open(&clock, None, true);
-        Serving::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
+        ServeFuture::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
     }
 
     /// Opens a connection of a client, by default of a new one. Returns its number.

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use mcpwire_driver::protocol::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
-use crate::pipe::PIPE;
-use crate::recorded::Recorded;
+use crate::server::PIPE_CAPACITY;
+use crate::recorded::RecordedMessage;
 use crate::server::ScriptedServer;
 use crate::time::VirtualTime;
 
@@ -17,10 +17,10 @@ use crate::time::VirtualTime;
 /// use std::time::Duration;
 ///
 /// use mcpwire_driver::ErrorKind;
-/// use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+/// use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 /// use serde_json::json;
 ///
-/// let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+/// let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
 /// kit.run(async |client| {
 ///     let error = client.call_tool("never", json!({})).timeout(Duration::from_secs(600)).await.unwrap_err();
 ///     assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -75,7 +75,7 @@ impl<R> Testkit<R> {
             server,
             time: VirtualTime::new(),
             config: Config::default(),
-            capacity: PIPE,
+            capacity: PIPE_CAPACITY,
             #[cfg(feature = "http")]
             http: None,
             runtime: PhantomData,
@@ -179,7 +179,7 @@ impl<R> Testkit<R> {
     }
 
     /// Returns all messages that the server has received, in order.
-    pub fn recorded(&self) -> Vec<Recorded> {
+    pub fn recorded(&self) -> Vec<RecordedMessage> {
         self.server.recorded()
     }
 }

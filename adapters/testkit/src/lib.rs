@@ -17,8 +17,8 @@
 //! | where | what |
 //! |---|---|
 //! | [`Testkit`] | a server, clients of it, and the time they live in |
-//! | [`ScriptedServer`], [`Answer`] | what the server does |
-//! | [`Recorded`], [`Cancellation`] | what it was sent |
+//! | [`ScriptedServer`], [`ScriptedResponse`] | what the server does |
+//! | [`RecordedMessage`], [`Cancellation`] | what it was sent |
 //! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, refusals |
 //! | [`VirtualTime`] | a clock, timers, and tasks: time passes when nothing else can happen |
 //! | [`duplex`], [`pipe`] | streams in memory |
@@ -26,29 +26,28 @@
 //! On another runtime, in its time, connect a client with [`ScriptedServer::connect`]: tests of code that sleeps on tokio need
 //! that. [`ScriptedServer::serve`] serves a client over any other streams.
 
-mod answer;
+mod response;
 mod connect;
 #[cfg(feature = "http")]
 mod http;
 mod kit;
 mod outbox;
-mod pipe;
 mod protocol;
 mod receive;
 mod recorded;
 mod server;
-mod serving;
+mod serve_future;
 mod tasks;
 mod time;
 mod timeline;
 mod wire;
 
-pub use answer::Answer;
+pub use response::ScriptedResponse;
 #[cfg(feature = "http")]
 pub use http::{HttpAnswer, HttpRequest, ScriptedHttp, ScriptedHttpClient};
 pub use kit::Testkit;
-pub use pipe::{Duplex, PipeReader, PipeWriter, duplex, pipe};
-pub use recorded::{Cancellation, Recorded};
+pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
+pub use recorded::{Cancellation, RecordedMessage};
 pub use server::ScriptedServer;
-pub use serving::Serving;
+pub use serve_future::ServeFuture;
 pub use time::{Sleep, VirtualTime, VirtualTimer};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpwire_driver::Clock;
 use mcpwire_driver::protocol::{Json, Timestamp};
 
-use crate::answer::{Answer, Step, Then};
+use crate::response::{ScriptedResponse, Step, Then};
 use crate::wire;
 
 /// The output of one connection, or of one response over HTTP, by time and then in the order in which it was planned.
@@ -98,7 +98,7 @@ impl Outbox {
     }
 
     /// Plans the steps that follow the client's answer, and then those after the question.
-    pub(crate) fn go_on(&mut self, mut question: Question, answer: Answer, last_id: &mut u64) {
+    pub(crate) fn go_on(&mut self, mut question: Question, answer: ScriptedResponse, last_id: &mut u64) {
         let mut steps = answer.steps;
         steps.append(&mut question.rest);
         self.answer(&question.info, steps, Duration::ZERO, last_id);

@@ -2,13 +2,13 @@
 
 use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError};
 
-use crate::answer::Answer;
+use crate::response::ScriptedResponse;
 use crate::server::{Handler, State};
 use crate::wire::{json, trusted};
 
 /// How a request is answered. The handler is called later, without the lock.
 pub(crate) enum Plan {
-    Answer(Answer),
+    ScriptedResponse(ScriptedResponse),
     Call(Handler, Json),
 }
 
@@ -27,20 +27,20 @@ impl State {
         // A server of the legacy era alone does not look for a modern revision.
         let speaks_modern = self.versions.iter().any(|known| is_modern(known));
         if let Some(version) = version.filter(|version| speaks_modern && !self.versions.iter().any(|v| v == version)) {
-            return Plan::Answer(self.unsupported(version).into());
+            return Plan::ScriptedResponse(self.unsupported(version).into());
         }
-        Plan::Answer(match method {
+        Plan::ScriptedResponse(match method {
             "server/discover" if speaks_modern => self.discover(),
             "initialize" => self.initialize(params),
-            "ping" => Answer::new().complete(trusted("{}".into())),
+            "ping" => ScriptedResponse::new().complete(trusted("{}".into())),
             "tools/list" => self.list_tools(params, version.is_some()),
             "tools/call" => return self.call_tool(params),
             _ => RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found").into(),
         })
     }
 
-    fn discover(&self) -> Answer {
-        Answer::new().complete(trusted(format!(
+    fn discover(&self) -> ScriptedResponse {
+        ScriptedResponse::new().complete(trusted(format!(
             r#"{{"supportedVersions":{},"capabilities":{},{}"ttlMs":0,"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
             json(&self.versions),
             self.capabilities,
@@ -49,14 +49,14 @@ impl State {
         )))
     }
 
-    fn initialize(&self, params: &Json) -> Answer {
+    fn initialize(&self, params: &Json) -> ScriptedResponse {
         let asked: String = params.member("protocolVersion").unwrap_or_default();
         let legacy = || self.versions.iter().filter(|version| !is_modern(version));
         // The revision that was asked for, or the newest of ours (2025-11-25, basic/lifecycle, "Version Negotiation").
         let Some(version) = legacy().find(|version| **version == asked).or_else(|| legacy().max()) else {
             return self.unsupported(&asked).into();
         };
-        Answer::new().complete(trusted(format!(
+        ScriptedResponse::new().complete(trusted(format!(
             r#"{{"protocolVersion":{},"capabilities":{},{}"serverInfo":{}}}"#,
             json(version),
             self.capabilities,
@@ -65,7 +65,7 @@ impl State {
         )))
     }
 
-    fn list_tools(&self, params: &Json, modern: bool) -> Answer {
+    fn list_tools(&self, params: &Json, modern: bool) -> ScriptedResponse {
         let cursor: Option<String> = params.member("cursor");
         let Ok(begin) = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>()) else {
             return RpcError::new(RpcError::INVALID_PARAMS, "Invalid cursor").into();
@@ -75,7 +75,7 @@ impl State {
         let page = json(&page);
         let next = if end < self.tools.len() { format!(r#","nextCursor":"{end}""#) } else { String::new() };
         let caching = if modern { r#","ttlMs":0,"cacheScope":"private""# } else { "" };
-        Answer::new().complete(trusted(format!(r#"{{"tools":{page}{next}{caching}}}"#)))
+        ScriptedResponse::new().complete(trusted(format!(r#"{{"tools":{page}{next}{caching}}}"#)))
     }
 
     fn call_tool(&self, params: &Json) -> Plan {
@@ -85,7 +85,7 @@ impl State {
                 let arguments = params.member("arguments").unwrap_or_else(|| trusted("{}".into()));
                 Plan::Call(handler.clone(), arguments)
             }
-            None => Plan::Answer(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into()),
+            None => Plan::ScriptedResponse(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into()),
         }
     }
 

@@ -4,16 +4,16 @@ use std::sync::PoisonError;
 
 use mcpwire_driver::protocol::{Json, Timestamp};
 
-use crate::Answer;
+use crate::ScriptedResponse;
 use crate::outbox::RequestInfo;
 use crate::protocol::{Plan, VERSION};
-use crate::recorded::{Cancellation, Recorded};
+use crate::recorded::{Cancellation, RecordedMessage};
 use crate::server::ScriptedServer;
 
 impl ScriptedServer {
     /// Receives a message over a connection, and plans the answer.
     pub(crate) fn receive(&self, connection: usize, now: Timestamp, line: &str) {
-        let message = Recorded::new(now.since_origin(), connection, line);
+        let message = RecordedMessage::new(now.since_origin(), connection, line);
         let mut state = self.lock();
         state.recorded.push(message.clone());
         if message.method.is_empty() {
@@ -28,14 +28,14 @@ impl ScriptedServer {
             // Nobody waits for an answer, but there may be something to do.
             None => match state.methods.get(&message.method) {
                 Some(handler) => Plan::Call(handler.clone(), params),
-                None => Plan::Answer(Answer::new()),
+                None => Plan::ScriptedResponse(ScriptedResponse::new()),
             },
         };
         let cancelled = Cancellation::of(&message).filter(|_| !state.ignores_cancellations);
         drop(state);
         // A handler is called without the lock, because it may use the server.
         let answer = match plan {
-            Plan::Answer(answer) => answer,
+            Plan::ScriptedResponse(answer) => answer,
             Plan::Call(handler, params) => handler.lock().unwrap_or_else(PoisonError::into_inner)(&params),
         };
         let mut state = self.lock();
@@ -52,7 +52,7 @@ impl ScriptedServer {
     }
 
     /// Goes on with the request whose question the client has answered, over whichever connection that came.
-    fn answered(&self, connection: usize, message: &Recorded) {
+    fn answered(&self, connection: usize, message: &RecordedMessage) {
         let Some(id) = &message.id else { return };
         let mut state = self.lock();
         let Some(client) = state.outboxes.get(&connection).map(|outbox| outbox.client) else { return };

@@ -1,4 +1,4 @@
-//! [`Recorded`]: a message that a scripted server has received.
+//! [`RecordedMessage`]: a message that a scripted server has received.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 /// A message that a scripted server has received.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Recorded {
+pub struct RecordedMessage {
     /// When the message was received, by the clock of its connection. In virtual time, the time that had passed.
     pub at: Duration,
     /// The number of the connection, counted from 0. Over HTTP, each request is a connection.
@@ -23,10 +23,10 @@ pub struct Recorded {
     pub message: Json,
 }
 
-impl Recorded {
+impl RecordedMessage {
     pub(crate) fn new(at: Duration, connection: usize, line: &str) -> Self {
         let message = Json::parse(line).unwrap_or_else(|_| crate::wire::json(line));
-        Recorded {
+        RecordedMessage {
             at,
             connection,
             method: message.member("method").unwrap_or_default(),
@@ -47,7 +47,7 @@ impl Recorded {
         !self.method.is_empty() && self.id.is_none()
     }
 
-    /// Returns whether this answers a request of the server. Its `result` or `error` is a member of [`Recorded::message`].
+    /// Returns whether this answers a request of the server. Its `result` or `error` is a member of [`RecordedMessage::message`].
     pub fn is_answer(&self) -> bool {
         self.method.is_empty() && self.id.is_some()
     }
@@ -84,7 +84,7 @@ pub struct Cancellation {
 }
 
 impl Cancellation {
-    pub(crate) fn of(message: &Recorded) -> Option<Self> {
+    pub(crate) fn of(message: &RecordedMessage) -> Option<Self> {
         let id = message.param("requestId").filter(|_| message.method == CANCELLED && message.is_notification())?;
         Some(Cancellation { at: message.at, id, reason: message.param("reason") })
     }

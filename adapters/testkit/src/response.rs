@@ -1,6 +1,7 @@
-//! [`ScriptedResponse`]: the steps with which a server responds to a request.
+//! [`ScriptedResponse`]: how a scripted server answers a request, step by step.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_driver::protocol::{Json, RpcError};
@@ -8,11 +9,10 @@ use serde::Serialize;
 
 use crate::wire;
 
-/// The steps with which a [`ScriptedServer`](crate::ScriptedServer) responds to a request. The server runs them in order.
+/// How a [`ScriptedServer`](crate::ScriptedServer) answers a request: steps, which are taken in order.
 ///
-/// Handlers can also return text, an [`RpcError`], or a `Result` whose error becomes the text of a failed tool call. Without a
-/// step that sends a result or an error, such as [`ScriptedResponse::new`], the request has no response. The server drops the
-/// remaining steps when the client cancels the request.
+/// Texts, [`RpcError`]s, and `Result`s whose error can be displayed convert to an answer. Without a step that answers, such as
+/// in [`ScriptedResponse::new`], the request gets none. No further steps are taken for a cancelled request.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,7 +30,7 @@ use crate::wire;
 ///     .tool("crash", |_| ScriptedResponse::new().raw(r#"{"jsonrpc":"2.0","id"#).close());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-#[must_use = "the server sends a response that a handler returns"]
+#[must_use = "an answer is given by the handler that returns it"]
 pub struct ScriptedResponse {
     pub(crate) steps: Vec<Step>,
 }
@@ -43,18 +43,41 @@ pub(crate) enum Step {
         total: Option<f64>,
         message: Option<String>,
     },
-    /// Sends a result, with `resultType` if the client is modern.
+    /// A result, which gets a `resultType` in the modern era.
     Complete(Json),
-    /// Sends a result without changes.
+    /// A result that is sent unchanged.
     Result(Json),
-    Error(RpcError),
+    Refuse(RpcError),
+    /// A request to the client, and what follows its answer.
+    Ask {
+        method: String,
+        params: Json,
+        then: Then,
+    },
+    /// A line that does not answer the request.
     Line(String),
     Raw(Vec<u8>),
     Close,
 }
 
+/// The steps that follow the client's answer to a request.
+#[derive(Clone)]
+pub(crate) struct Then(pub(crate) Arc<dyn Fn(Result<Json, RpcError>) -> ScriptedResponse + Send + Sync>);
+
+impl fmt::Debug for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Then")
+    }
+}
+
+impl PartialEq for Then {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl ScriptedResponse {
-    /// Creates a response without steps: the server never responds.
+    /// Creates an answer without steps, which leaves the request unanswered.
     pub fn new() -> Self {
         ScriptedResponse::default()
     }
@@ -64,39 +87,40 @@ impl ScriptedResponse {
         self.then(Step::Wait(duration))
     }
 
-    /// Sends a progress notification with a total, if the request has a progress token.
+    /// Reports progress with a total, if the request asks for progress.
     pub fn progress(self, progress: impl Into<f64>, total: impl Into<f64>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: Some(total.into()), message: None })
     }
 
-    /// Sends a progress notification with a message and without a total, if the request has a progress token.
+    /// Reports progress with a message and without a total, if the request asks for progress.
     pub fn progress_message(self, progress: impl Into<f64>, message: impl Into<String>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: None, message: Some(message.into()) })
     }
 
-    /// Sends the result of a tool call with one text block.
+    /// Answers with one block of text, as tools do.
     pub fn text(self, text: impl AsRef<str>) -> Self {
         self.then(Step::Complete(wire::text_result(text.as_ref(), false)))
     }
 
-    /// Sends the result of a failed tool call (`isError: true`) with one text block.
+    /// Answers with an error of the tool (`isError`), and one block of text.
     pub fn error(self, text: impl AsRef<str>) -> Self {
         self.then(Step::Complete(wire::text_result(text.as_ref(), true)))
     }
 
-    /// Sends a result without changes: a [`Json`], or a value that serialises as the result.
+    /// Answers with this result, unchanged: a [`Json`], or any value that serialises as the result.
     ///
     /// # Panics
-    /// If the value cannot be serialised as JSON.
+    ///
+    /// When the value does not serialise as JSON.
     pub fn result(self, result: impl Serialize) -> Self {
         self.then(Step::Result(wire::json(&result)))
     }
 
-    /// Sends an `input_required` result (2026-07-28, basic/patterns/mrtr): the client must provide input first.
+    /// Answers that input is required first (2026-07-28, basic/patterns/mrtr). `input_requests` is an object of requests by their
+    /// keys, and may be empty.
     ///
-    /// `input_requests` is an object of requests by name, and may be empty. The client sends the request again with its answers
-    /// and with `request_state`. A handler for the method ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them in the
-    /// parameters as `inputResponses` and `requestState`.
+    /// The client sends the request again with the answers and the state. A handler of its method
+    /// ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them as `inputResponses` and `requestState` in the parameters.
     ///
     /// ```
     /// # use mcpwire_driver::protocol::Json;
@@ -109,35 +133,73 @@ impl ScriptedResponse {
     /// ```
     ///
     /// # Panics
-    /// If the requests cannot be serialised as JSON.
+    ///
+    /// When the requests do not serialise as JSON.
     pub fn input_required(self, input_requests: impl Serialize, request_state: Option<&str>) -> Self {
         self.then(Step::Result(wire::input_required(&wire::json(&input_requests), request_state)))
     }
 
-    /// Sends a JSON-RPC error.
-    pub fn refuse(self, error: RpcError) -> Self {
-        self.then(Step::Error(error))
-    }
-
-    /// Sends a notification. `()` means no parameters.
+    /// Sends a request to the client in the middle of this one, as legacy servers do: `elicitation/create`,
+    /// `sampling/createMessage`, `roots/list`, `ping` or any other method. `()` stands for no parameters.
+    ///
+    /// When the client has answered, the server takes the steps that `then` returns, and then those that follow this one. Over
+    /// HTTP, the request is an event in the response. Clients do not answer servers of the modern era, which use
+    /// [`ScriptedResponse::input_required`] instead.
+    ///
+    /// ```
+    /// use mcpwire_driver::protocol::Era;
+    /// use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
+    /// use serde_json::json;
+    ///
+    /// let server = ScriptedServer::new().era(Era::Legacy).tool("check", |_| {
+    ///     ScriptedResponse::new().ask("ping", (), |answer| match answer {
+    ///         Ok(pong) => ScriptedResponse::new().text(format!("the client answered {pong}")),
+    ///         Err(error) => ScriptedResponse::new().error(error.message),
+    ///     })
+    /// });
+    /// let result = Testkit::new(server).run(async |client| client.call_tool("check", json!({})).await)?;
+    /// assert_eq!(result.text().as_str(), "the client answered {}");
+    /// # Ok::<(), mcpwire_driver::Error>(())
+    /// ```
     ///
     /// # Panics
-    /// If the parameters cannot be serialised as JSON.
+    ///
+    /// When the parameters do not serialise as JSON.
+    pub fn ask<A: Into<ScriptedResponse>>(
+        self,
+        method: impl Into<String>,
+        params: impl Serialize,
+        then: impl Fn(Result<Json, RpcError>) -> A + Send + Sync + 'static,
+    ) -> Self {
+        let then = Then(Arc::new(move |answer| then(answer).into()));
+        self.then(Step::Ask { method: method.into(), params: wire::json(&params), then })
+    }
+
+    /// Answers with a JSON-RPC error.
+    pub fn refuse(self, error: RpcError) -> Self {
+        self.then(Step::Refuse(error))
+    }
+
+    /// Sends a notification. `()` stands for no parameters.
+    ///
+    /// # Panics
+    ///
+    /// When the parameters do not serialise as JSON.
     pub fn notify(self, method: &str, params: impl Serialize) -> Self {
         self.then(Step::Line(wire::notification(method, &wire::json(&params))))
     }
 
-    /// Sends a line of text, which need not be valid JSON.
+    /// Sends a line of any text.
     pub fn line(self, line: impl Into<String>) -> Self {
         self.then(Step::Line(line.into()))
     }
 
-    /// Sends bytes without changes, and without a line end.
+    /// Sends bytes unchanged and without a line end.
     pub fn raw(self, bytes: impl Into<Vec<u8>>) -> Self {
         self.then(Step::Raw(bytes.into()))
     }
 
-    /// Closes the connection, after the output of the earlier steps.
+    /// Closes the connection.
     pub fn close(self) -> Self {
         self.then(Step::Close)
     }
@@ -171,10 +233,10 @@ impl From<RpcError> for ScriptedResponse {
 }
 
 impl<T: Into<ScriptedResponse>, E: Display> From<Result<T, E>> for ScriptedResponse {
-    /// Converts an error to the result of a failed tool call (`isError: true`).
+    /// Converts the error to an error of the tool.
     fn from(result: Result<T, E>) -> Self {
         match result {
-            Ok(value) => value.into(),
+            Ok(answer) => answer.into(),
             Err(error) => ScriptedResponse::new().error(error.to_string()),
         }
     }

@@ -1,4 +1,4 @@
-//! [`Serving`]: the future that serves one connection.
+//! [`ServeFuture`]: the future that serves one connection.
 
 use std::fmt;
 use std::future::Future;
@@ -15,7 +15,7 @@ use crate::server::ScriptedServer;
 ///
 /// It ends when either side has closed the connection.
 #[must_use = "a server answers only while it is polled"]
-pub struct Serving {
+pub struct ServeFuture {
     server: ScriptedServer,
     connection: usize,
     reader: Reader,
@@ -34,7 +34,7 @@ pub struct Serving {
     over: bool,
 }
 
-impl Serving {
+impl ServeFuture {
     pub(crate) fn new(
         server: ScriptedServer,
         connection: usize,
@@ -43,7 +43,7 @@ impl Serving {
         clock: Clock,
         timer: Box<dyn Timer>,
     ) -> Self {
-        Serving {
+        ServeFuture {
             server,
             connection,
             reader,
@@ -159,7 +159,7 @@ impl Serving {
     }
 }
 
-impl Future for Serving {
+impl Future for ServeFuture {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -187,15 +187,15 @@ impl Future for Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServeFuture {
     fn drop(&mut self) {
         self.disconnect();
     }
 }
 
-impl fmt::Debug for Serving {
+impl fmt::Debug for ServeFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Serving")
+        f.debug_struct("ServeFuture")
             .field("server", &self.server)
             .field("connection", &self.connection)
             .finish_non_exhaustive()

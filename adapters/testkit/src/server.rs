@@ -10,10 +10,13 @@ use std::time::Duration;
 use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use serde::Serialize;
 
-use crate::answer::Answer;
+use crate::response::ScriptedResponse;
 use crate::outbox::{Outbox, Output};
-use crate::recorded::{Cancellation, Recorded};
+use crate::recorded::{Cancellation, RecordedMessage};
 use crate::wire;
+
+/// The default capacity of a pipe, in bytes. 64 KiB: as a pipe on Linux.
+pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 
 /// A server that follows a script and records what it receives.
 ///
@@ -44,7 +47,7 @@ use crate::wire;
 pub struct ScriptedServer(Arc<Mutex<State>>);
 
 /// Answers a request. It gets the parameters, or the arguments of a tool.
-pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> Answer + Send>>;
+pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> ScriptedResponse + Send>>;
 
 pub(crate) struct State {
     pub(crate) name: String,
@@ -59,7 +62,7 @@ pub(crate) struct State {
     pub(crate) latency: Duration,
     pub(crate) ignores_cancellations: bool,
     pub(crate) reads: bool,
-    pub(crate) recorded: Vec<Recorded>,
+    pub(crate) recorded: Vec<RecordedMessage>,
     /// The output of each open connection.
     pub(crate) outboxes: BTreeMap<usize, Outbox>,
     pub(crate) connections: usize,
@@ -90,7 +93,7 @@ impl ScriptedServer {
     }
 
     /// Sets the name and the version of the server.
-    pub fn named(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+    pub fn server_info(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.change(|state| (state.name, state.version) = (name.into(), version.into()))
     }
 
@@ -129,7 +132,7 @@ impl ScriptedServer {
     ///     count.to_string()
     /// });
     /// ```
-    pub fn tool<A: Into<Answer>>(
+    pub fn tool<A: Into<ScriptedResponse>>(
         self,
         name: impl Into<String>,
         handler: impl FnMut(&Json) -> A + Send + 'static,
@@ -153,7 +156,7 @@ impl ScriptedServer {
     /// # Panics
     ///
     /// When the definition does not serialise as JSON.
-    pub fn tool_with<A: Into<Answer>>(
+    pub fn tool_with<A: Into<ScriptedResponse>>(
         self,
         definition: impl Serialize,
         handler: impl FnMut(&Json) -> A + Send + 'static,
@@ -171,13 +174,13 @@ impl ScriptedServer {
     /// and `initialize` included. For a notification, steps that answer are left out.
     ///
     /// ```
-    /// # use mcpwire_testkit::{Answer, ScriptedServer};
+    /// # use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
     /// # use serde_json::json;
     /// let server = ScriptedServer::new()
-    ///     .on("resources/list", |_| Answer::new().result(json!({"resources": []})))
-    ///     .on("notifications/initialized", |_| Answer::new().notify("notifications/tools/list_changed", ()));
+    ///     .on("resources/list", |_| ScriptedResponse::new().result(json!({"resources": []})))
+    ///     .on("notifications/initialized", |_| ScriptedResponse::new().notify("notifications/tools/list_changed", ()));
     /// ```
-    pub fn on<A: Into<Answer>>(
+    pub fn on<A: Into<ScriptedResponse>>(
         self,
         method: impl Into<String>,
         handler: impl FnMut(&Json) -> A + Send + 'static,
@@ -196,7 +199,7 @@ impl ScriptedServer {
     }
 
     /// Answers cancelled requests all the same, as servers do that see the cancellation too late.
-    pub fn ignoring_cancellations(self) -> Self {
+    pub fn ignore_cancellations(self) -> Self {
         self.change(|state| state.ignores_cancellations = true)
     }
 
@@ -206,7 +209,7 @@ impl ScriptedServer {
     }
 
     /// Sets whether the server reads. While it does not, what clients send stays in the pipe.
-    pub fn reads(&self, reads: bool) {
+    pub fn set_reading(&self, reads: bool) {
         self.lock().reads = reads;
         self.wake();
     }
@@ -222,7 +225,7 @@ impl ScriptedServer {
 
     /// Sends a request to all connected clients, and returns its id. The answers with this id are among the recorded messages.
     ///
-    /// [`Answer::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may not
+    /// [`ScriptedResponse::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may not
     /// send requests.
     ///
     /// # Panics
@@ -254,23 +257,23 @@ impl ScriptedServer {
     }
 
     /// Returns all messages that the server has received, in order.
-    pub fn recorded(&self) -> Vec<Recorded> {
+    pub fn recorded(&self) -> Vec<RecordedMessage> {
         self.lock().recorded.clone()
     }
 
     /// Returns and forgets all messages that the server has received.
-    pub fn take_recorded(&self) -> Vec<Recorded> {
+    pub fn take_recorded(&self) -> Vec<RecordedMessage> {
         mem::take(&mut self.lock().recorded)
     }
 
     /// Returns the requests that the server has received.
-    pub fn requests(&self) -> Vec<Recorded> {
-        self.select(Recorded::is_request)
+    pub fn requests(&self) -> Vec<RecordedMessage> {
+        self.select(RecordedMessage::is_request)
     }
 
     /// Returns the notifications that the server has received.
-    pub fn notifications(&self) -> Vec<Recorded> {
-        self.select(Recorded::is_notification)
+    pub fn notifications(&self) -> Vec<RecordedMessage> {
+        self.select(RecordedMessage::is_notification)
     }
 
     /// Returns the arguments of each call of a tool.
@@ -295,7 +298,7 @@ impl ScriptedServer {
         self
     }
 
-    fn select(&self, which: impl Fn(&Recorded) -> bool) -> Vec<Recorded> {
+    fn select(&self, which: impl Fn(&RecordedMessage) -> bool) -> Vec<RecordedMessage> {
         self.lock().recorded.iter().filter(|message| which(message)).cloned().collect()
     }
 
@@ -339,6 +342,6 @@ impl fmt::Debug for ScriptedServer {
     }
 }
 
-fn shared<A: Into<Answer>>(mut handler: impl FnMut(&Json) -> A + Send + 'static) -> Handler {
+fn shared<A: Into<ScriptedResponse>>(mut handler: impl FnMut(&Json) -> A + Send + 'static) -> Handler {
     Arc::new(Mutex::new(move |params: &Json| handler(params).into()))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcpwire_driver::protocol::{Config, Era, Json, RpcError, ServerRequest};
 use mcpwire_driver::{ConnectOptions, ErrorKind, HandlerContext, RequestHandler};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit, VirtualTime};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime};
 use mcpwire_tests::watched;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn the_call_goes_on_with_the_clients_answer() {
             let server = || {
                 let params = params.clone();
                 ScriptedServer::new().era(Era::Legacy).tool("ask", move |_| {
-                    Answer::new().wait(Duration::from_secs(1)).ask(method, &params, |answer| {
+                    ScriptedResponse::new().wait(Duration::from_secs(1)).ask(method, &params, |answer| {
                         answer.map(|it| it.get().to_owned()).map_err(|error| error.message)
                     })
                 })
@@ -88,12 +88,12 @@ fn steps_after_a_question_follow_those_of_its_answer() {
                 let first = move |answer: Result<Json, RpcError>| {
                     first.lock().unwrap().push(answer.is_ok());
                     let second = Arc::clone(&second);
-                    Answer::new().ask("unheard/of", (), move |answer| {
+                    ScriptedResponse::new().ask("unheard/of", (), move |answer| {
                         second.lock().unwrap().push(answer.is_ok());
-                        Answer::new().wait(Duration::from_secs(7))
+                        ScriptedResponse::new().wait(Duration::from_secs(7))
                     })
                 };
-                Answer::new().ask("ping", (), first).text("done")
+                ScriptedResponse::new().ask("ping", (), first).text("done")
             })
         };
         over_both(server, |kit| {
@@ -111,7 +111,7 @@ fn an_answer_after_the_call_was_given_up_leads_to_nothing() {
         let server = || {
             ScriptedServer::new()
                 .era(Era::Legacy)
-                .tool("ask", |_| Answer::new().ask("roots/list", (), |_| "too late"))
+                .tool("ask", |_| ScriptedResponse::new().ask("roots/list", (), |_| "too late"))
                 .tool("other", |_| "here")
         };
         over_both(server, |kit| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcpwire_driver::protocol::http::{FailureKind, Verb};
 use mcpwire_driver::protocol::{Era, Notification, ProtocolVersion};
 use mcpwire_driver::{ConnectOptions, ErrorKind};
-use mcpwire_testkit::{Answer, HttpAnswer, HttpRequest, Recorded, ScriptedHttp, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, HttpAnswer, HttpRequest, RecordedMessage, ScriptedHttp, ScriptedServer, Testkit};
 use mcpwire_tests::{done_of_total, watched};
 use serde_json::json;
 
@@ -66,7 +66,7 @@ fn steps_that_take_time_come_on_a_stream() {
         for era in [Era::Legacy, Era::Modern] {
             let server = ScriptedServer::new()
                 .era(era)
-                .tool("slow", |_| Answer::new().wait(secs(20)).progress(1, 2).wait(secs(20)).text("done"));
+                .tool("slow", |_| ScriptedResponse::new().wait(secs(20)).progress(1, 2).wait(secs(20)).text("done"));
             let kit = Testkit::new(server).over_http(|http| http);
             let reports = kit.run(async |client| {
                 let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -154,7 +154,7 @@ fn what_belongs_to_no_request_comes_on_the_stream_of_a_get() {
             assert!(matches!(told, Some(Notification::ToolsChanged)), "{told:?}");
             let id = kit.server().request("ping", ());
             kit.time().sleep(secs(1)).await;
-            let answer = kit.recorded().into_iter().find(Recorded::is_answer).expect("an answer");
+            let answer = kit.recorded().into_iter().find(RecordedMessage::is_answer).expect("an answer");
             assert_eq!(answer.id, Some(id));
         });
     });
@@ -164,7 +164,7 @@ fn what_belongs_to_no_request_comes_on_the_stream_of_a_get() {
 fn a_call_that_is_given_up_closes_its_response() {
     watched(|| {
         for era in [Era::Legacy, Era::Modern] {
-            let server = ScriptedServer::new().era(era).tool("never", |_| Answer::new());
+            let server = ScriptedServer::new().era(era).tool("never", |_| ScriptedResponse::new());
             let kit = Testkit::new(server).over_http(|http| http);
             kit.run(async |client| {
                 let error = client.call_tool("never", ()).timeout(secs(600)).await.expect_err("it never comes");
@@ -182,9 +182,9 @@ fn what_a_notification_leads_to_comes_on_the_stream_of_a_get() {
     watched(|| {
         let server = ScriptedServer::new()
             .era(Era::Legacy)
-            .tool("never", |_| Answer::new())
+            .tool("never", |_| ScriptedResponse::new())
             .on("notifications/cancelled", |_| {
-                Answer::new().wait(secs(5)).notify("notifications/tools/list_changed", ())
+                ScriptedResponse::new().wait(secs(5)).notify("notifications/tools/list_changed", ())
             });
         let kit = Testkit::new(server).over_http(|http| http);
         kit.run(async |client| {

@@ -7,19 +7,19 @@ use std::task::{Context, Wake, Waker};
 
 use futures_core::Stream as _;
 use mcpwire_core::{ElicitResult, Json, ServerInfo, Tool};
-use mcpwire_driver::{ConnectionInfo, Exit, Launched, McpServerDef, Observer};
+use mcpwire_driver::{ConnectionInfo, Exit, ServerLaunch, McpServerDef, Observer};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::service::{AvailableTools, CallOptions, ServiceFuture, ToolOutcome};
 use mcpwire_hub::{ConnectOptions, ErrorCode, Hub, HubErrorKind, HubOptions, McpService, McpStatus, Uuid};
-use mcpwire_testkit::{Answer, ScriptedServer, duplex};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, duplex};
 use mcpwire_tokio::Tokio;
 use serde_json::{Value, json};
 
 use crate::support::{good, soon};
 
 /// Returns the launcher of a server that runs in this process.
-pub(crate) fn launcher(server: ScriptedServer) -> impl Fn(&McpServerDef) -> std::io::Result<Launched> + Clone {
+pub(crate) fn launcher(server: ScriptedServer) -> impl Fn(&McpServerDef) -> std::io::Result<ServerLaunch> + Clone {
     move |_| {
         let (ours, theirs) = duplex(64 * 1024);
         let serving = server.serve::<Tokio>(theirs.reader, theirs.writer);
@@ -32,16 +32,16 @@ pub(crate) fn launcher(server: ScriptedServer) -> impl Fn(&McpServerDef) -> std:
             let _ = end.await;
             Exit::new(Some(0), None)
         };
-        Ok(Launched::streams(ours.reader, ours.writer, exit))
+        Ok(ServerLaunch::streams(ours.reader, ours.writer, exit))
     }
 }
 
 pub(crate) fn echo() -> ScriptedServer {
-    let fail = |_: &Json| Answer::new().error("no luck");
+    let fail = |_: &Json| ScriptedResponse::new().error("no luck");
     ScriptedServer::new()
         .tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default())
         .tool("fail", fail)
-        .tool("silence", |_| Answer::new())
+        .tool("silence", |_| ScriptedResponse::new())
 }
 
 /// Opens a hub that keeps no files and has one server, `a`, which runs.
@@ -180,8 +180,8 @@ async fn what_a_server_asks_reaches_the_program_with_the_name_of_the_server() {
             .member::<Json>(
             "inputResponses",
         ) {
-            Some(answers) => Answer::new().text(answers.get()),
-            None => Answer::new().input_required(&wanted, Some("asked")),
+            Some(answers) => ScriptedResponse::new().text(answers.get()),
+            None => ScriptedResponse::new().input_required(&wanted, Some("asked")),
         });
     let opened = Arc::new(Opened::default());
     let asked = Arc::new(Mutex::new(Vec::new()));

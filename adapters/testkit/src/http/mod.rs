@@ -25,7 +25,7 @@ use crate::server::ScriptedServer;
 ///
 /// It takes the place of the HTTP client, so there is no network, and time may be virtual. Legacy clients get a session, with a
 /// stream for the messages that belong to no request. An answer of a single message is JSON; one of several steps that send
-/// something, such as progress or [`Answer::ask`](crate::Answer::ask), is an event stream. The answer to a request is the end of
+/// something, such as progress or [`ScriptedResponse::ask`](crate::ScriptedResponse::ask), is an event stream. The answer to a request is the end of
 /// its response.
 ///
 /// [`ScriptedHttp::on_request`] answers in place of the server: with a redirect, a refusal, a broken stream.
