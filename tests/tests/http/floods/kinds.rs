@@ -20,6 +20,9 @@ const SHORT: Duration = Duration::from_millis(500);
 /// What the error of a flood says that is no part of a response.
 const UNUSED: &str = "no part of a response";
 
+/// The error if the limit may be reached before or after hyper has read a GOAWAY frame.
+const LOST: &str = "the connection to the server was lost";
+
 fn again(bytes: &[u8]) -> Vec<u8> {
     bytes.repeat(PIECE.div_ceil(bytes.len()))
 }
@@ -91,7 +94,7 @@ pub(super) const HTTP2_FRAMES: &[Flood] = &[
     }),
     http2("PING", UNUSED, |_| (vec![], again(&frame(PING, 0, 0, &[0; 8])))),
     http2("answers to no PING", UNUSED, |_| (vec![], again(&frame(PING, ACK, 0, &[0; 8])))),
-    http2("GOAWAY", UNUSED, |_| {
+    http2("GOAWAY", LOST, |_| {
         (vec![], again(&frame(GOAWAY, 0, 0, &[&[0x7f, 0xff, 0xff, 0xff][..], &[0; 100]].concat())))
     }),
     http2("WINDOW_UPDATE", UNUSED, |id| {
