@@ -150,7 +150,7 @@ impl<'c, A: Serialize> Call<'c, A> {
         let params = CallToolParams { name, arguments: &arguments };
         let call = ToolCall::new(name, Unprepared(&params), options);
         let pending = client.begin_with(|state, calls, now| call.send_now(state, calls, now));
-        pending.map_err(|error| error.with_tool(name))
+        pending.map(|pending| pending.of_tool(name)).map_err(|error| error.with_tool(name))
     }
 
     /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.

@@ -115,10 +115,10 @@ impl Connection {
                     }
                     Event::Restart => return Ok(OpeningOutcome::Restart),
                     Event::Closed(reason) => {
-                        self.update(&Event::Closed(reason.clone()));
+                        self.handle_event(Event::Closed(reason.clone()));
                         return Ok(OpeningOutcome::Closed(reason));
                     }
-                    other => self.handle_event(other, None, &mut |_| {}),
+                    other => self.handle_event(other),
                 }
             }
             if self.was_cancelled() {
@@ -149,14 +149,15 @@ impl Connection {
                         }
                         return Ok(Some(reply));
                     }
-                    other => {
-                        let handle = || self.handle_event(other, Some(key), on_report);
-                        if let Err(panic) = catch_unwind(AssertUnwindSafe(handle)) {
+                    Event::Notification(ref report) if report.request_key() == Some(key) => {
+                        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report))) {
                             // The caller's own callback has panicked, so the caller does not wait any more.
                             self.cancel(key, "the caller has panicked");
                             resume_unwind(panic);
                         }
+                        self.handle_event(event);
                     }
+                    event => self.handle_event(event),
                 }
             }
             if !self.engine.session().is_waiting(key) {
@@ -232,7 +233,7 @@ impl Connection {
 
     fn handle_events(&mut self) {
         while let Some(event) = self.next_event() {
-            self.handle_event(event, None, &mut |_| {});
+            self.handle_event(event);
         }
     }
 
@@ -301,7 +302,7 @@ impl Connection {
         while let Some(event) = self.next_event() {
             // Nobody waits for an answer any more, so no handler is called.
             if !matches!(event, Event::ServerRequest(_)) {
-                self.handle_event(event, None, &mut |_| {});
+                self.handle_event(event);
             }
         }
         if self.engine.is_http() {
@@ -394,7 +395,8 @@ impl Connection {
         self.canceller.as_ref().is_some_and(Canceller::take)
     }
 
-    fn handle_event(&mut self, event: Event, waited_for: Option<RequestKey>, on_report: &mut dyn FnMut(&Notification)) {
+    /// Keeps a reply, answers a request of the server, and adds any other event to what the client remembers and to the queues.
+    fn handle_event(&mut self, event: Event) {
         match event {
             Event::Reply(reply) => {
                 if let Some(expected) = self.replies.get_mut(&reply.key()) {
@@ -402,9 +404,6 @@ impl Connection {
                 }
                 return;
             }
-            Event::Notification(
-                ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
-            ) if Some(key) == waited_for => on_report(report),
             Event::ServerRequest(request) => {
                 let answered = self.answers.start(request);
                 self.send_answers(answered);
@@ -413,15 +412,10 @@ impl Connection {
             Event::ServerRequestCancelled(id) => self.answers.cancel(id),
             _ => {}
         }
-        self.update(&event);
-    }
-
-    /// Updates what the client remembers, and adds the event to the queues.
-    fn update(&mut self, event: &Event) {
-        self.state.handle_event(event, &mut self.engine.calls());
+        self.state.handle_event(&event, &mut self.engine.calls());
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.takes(event) {
+            if queue.takes(&event) {
                 let before = queue.dropped();
                 queue.push(event.clone());
                 if let Some(hooks) = &self.context.hooks {
@@ -441,6 +435,7 @@ impl Connection {
     }
 
     /// Returns the next event, after the program's callbacks have learned of it.
+    #[inline]
     fn next_event(&mut self) -> Option<Event> {
         let event = self.engine.poll_event()?;
         if let Some(hooks) = &self.context.hooks {

@@ -14,6 +14,8 @@ use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Pending<M: Method> {
     ticket: Ticket<M>,
+    /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
+    tool: Option<Box<str>>,
     dropped: DroppedHandles,
     is_done: bool,
 }
@@ -21,7 +23,13 @@ pub struct Pending<M: Method> {
 impl<M: Method> Pending<M> {
     pub(crate) fn new(ticket: Ticket<M>, client: &mut McpClient) -> Self {
         client.connection.expect(ticket.key());
-        Pending { ticket, dropped: client.dropped.clone(), is_done: false }
+        Pending { ticket, tool: None, dropped: client.dropped.clone(), is_done: false }
+    }
+
+    /// Sets the tool that the request calls.
+    pub(crate) fn of_tool(mut self, tool: &str) -> Self {
+        self.tool = Some(tool.into());
+        self
     }
 
     /// Returns the key of the request, which its progress notifications contain.
@@ -35,7 +43,11 @@ impl<M: Method> Pending<M> {
     /// If the request fails, or the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn wait(mut self, client: &mut McpClient) -> Result<M::Result, Error> {
         self.is_done = true;
-        client.wait(self.ticket, &mut |_| {})
+        let result = client.wait(self.ticket, &mut |_| {});
+        result.map_err(|error| match &self.tool {
+            Some(tool) => error.with_tool(tool),
+            None => error,
+        })
     }
 
     /// Cancels the request. The server receives the reason.

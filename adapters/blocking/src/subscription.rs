@@ -74,9 +74,7 @@ impl McpClient {
             .map_err(|error| self.send_error(error))?;
         let mut subscription = Subscription { reader, dropped: self.dropped.clone() };
         // The first event is the acknowledgment.
-        if subscription.next(self)?.is_some() {
-            return Ok(subscription);
-        }
+        subscription.next(self)?;
         match subscription.reader.opening_error() {
             Some(error) => Err(self.call_error(error)),
             None => Ok(subscription),

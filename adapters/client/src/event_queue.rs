@@ -17,11 +17,19 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// session and the end of the connection are never dropped: the queue contains each of them at most once.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    waiting: VecDeque<Event>,
+    waiting: VecDeque<QueuedEvent>,
+    /// The sum of the sizes of all events.
     bytes: usize,
     dropped: u64,
     /// Whether the consumer takes only notifications.
     only_notifications: bool,
+}
+
+#[derive(Debug)]
+struct QueuedEvent {
+    event: Event,
+    /// Size in bytes of the texts in the event.
+    size: usize,
 }
 
 impl EventQueue {
@@ -38,6 +46,7 @@ impl EventQueue {
     /// Returns whether the consumer of this queue receives the event.
     ///
     /// Replies, subscriptions and requests of the server have consumers of their own.
+    #[inline]
     pub fn takes(&self, event: &Event) -> bool {
         match event {
             Event::Notification(_) => true,
@@ -56,25 +65,34 @@ impl EventQueue {
 
     /// Adds an event, and drops the oldest one if the queue is full.
     pub fn push(&mut self, event: Event) {
-        if !may_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same(waiting, &event)) {
+        if !may_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same(&waiting.event, &event)) {
             return;
         }
-        self.bytes += size(&event);
-        self.waiting.push_back(event);
+        let size = size(&event);
+        self.bytes += size;
+        self.waiting.push_back(QueuedEvent { event, size });
+        if self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
+            self.drop_oldest();
+        }
+    }
+
+    #[cold]
+    fn drop_oldest(&mut self) {
         while self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
             // The others are few: each is in the queue at most once.
-            let Some(oldest) = self.waiting.iter().position(may_be_dropped) else { return };
+            let Some(oldest) = self.waiting.iter().position(|waiting| may_be_dropped(&waiting.event)) else { return };
             if let Some(dropped) = self.waiting.remove(oldest) {
-                self.bytes -= size(&dropped);
+                self.bytes -= dropped.size;
                 self.dropped += 1;
             }
         }
     }
 
     /// Removes and returns the oldest event.
+    #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        let event = self.waiting.pop_front()?;
-        self.bytes -= size(&event);
+        let QueuedEvent { event, size } = self.waiting.pop_front()?;
+        self.bytes -= size;
         if self.waiting.is_empty() {
             // A connection may be idle for long after a burst of events.
             self.waiting.shrink_to(16);

@@ -410,7 +410,10 @@ impl ConnectionHooks for Connection {
 
     fn handle(&self, event: &Event, session: &Session) {
         if let Event::Notification(notification) = event {
-            self.deliver();
+            // Without an observer, no record waits.
+            if self.has_observer() {
+                self.deliver();
+            }
             self.notify(notification);
         } else {
             self.record(event, session);

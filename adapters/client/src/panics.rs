@@ -107,6 +107,17 @@ impl Panics {
         }
     }
 
+    /// Reports a panic of a stream or the runtime, and returns the reason with which the connection ends.
+    ///
+    /// Call this before the connection ends: a caller that learns of the end may look for the report.
+    #[cold]
+    #[inline(never)]
+    pub fn report_transport(&self, message: String) -> Arc<str> {
+        let why = format!("{} panicked: {message}", PanicSource::Transport).into();
+        self.report(PanicSource::Transport, message);
+        why
+    }
+
     /// Reports a panic with this payload to all callbacks.
     #[cold]
     #[inline(never)]

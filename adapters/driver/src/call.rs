@@ -149,7 +149,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
         let call = ToolCall::new(name, request, options);
         let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
-        pending.map_err(|error| error.with_tool(name))
+        pending.map(|pending| pending.of_tool(name)).map_err(|error| error.with_tool(name))
     }
 
     /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.

@@ -3,10 +3,10 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{AnyLauncher, ConnectOptions, Error, Launch, LaunchedServer, McpServerDef, Transport};
+use mcpwire_client::{AnyLauncher, ConnectOptions, Error, LaunchedServer, McpServerDef, Transport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
-use mcpwire_process::Process;
+use mcpwire_process::{Process, Started};
 
 use crate::driver::Loop;
 use crate::runtime::{Runtime, Streams};
@@ -113,20 +113,14 @@ fn start_process(
     def: &McpServerDef,
 ) -> Result<(Process, Streams), Error> {
     let server = def.display_name();
-    let command;
-    let def = match launcher.map(|launcher| launcher.start(def)) {
-        None => def,
-        Some(Ok(Launch::Command(other))) => {
-            command = other;
-            &command
+    match Started::start(def, launcher).map_err(|error| Error::new(server, error))? {
+        Started::Local(process, pipes) => {
+            let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
+            Ok((process, streams))
         }
-        Some(Ok(Launch::Server(remote))) => {
-            let LaunchedServer { reader, writer, stderr, exit, control } = *remote;
-            return Ok((Process::launched(control), Streams { reader, writer, stderr, exit: Some(exit) }));
+        Started::Elsewhere(launched) => {
+            let LaunchedServer { reader, writer, stderr, exit, control } = *launched;
+            Ok((Process::launched(control), Streams { reader, writer, stderr, exit: Some(exit) }))
         }
-        Some(Err(error)) => return Err(Error::new(server, error)),
-    };
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
-    let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
-    Ok((process, streams))
+    }
 }

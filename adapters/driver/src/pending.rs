@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{ClientState, RequestError};
-use mcpwire_core::{Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
+use mcpwire_core::{CallError, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
 use crate::shared::ConnectionRef;
 use crate::state::SlotPoll;
@@ -25,6 +25,8 @@ const LARGE: usize = 64 * 1024;
 pub struct Pending<M: Method> {
     reply: PendingReply,
     ticket: Ticket<M>,
+    /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
+    tool: Option<Box<str>>,
 }
 
 impl<M: Method> Pending<M> {
@@ -41,7 +43,23 @@ impl<M: Method> Pending<M> {
             Ok(ticket)
         });
         let ticket = result.map_err(|error| shared.request_error(error))?;
-        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket })
+        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket, tool: None })
+    }
+
+    /// Sets the tool that the request calls.
+    pub(crate) fn of_tool(mut self, tool: &str) -> Self {
+        self.tool = Some(tool.into());
+        self
+    }
+
+    /// Returns the error of the request.
+    #[cold]
+    fn error(&self, error: CallError) -> Error {
+        let error = self.reply.connection.shared().call_error(error);
+        match &self.tool {
+            Some(tool) => error.with_tool(tool),
+            None => error,
+        }
     }
 
     /// Returns the key of the request, which its progress notifications contain.
@@ -64,7 +82,7 @@ impl<M: Method> Future for Pending<M> {
             // The reply is decoded in the caller's task, outside of the lock.
             let result = self.ticket.decode_mut(&mut reply);
             self.reply.give_back(reply);
-            result.map_err(|error| self.reply.connection.shared().call_error(error))
+            result.map_err(|error| self.error(error))
         })
     }
 }

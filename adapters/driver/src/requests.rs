@@ -2,9 +2,7 @@
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{PageWalk, PingServer, Prepared, RawRequest, SetLogLevel, SingleRequest};
-use mcpwire_core::{
-    ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root, RootsListChanged,
-};
+use mcpwire_core::{ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root};
 
 use crate::client::McpClient;
 use crate::operation::run;
@@ -59,13 +57,7 @@ impl<R> McpClient<R> {
             handlers.set_roots(roots.into_iter().collect());
         }
         let now = shared.clock.now();
-        shared.send(|state| {
-            if state.engine.session().declares_roots_list_changed() {
-                state.engine.calls().notify::<RootsListChanged>(&(), now)
-            } else {
-                Ok(())
-            }
-        })
+        shared.send(|state| state.engine.calls().notify_roots_changed(now))
     }
 
     /// Sets the minimum level of the server's log messages.

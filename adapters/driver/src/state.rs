@@ -358,8 +358,8 @@ impl State {
 
     /// Adds the progress of a request, or the status of its task, to the reports for its caller.
     fn report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
-        if let Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } = notification
-            && let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(*key)
+        if let Some(key) = notification.request_key()
+            && let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(key)
         {
             if reports.len() == MOST_REPORTS {
                 reports.pop_front();

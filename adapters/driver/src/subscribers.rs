@@ -50,6 +50,7 @@ impl Consumer {
         lock(&self.0).events.dropped()
     }
 
+    #[inline]
     fn take(&mut self, if_empty: impl FnOnce(&mut Queue)) -> Option<Event> {
         let mut queue = lock(&self.0);
         let event = queue.events.pop();
@@ -143,27 +144,29 @@ impl EventSink for Subscribers {
     }
 
     fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
-        let mut dropped = 0;
-        let mut event = Some(event);
-        let mut left = self.queues.len();
-        self.queues.retain(|queue| {
-            left -= 1;
-            let Some(queue) = queue.upgrade() else { return false };
-            let mut queue = lock(&queue);
-            if !event.as_ref().is_some_and(|event| queue.events.takes(event)) {
-                return true;
-            }
-            // The last queue needs no copy.
-            let event = if left == 0 { event.take() } else { event.clone() };
+        let Some((last, others)) = self.queues.split_last() else { return 0 };
+        let (mut dropped, mut is_crowded) = (0, self.is_crowded);
+        let mut push = |queue: &mut Queue, event: Event| {
             let before = queue.events.dropped();
-            if let Some(event) = event {
-                queue.events.push(event);
-            }
+            queue.events.push(event);
             dropped += queue.events.dropped() - before;
             wakers.extend(queue.waker.take());
-            self.is_crowded |= queue.is_crowded();
-            true
-        });
+            is_crowded |= queue.is_crowded();
+        };
+        for queue in others.iter().filter_map(Weak::upgrade) {
+            let mut queue = lock(&queue);
+            if queue.events.takes(&event) {
+                push(&mut queue, event.clone());
+            }
+        }
+        // The last queue needs no copy.
+        if let Some(queue) = last.upgrade() {
+            let mut queue = lock(&queue);
+            if queue.events.takes(&event) {
+                push(&mut queue, event);
+            }
+        }
+        self.is_crowded = is_crowded;
         dropped
     }
 

@@ -86,9 +86,7 @@ fn subscribe<'a>(
         // From here on, dropping the future ends the subscription.
         let mut subscription = Subscription { connection: connection.clone(), reader };
         // The first event is the acknowledgment.
-        if subscription.next().await.is_some() {
-            return Ok(subscription);
-        }
+        subscription.next().await;
         match subscription.reader.opening_error() {
             Some(error) => Err(shared.call_error(error)),
             None => Ok(subscription),

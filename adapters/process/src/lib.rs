@@ -1,6 +1,6 @@
 //! MCP servers as processes, for the adapters of mcpwire.
 //!
-//! An adapter starts a [`Process`] from an [`McpServerDef`], converts its [`Pipes`] to those of its runtime, and ends the
+//! An adapter starts a server from an [`McpServerDef`] with [`Started::start`], converts its [`Pipes`] to those of its runtime, and ends the
 //! process step by step with [`Stopping`]. A [`Process`] that is dropped is killed, with all processes that it started.
 //!
 //! | file | content |
@@ -15,5 +15,5 @@ mod process;
 mod spawn;
 mod stopping;
 
-pub use process::{ExitHandle, Pipes, Process};
+pub use process::{ExitHandle, Pipes, Process, Started};
 pub use stopping::{Next, Stopping};

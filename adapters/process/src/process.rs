@@ -10,7 +10,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use crate::{group, spawn};
-use mcpwire_client::{Exit, LaunchedControl, McpServerDef, SpawnError};
+use mcpwire_client::{AnyLauncher, Exit, Launch, LaunchedControl, LaunchedServer, McpServerDef, SpawnError};
 
 /// A process that ends, with its group, when this is dropped.
 #[derive(Debug)]
@@ -33,6 +33,14 @@ struct Local {
     group: group::Group,
     /// The process has been reaped: its id may belong to another one.
     reaped: bool,
+}
+
+/// A server that was started.
+pub enum Started {
+    /// A process of this machine, and its pipes.
+    Local(Process, Pipes),
+    /// A server that a launcher has started elsewhere.
+    Elsewhere(Box<LaunchedServer>),
 }
 
 /// The pipes of a process, as the system gave them: an adapter makes them its runtime's.
@@ -88,6 +96,18 @@ impl std::os::fd::AsRawFd for ExitHandle {
 /// How long a killed process is waited for when its client is dropped. A kill is quick; what takes longer is stuck in the
 /// kernel, and nothing helps.
 const REAP: Duration = Duration::from_millis(500);
+
+impl Started {
+    /// Starts a server, with the launcher of the program if there is one.
+    pub fn start(def: &McpServerDef, launcher: Option<&dyn AnyLauncher>) -> Result<Self, SpawnError> {
+        let (process, pipes) = match launcher.map(|launcher| launcher.start(def)).transpose()? {
+            None => Process::spawn(def)?,
+            Some(Launch::Command(other)) => Process::spawn(&other)?,
+            Some(Launch::Server(server)) => return Ok(Started::Elsewhere(server)),
+        };
+        Ok(Started::Local(process, pipes))
+    }
+}
 
 impl Process {
     /// Starts a server, without a shell, in a process group of its own.

@@ -22,8 +22,6 @@
 //! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
 //! stays as it is.
 
-#[cfg(feature = "http")]
-mod background;
 mod executor;
 #[cfg(feature = "http")]
 mod net;
@@ -35,8 +33,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-#[cfg(feature = "http")]
-pub use background::Background;
 pub use executor::spawn;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
@@ -61,7 +57,7 @@ impl CurrentRuntime for Smol {
 
 impl Runtime for Smol {
     fn spawn(&self, task: Task) {
-        spawn(task);
+        spawn(task).detach();
     }
 
     #[cfg(feature = "http")]

@@ -46,6 +46,24 @@ fn calls_of_a_blocking_client_are_taken_in_any_order() {
 }
 
 #[test]
+fn the_error_of_a_call_that_was_begun_names_its_tool() {
+    watched(|| {
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+        let error = kit.run(async |client| {
+            let call = client.call_tool("never", ()).timeout(Duration::from_secs(1)).begin().expect("it is sent");
+            call.await.expect_err("nobody answers")
+        });
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("never")), "{error}");
+
+        let server = server!("well-behaved");
+        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let call = client.call_tool("ponder", ()).timeout(Duration::from_millis(20)).begin().expect("it is sent");
+        let error = call.wait(&mut client).expect_err("it takes longer");
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("ponder")), "{error}");
+    });
+}
+
+#[test]
 fn a_dropped_request_of_a_blocking_client_is_cancelled() {
     watched(|| {
         let server = server!("well-behaved");

@@ -4,12 +4,12 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use mcpwire_client::{
-    AnyLauncher, ConnectOptions, ConnectionFacts, Error, Launch, McpServerDef, OptionParts, Stderr, Tracer,
+    AnyLauncher, ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer,
     Transport as TransportKind,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
-use mcpwire_process::Process;
+use mcpwire_process::{Process, Started};
 
 use super::McpClient;
 use crate::answers::Answers;
@@ -161,22 +161,14 @@ fn spawn(
     clock: Clock,
 ) -> Result<Connection, Error> {
     let server = def.display_name();
-    let command;
-    let def = match launcher.map(|launcher| launcher.start(def)) {
-        None => def,
-        Some(Ok(Launch::Command(other))) => {
-            command = other;
-            &command
+    let (process, transport) = match Started::start(def, launcher).map_err(|error| Error::new(server, error))? {
+        Started::Local(process, pipes) => (process, transport(pipes)),
+        Started::Elsewhere(launched) => {
+            let (threads, control) = launched::start(*launched).map_err(|error| Error::new(server, error))?;
+            (Process::launched(control), Ok(Box::new(threads) as Box<dyn Transport>))
         }
-        Some(Ok(Launch::Server(remote))) => {
-            let (threads, control) = launched::start(*remote).map_err(|error| Error::new(server, error))?;
-            let engine = AnyEngine::Stream(stdio::Engine::new(config));
-            return Ok(Connection::new(engine, Box::new(threads), Some(Process::launched(control)), clock));
-        }
-        Some(Err(error)) => return Err(Error::new(server, error)),
     };
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
-    let transport = transport(pipes).map_err(|error| Error::new(server, error))?;
+    let transport = transport.map_err(|error| Error::new(server, error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));
     Ok(Connection::new(engine, transport, Some(process), clock))
 }

@@ -7,8 +7,8 @@ use mcpwire_core::internal::{
     ClientState, PageWalk, PingServer, RawRequest, RequestError, SendRequest, SetLogLevel, SingleRequest, Unprepared,
 };
 use mcpwire_core::{
-    Calls, ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root,
-    RootsListChanged, Ticket, Timestamp,
+    Calls, ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root, SendError,
+    Ticket, Timestamp,
 };
 
 use super::McpClient;
@@ -42,23 +42,14 @@ impl McpClient {
     /// Sends a notification of any method.
     #[doc(alias = "send_notification")]
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        let now = self.connection.now();
-        self.connection.engine.calls().notify_raw(method, params, now).map_err(|error| self.send_error(error))?;
-        self.connection.flush();
-        Ok(())
+        self.send(|calls, now| calls.notify_raw(method, params, now))
     }
 
     /// Replaces the roots. A legacy server that was told that they may change is notified.
     #[doc(alias = "notifications/roots/list_changed")]
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         self.connection.answers.set_roots(roots);
-        if self.connection.engine.session().declares_roots_list_changed() {
-            let now = self.connection.now();
-            let sent = self.connection.engine.calls().notify::<RootsListChanged>(&(), now);
-            sent.map_err(|error| self.send_error(error))?;
-            self.connection.flush();
-        }
-        Ok(())
+        self.send(|calls, now| calls.notify_roots_changed(now))
     }
 
     /// Sets the minimum level of the server's log messages.
@@ -117,6 +108,14 @@ impl McpClient {
             Ok(_) => Ok(()),
             Err(error) => Err(self.io_error(error)),
         }
+    }
+
+    /// Sends a notification.
+    fn send(&mut self, send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>) -> Result<(), Error> {
+        let now = self.connection.now();
+        send(&mut self.connection.engine.calls(), now).map_err(|error| self.send_error(error))?;
+        self.connection.flush();
+        Ok(())
     }
 
     fn run_request<M: Method>(

@@ -19,7 +19,6 @@ pub(super) struct Worker {
 }
 
 struct RunningCall {
-    name: Box<str>,
     pending: Pending<CallTool>,
     sender: Sender<CallToolResult>,
 }
@@ -59,7 +58,7 @@ impl Worker {
             }
             Command::Call { sender, .. } if sender.is_cancelled() => {}
             Command::Call { name, arguments, sender } => match self.begin(&name, &arguments) {
-                Ok(pending) => self.calls.push(RunningCall { name, pending, sender }),
+                Ok(pending) => self.calls.push(RunningCall { pending, sender }),
                 Err(error) => sender.send(Err(error.into())),
             },
             Command::CancelDropped => {
@@ -82,9 +81,8 @@ impl Worker {
     fn deliver_results(&mut self) {
         for at in (0..self.calls.len()).rev() {
             if self.client.connection.has_reply(self.calls[at].pending.key()) {
-                let RunningCall { name, pending, sender } = self.calls.swap_remove(at);
-                let result = pending.wait(&mut self.client);
-                sender.send(result.map_err(|error| error.with_tool(&name).into()));
+                let RunningCall { pending, sender } = self.calls.swap_remove(at);
+                sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
             }
         }
     }
@@ -99,9 +97,8 @@ impl Worker {
         let is_closed = self.client.connection.engine.session().phase() == Phase::Closed;
         if waited.is_err() || is_closed {
             // Nothing more arrives: the calls that have no reply fail.
-            for RunningCall { name, pending, sender } in self.calls.drain(..) {
-                let result = pending.wait(&mut self.client);
-                sender.send(result.map_err(|error| error.with_tool(&name).into()));
+            for RunningCall { pending, sender } in self.calls.drain(..) {
+                sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
             }
             queue.wait();
         }

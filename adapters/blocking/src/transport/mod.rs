@@ -1,5 +1,7 @@
 //! What carries the messages: pipes that the calling thread polls (Unix), threads (other streams), or HTTP.
 
+#[cfg(feature = "http")]
+mod background;
 pub(crate) mod launched;
 #[cfg(unix)]
 mod pipes;
@@ -21,7 +23,7 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
 
 use crate::cancel::Waker;
-use mcpwire_client::{ConnectionHooks, Direction, PanicSource, Panics, Stderr, Tracer};
+use mcpwire_client::{ConnectionHooks, Direction, Panics, Stderr, Tracer};
 use mcpwire_process::Process;
 
 /// The engine's time: what has passed since the client was made.
@@ -67,10 +69,9 @@ impl IoContext<'_> {
 
     /// Ends the connection because a stream panicked.
     fn fail(&mut self, engine: &mut AnyEngine, message: String) {
-        let why: Arc<str> = format!("{} panicked: {message}", PanicSource::Transport).into();
+        let why = self.panics.report_transport(message);
         engine.close_failed(Arc::clone(&why));
         *self.failure = Some(why);
-        self.panics.report(PanicSource::Transport, message);
     }
 }
 

@@ -11,8 +11,8 @@ use mcpwire_client::http::{Exchanges, HttpClient};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Verb};
 use mcpwire_core::internal::AnyEngine;
-use mcpwire_smol::Background;
 
+use super::background::Background;
 use super::{IoContext, Transport};
 use crate::cancel::Waker;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcpwire_client::{PanicSource, ShutdownReport};
+use mcpwire_client::ShutdownReport;
 use mcpwire_core::Phase;
 
 use super::Loop;
@@ -121,10 +121,8 @@ impl Loop {
     #[cold]
     pub(super) fn fail(&mut self, message: String) {
         self.over = true;
-        let why = format!("{} panicked: {message}", PanicSource::Transport);
-        // Before the connection ends: a caller that learns of the end may look for the report.
-        self.shared.context.panics.report(PanicSource::Transport, message);
-        self.end_at_once(Some(why.into()));
+        let why = self.shared.context.panics.report_transport(message);
+        self.end_at_once(Some(why));
     }
 
     fn end_at_once(&mut self, failure: Option<Arc<str>>) {

@@ -323,10 +323,8 @@ impl Session {
     /// Handling the whole batch at once could queue events that need far more memory than the batch.
     #[inline]
     pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        match self.batch.take() {
-            Some(batch) => self.resume_batch(batch, now, out),
-            None => false,
-        }
+        // Taking what is not there would move it all the same.
+        self.batch.is_some() && self.resume_batch(now, out)
     }
 
     /// Returns whether a JSON-RPC batch is being read.
@@ -334,7 +332,8 @@ impl Session {
         self.batch.is_some()
     }
 
-    fn resume_batch(&mut self, mut batch: Batch, now: Timestamp, out: &mut Vec<u8>) -> bool {
+    fn resume_batch(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let Some(mut batch) = self.batch.take() else { return false };
         let before = self.events.len();
         while let Some(element) = batch.next_message() {
             if self.connection.is_closed() {
