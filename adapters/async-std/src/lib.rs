@@ -44,13 +44,13 @@ impl CurrentRuntime for AsyncStd {
 }
 
 impl Runtime for AsyncStd {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         // A task of async-std goes on without its handle.
         drop(async_std::task::spawn(task));
     }
 
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
+    fn spawn_blocking(&self, work: BlockingTask) {
         drop(async_std::task::spawn_blocking(work));
     }
 
@@ -70,11 +70,11 @@ impl Runtime for AsyncStd {
 
 #[cfg(feature = "http")]
 impl http::Net for AsyncStd {
-    fn connect_tcp(&self, host: String, port: u16) -> http::Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> http::ConnectFuture {
         Smol.connect_tcp(host, port)
     }
 
-    fn connect_unix(&self, path: std::path::PathBuf) -> http::Connecting {
+    fn connect_unix(&self, path: std::path::PathBuf) -> http::ConnectFuture {
         Smol.connect_unix(path)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
-use mcpwire_client::{Answered, ConnectionHandlers, PendingAnswers, method_not_found};
+use mcpwire_client::{ConnectionHandlers, OutgoingAnswer, PendingAnswers, method_not_found};
 use mcpwire_core::{Root, ServerRequest, ServerRequestId};
 
 use crate::cancel::Canceller;
@@ -50,8 +50,8 @@ impl Answers {
     }
 
     /// Starts the answer to a request, and returns the answers that are complete.
-    pub(crate) fn start(&mut self, request: ServerRequest) -> Vec<Answered> {
-        let Some(inner) = &mut self.0 else { return vec![Answered::refused(request.key, method_not_found())] };
+    pub(crate) fn start(&mut self, request: ServerRequest) -> Vec<OutgoingAnswer> {
+        let Some(inner) = &mut self.0 else { return vec![OutgoingAnswer::refused(request.key, method_not_found())] };
         inner.pending.start(request);
         inner.poll()
     }
@@ -77,7 +77,7 @@ impl Answers {
     }
 
     /// Polls the handlers if one was woken, and returns the answers that are complete.
-    pub(crate) fn poll_woken(&mut self) -> Vec<Answered> {
+    pub(crate) fn poll_woken(&mut self) -> Vec<OutgoingAnswer> {
         match &mut self.0 {
             Some(inner) if inner.waker.is_woken.load(Ordering::Relaxed) => inner.poll(),
             _ => Vec::new(),
@@ -92,7 +92,7 @@ impl Answers {
 }
 
 impl Inner {
-    fn poll(&mut self) -> Vec<Answered> {
+    fn poll(&mut self) -> Vec<OutgoingAnswer> {
         // Before the handlers are polled, so that no wake-up in between is lost.
         self.waker.is_woken.swap(false, Ordering::SeqCst);
         let waker = Waker::from(Arc::clone(&self.waker));

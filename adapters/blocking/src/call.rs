@@ -146,7 +146,7 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// request.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, options, .. } = self;
-        let options = client.connection.context.traced_call(&options, Some(name)).into_owned();
+        let options = client.connection.context.with_tool_caller_context(&options, Some(name)).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
         let call = ToolCall::new(name, Unprepared(&params), options);
         let pending = client.begin_with(|state, calls, now| call.send_now(state, calls, now));
@@ -183,7 +183,7 @@ impl<'c, A: Serialize> Call<'c, A> {
         for<'a> CallToolParams<'a, A>: Params<M>,
     {
         let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
-        let options = client.connection.context.traced_call(&options, Some(name)).into_owned();
+        let options = client.connection.context.with_tool_caller_context(&options, Some(name)).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
         let mut call = ToolCall::<M, _>::new(name, Unprepared(&params), options);
         let result = client.run(&mut call, &mut |report| match (report, &mut on_progress, &mut on_status) {

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcpwire_client::{
-    Answered, ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, ProcessReport,
-    ShutdownReport, Stderr, Tracer,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, OutgoingAnswer,
+    ProcessReport, ShutdownReport, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, Timestamp};
-use mcpwire_process::{Next, Process, Stopping};
+use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
@@ -307,21 +307,21 @@ impl Connection {
         }
         if self.engine.is_http() {
             self.end_session(grace_periods);
-            return ShutdownReport::of_streams();
+            return ShutdownReport::without_process();
         }
-        let mut stopping = Stopping::new(grace_periods);
+        let mut stopping = ProcessShutdown::new(grace_periods);
         loop {
             let Some(process) = &mut self.process else {
                 self.transport.close_input();
-                return ShutdownReport::of_streams();
+                return ShutdownReport::without_process();
             };
             match stopping.next(process, self.clock.now()) {
-                Next::CloseInput => self.transport.close_input(),
-                Next::Wait(until) => {
+                ShutdownAction::CloseInput => self.transport.close_input(),
+                ShutdownAction::Wait(until) => {
                     let (transport, _, mut context) = self.split();
                     transport.idle(&mut context, until);
                 }
-                Next::Done(report) => {
+                ShutdownAction::Done(report) => {
                     let (transport, _, mut context) = self.split();
                     transport.last_words(&mut context);
                     self.stderr.flush();
@@ -353,7 +353,7 @@ impl Connection {
             canceller.rewire(successor.transport.waker()?);
             successor.canceller = Some(canceller);
         }
-        successor.stderr = self.stderr.take_over();
+        successor.stderr = self.stderr.take_for_restart();
         successor.tracer = self.tracer.take();
         successor.answers = std::mem::take(&mut self.answers);
         successor.context = std::mem::take(&mut self.context);
@@ -415,7 +415,7 @@ impl Connection {
         self.state.handle_event(&event, &mut self.engine.calls());
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.takes(&event) {
+            if queue.accepts(&event) {
                 let before = queue.dropped();
                 queue.push(event.clone());
                 if let Some(hooks) = &self.context.hooks {
@@ -425,7 +425,7 @@ impl Connection {
         }
     }
 
-    fn send_answers(&mut self, answered: Vec<Answered>) {
+    fn send_answers(&mut self, answered: Vec<OutgoingAnswer>) {
         for answered in answered {
             // The handler may have taken a while.
             self.recent_time = None;

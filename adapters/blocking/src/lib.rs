@@ -52,10 +52,11 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
-    Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
-    Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
-    RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
+    CallbackPanic, CancelledFuture, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent,
+    ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError,
+    InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
+    RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport,
+    inherited_env_names,
 };
 pub use mcpwire_core as core;
 #[cfg(feature = "tool-client")]

@@ -44,12 +44,12 @@ impl McpClient {
     /// ```
     #[doc(alias = "notifications/message")]
     pub fn notifications(&mut self) -> Notifications {
-        Notifications(self.queue(EventQueue::of_notifications()))
+        Notifications(self.queue(EventQueue::for_notifications()))
     }
 
     /// Returns the events of the connection from now on: notifications, and what becomes of the connection.
     pub fn events(&mut self) -> Events {
-        Events(self.queue(EventQueue::of_events()))
+        Events(self.queue(EventQueue::for_events()))
     }
 
     fn queue(&mut self, queue: EventQueue) -> Queue {

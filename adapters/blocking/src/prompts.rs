@@ -49,7 +49,7 @@ impl McpClient {
         params: &CompleteParams<'_>,
         options: &RequestOptions,
     ) -> Result<CompleteResult, Error> {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         self.run(&mut SingleRequest::<Complete, _>::new(*params, &options), &mut |_| {})
     }
 }

@@ -118,7 +118,7 @@ impl RunningTask<'_> {
     #[doc(alias = "tasks/result")]
     pub fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
         let handle = self.handle.clone();
-        let options = self.client.connection.context.traced(&self.options).into_owned();
+        let options = self.client.connection.context.with_caller_context(&self.options).into_owned();
         let mut follow = SingleRequest::<CallTool, _>::new(handle, &options);
         let handle = &mut self.handle;
         self.client.run(&mut follow, &mut |report| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use mcpwire_driver::http::{Connecting, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, Socket};
 
 use crate::connect_failure::ConnectFailure;
 use crate::io::Io;
@@ -84,7 +84,7 @@ impl Connector {
     }
 
     /// Waits for a connection to `address`, for at most the connect timeout.
-    async fn finish(&self, address: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
+    async fn finish(&self, address: &str, connecting: ConnectFuture) -> Result<Socket, ConnectFailure> {
         match within(&*self.net, self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
             Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{address}: {error}"))),

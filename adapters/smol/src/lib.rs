@@ -56,12 +56,12 @@ impl CurrentRuntime for Smol {
 }
 
 impl Runtime for Smol {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         spawn(task).detach();
     }
 
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
+    fn spawn_blocking(&self, work: BlockingTask) {
         blocking::unblock(work).detach();
     }
 

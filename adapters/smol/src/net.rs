@@ -4,12 +4,12 @@ use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 
 use async_io::Async;
-use mcpwire_driver::http::{Connecting, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, Socket};
 
 use crate::Smol;
 
 impl Net for Smol {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
             // The lookup of the system blocks, so another thread does it.
             let addresses = blocking::unblock(move || (host, port).to_socket_addrs()).await?;
@@ -28,7 +28,7 @@ impl Net for Smol {
     }
 
     #[cfg(unix)]
-    fn connect_unix(&self, path: std::path::PathBuf) -> Connecting {
+    fn connect_unix(&self, path: std::path::PathBuf) -> ConnectFuture {
         use std::os::unix::net::UnixStream;
 
         Box::pin(async move { Ok(Box::pin(Async::<UnixStream>::connect(path).await?) as Socket) })

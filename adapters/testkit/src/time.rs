@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
 
 use crate::tasks::Tasks;
 
@@ -128,7 +128,7 @@ struct VirtualRuntime {
 }
 
 impl Runtime for VirtualRuntime {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         if let Some(tasks) = self.tasks.upgrade() {
             tasks.spawn(task);
         }

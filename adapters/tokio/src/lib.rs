@@ -73,12 +73,12 @@ impl CurrentRuntime for Tokio {
 }
 
 impl Runtime for Tokio {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         self.0.spawn(task);
     }
 
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
+    fn spawn_blocking(&self, work: BlockingTask) {
         self.0.spawn_blocking(work);
     }
 

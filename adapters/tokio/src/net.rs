@@ -3,13 +3,13 @@
 use std::future::{Future, poll_fn};
 use std::io;
 
-use mcpwire_driver::http::{Connecting, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, Socket};
 use tokio::net::TcpStream;
 
 use crate::{Compat, Tokio};
 
 impl Net for Tokio {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         self.within(async move {
             let stream = TcpStream::connect((host, port)).await?;
             stream.set_nodelay(true)?;
@@ -18,14 +18,14 @@ impl Net for Tokio {
     }
 
     #[cfg(unix)]
-    fn connect_unix(&self, path: std::path::PathBuf) -> Connecting {
+    fn connect_unix(&self, path: std::path::PathBuf) -> ConnectFuture {
         self.within(async { Ok(Box::pin(Compat(tokio::net::UnixStream::connect(path).await?)) as Socket) })
     }
 }
 
 impl Tokio {
     /// Makes this runtime the current one while the future is polled, whoever polls it.
-    fn within(&self, connecting: impl Future<Output = io::Result<Socket>> + Send + 'static) -> Connecting {
+    fn within(&self, connecting: impl Future<Output = io::Result<Socket>> + Send + 'static) -> ConnectFuture {
         let (runtime, mut connecting) = (self.clone(), Box::pin(connecting));
         Box::pin(poll_fn(move |cx| {
             let _entered = runtime.enter();

@@ -9,7 +9,7 @@ use mcpwire_client::{
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
-use mcpwire_process::{Process, Started};
+use mcpwire_process::{Process, RunningServer};
 
 use super::McpClient;
 use crate::answers::Answers;
@@ -161,9 +161,9 @@ fn spawn(
     clock: Clock,
 ) -> Result<Connection, Error> {
     let server = def.display_name();
-    let (process, transport) = match Started::start(def, launcher).map_err(|error| Error::new(server, error))? {
-        Started::Local(process, pipes) => (process, transport(pipes)),
-        Started::Elsewhere(launched) => {
+    let (process, transport) = match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {
+        RunningServer::Local(process, pipes) => (process, transport(pipes)),
+        RunningServer::Launched(launched) => {
             let (threads, control) = launched::start(*launched).map_err(|error| Error::new(server, error))?;
             (Process::launched(control), Ok(Box::new(threads) as Box<dyn Transport>))
         }

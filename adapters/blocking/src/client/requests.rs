@@ -29,7 +29,7 @@ impl McpClient {
     ///
     /// Any number of requests may be pending. [`Pending::wait`] takes their results in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         self.begin_with(|_, calls, now| Ok(calls.request(params, &options, now)?))
     }
 
@@ -58,7 +58,7 @@ impl McpClient {
     /// request from now on.
     #[doc(alias = "logging/setLevel")]
     pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
-        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
         self.run(&mut SetLogLevel::new(level, &options), &mut |_| {})
     }
 
@@ -68,7 +68,7 @@ impl McpClient {
     /// `server/discover`.
     #[doc(alias = "server/discover")]
     pub fn ping(&mut self) -> Result<(), Error> {
-        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
         self.run(&mut PingServer::new(&options), &mut |_| {})
     }
 
@@ -93,7 +93,7 @@ impl McpClient {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         let mut walk = PageWalk::<M>::new(options, self.connection.engine.session().config(), self.connection.now());
         self.run(&mut walk, &mut |_| {})
     }
@@ -123,7 +123,7 @@ impl McpClient {
         request: impl SendRequest<M>,
         options: &RequestOptions,
     ) -> Result<M::Result, Error> {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         self.run(&mut SingleRequest::new(request, &options), &mut |_| {})
     }
 

@@ -19,7 +19,7 @@ impl McpClient {
     /// [`Config::cache`](mcpwire_core::Config::cache) limits it.
     #[doc(alias = "tools/list")]
     pub fn list_tools(&mut self) -> Result<Tools, Error> {
-        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
         let mut listing = ToolListing::new(options, self.connection.engine.session().config(), self.connection.now());
         let list = self.run(&mut listing, &mut |_| {})?;
         // A list is larger than most responses, and the next request may be sent much later.

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use mcpwire_client::{LaunchedControl, LaunchedServer, Reader, Writer, catch_panic};
+use mcpwire_client::{LaunchedServer, LaunchedServerHandle, Reader, Writer, catch_panic};
 
 use super::Threads;
 
-/// Starts the threads of the streams. Returns the control of the server too.
-pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedControl)> {
-    let LaunchedServer { reader, writer, stderr, exit, control } = server;
+/// Starts the threads of the streams. Returns the handle of the server too.
+pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedServerHandle)> {
+    let LaunchedServer { reader, writer, stderr, exit, handle } = server;
     let stderr = stderr.map(|stderr| Box::new(BlockingReader(stderr)) as Box<dyn Read + Send>);
     let threads = Threads::start(BlockingReader(reader), BlockingWriter(writer), stderr)?;
     // Nobody learns of the exit if the future panics.
     let wait = move || drop(catch_panic(|| block_on(exit)));
     thread::Builder::new().name("mcpwire-exit".into()).spawn(wait)?;
-    Ok((threads, control))
+    Ok((threads, handle))
 }
 
 /// Unparks a thread.

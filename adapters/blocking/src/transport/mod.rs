@@ -23,7 +23,7 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
 
 use crate::cancel::Waker;
-use mcpwire_client::{ConnectionHooks, Direction, Panics, Stderr, Tracer};
+use mcpwire_client::{ConnectionHooks, Direction, PanicCallbacks, Stderr, Tracer};
 use mcpwire_process::Process;
 
 /// The engine's time: what has passed since the client was made.
@@ -50,7 +50,7 @@ pub(crate) struct IoContext<'a> {
     pub(crate) stderr: &'a mut Stderr,
     pub(crate) tracer: Option<&'a mut Tracer>,
     pub(crate) hooks: Option<&'a dyn ConnectionHooks>,
-    pub(crate) panics: &'a Panics,
+    pub(crate) panics: &'a PanicCallbacks,
     /// Why this side could not go on, if that is how the connection ended.
     pub(crate) failure: &'a mut Option<Arc<str>>,
 }

@@ -10,7 +10,7 @@ use crate::connection::{Handshaker, SendFailure};
 struct Virtual(Arc<dyn Runtime>);
 
 impl Runtime for Virtual {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         self.0.spawn(task);
     }
 
@@ -28,7 +28,7 @@ impl Runtime for Virtual {
 }
 
 impl Net for Virtual {
-    fn connect_tcp(&self, _: String, _: u16) -> Connecting {
+    fn connect_tcp(&self, _: String, _: u16) -> ConnectFuture {
         Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
     }
 }
@@ -78,7 +78,7 @@ fn a_dead_connection_fails_its_requests_before_their_default_timeout() {
 struct Fast(u64);
 
 impl Runtime for Fast {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         Threads.spawn(task);
     }
 
@@ -92,7 +92,7 @@ impl Runtime for Fast {
 }
 
 impl Net for Fast {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Threads.connect_tcp(host, port)
     }
 }

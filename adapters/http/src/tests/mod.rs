@@ -26,9 +26,9 @@ use http::Response;
 use hyper::service::service_fn;
 use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
 use mcpwire_driver::core::{Config, Timestamp};
-use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Clock, Runtime, Streams, TaskFuture, Timer};
 
 use crate::full_body::FullBody;
 use crate::io::Io;
@@ -39,7 +39,7 @@ use crate::{Client, ClientOptions};
 struct Threads;
 
 impl Runtime for Threads {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         thread::spawn(move || block_on(task));
     }
 
@@ -53,7 +53,7 @@ impl Runtime for Threads {
 }
 
 impl Net for Threads {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
             let address = (host, port).to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
             Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
