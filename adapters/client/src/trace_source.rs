@@ -26,7 +26,7 @@ type TraceFn = dyn Fn(&RequestOptions) -> thread::Result<Option<RequestOptions>>
 impl TraceSource {
     /// Creates a source from a function that returns the current trace context, or `None` outside of all traces.
     pub fn new(current: impl Fn() -> Option<TraceContext> + Send + Sync + 'static) -> Self {
-        // The only caller of `in_trace`, so that programs without a trace source do not contain its code.
+        // Calls `in_trace` here and not in the clients, so that programs without a trace source do not contain its code.
         TraceSource(Arc::new(move |options| {
             catch_unwind(AssertUnwindSafe(|| current().map(|context| options.in_trace(&context))))
         }))

@@ -47,7 +47,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Sets the maximum time that the call waits for a response or a progress notification.
+    /// Sets the maximum time without a response or progress.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
@@ -59,7 +59,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Requests progress notifications, and sets the callback for them. Each notification restarts the timeout.
+    /// Requests progress notifications, and calls `f` with each. Each notification restarts the timeout.
     ///
     /// The task that awaits the call calls `f`.
     #[doc(alias = "notifications/progress")]
@@ -69,7 +69,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Sets the callback for status changes, if the server executes the call as a task.
+    /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
     ///
     /// The task of this program that awaits the call calls `f`.
     #[doc(alias = "notifications/tasks/status")]
@@ -78,7 +78,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Allows the server to execute the call as a task. The call waits for the result of the task.
+    /// Allows the server to execute the call as a task, and waits for the result of the task.
     ///
     /// In revision 2025-11-25, the client requests a task if the tool supports tasks. Use [`Call::as_task`] to get the task itself.
     pub fn follow_task(mut self) -> Self {
@@ -86,25 +86,26 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Sets the `ttl` of the task: how long the server should retain the task after its creation (revision 2025-11-25).
+    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.options = self.options.task_ttl(ttl);
         self
     }
 
-    /// Adds the members of the object `meta` to the `_meta` of the request.
+    /// Adds members to the `_meta` of the request. `meta` must be an object.
     pub fn meta(mut self, meta: Json) -> Self {
         self.options = self.options.meta(meta);
         self
     }
 
-    /// Bypasses the client's response cache.
+    /// Sends the call to the server even if the client's cache contains a valid response.
     pub fn fresh(mut self) -> Self {
         self.options = self.options.fresh();
         self
     }
 
-    /// Declares that the tool may be executed twice. If the HTTP session ends before the response, the client sends the call again.
+    /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the call
+    /// twice.
     pub fn repeatable(mut self) -> Self {
         self.options = self.options.repeatable();
         self
@@ -131,7 +132,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
             .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
     }
 
-    /// Sends the call, and returns the result as the server's JSON.
+    /// Sends the call, and returns its result as the JSON that the server sent.
     pub fn raw(self) -> CallFuture<'c, R, CallToolRaw, A> {
         CallFuture::new(self)
     }
@@ -152,7 +153,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         pending.map(|pending| pending.of_tool(name)).map_err(|error| error.with_tool(name))
     }
 
-    /// Sends the call, and returns the task that the server creates, or the result if the server creates no task.
+    /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
     ///
     /// This does not call the callbacks.
     pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {

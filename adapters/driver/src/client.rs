@@ -41,7 +41,7 @@ impl<R: CurrentRuntime> McpClient<R> {
         Self::connect_on(R::current(), def, options)
     }
 
-    /// Creates a connection over a pair of streams, such as a socket.
+    /// Creates a client over a pair of streams, such as the halves of a socket.
     pub fn over(
         reader: impl ReadStream + Send + 'static,
         writer: impl WriteStream + Send + 'static,
@@ -101,7 +101,7 @@ impl<R> McpClient<R> {
         McpClient { connection, runtime: PhantomData }
     }
 
-    /// Opens the connection: negotiates the protocol version, and receives the server's info and capabilities.
+    /// Opens the connection: negotiates the protocol version, and requests the server's info and capabilities.
     ///
     /// If the server exits when it receives `server/discover`, the client restarts it and sends `initialize`. This does not list
     /// the tools: see [`McpClient::list_tools`].
@@ -135,18 +135,18 @@ impl<R> McpClient<R> {
         McpClient { connection: self.connection.clone(), runtime: PhantomData }
     }
 
-    /// Returns a stream of the notifications that arrive from now on.
+    /// Returns a queue that receives the server's notifications from now on.
     #[doc(alias = "notifications/message")]
     pub fn notifications(&self) -> Notifications {
         Notifications::new(&mut self.connection.shared().lock())
     }
 
-    /// Returns a stream of the events of the connection from now on, including notifications.
+    /// Returns a queue that receives the events of the connection from now on, including notifications.
     pub fn events(&self) -> Events {
         Events::new(&mut self.connection.shared().lock())
     }
 
-    /// Returns the info and capabilities of the server, or `None` before [`McpClient::initialize`].
+    /// Returns the server's info and capabilities, or `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
         self.connection.shared().server.get().map(|server| &**server)
     }
@@ -161,12 +161,12 @@ impl<R> McpClient<R> {
         self.server_info().map(|server| server.protocol_version)
     }
 
-    /// Returns the definition from which the server was started, or `None` for a pair of streams.
+    /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.shared().context.definition.as_deref()
     }
 
-    /// Returns whether [`McpClient::initialize`] has succeeded.
+    /// Returns whether the connection was opened.
     pub fn is_initialized(&self) -> bool {
         self.server_info().is_some()
     }
@@ -186,17 +186,17 @@ impl<R> McpClient<R> {
         self.connection.shared().lock().stderr.excerpt()
     }
 
-    /// Returns the number of requests in flight.
+    /// Returns the number of requests that have no response yet.
     pub fn in_flight(&self) -> usize {
         self.connection.shared().lock().engine.session().in_flight()
     }
 
-    /// Returns the numbers of messages that the client has ignored or refused.
+    /// Returns the number of messages that the client has ignored or rejected, by reason.
     pub fn stats(&self) -> Stats {
         self.connection.shared().lock().engine.session().stats()
     }
 
-    /// Returns the number of invalid messages of the server, and the beginnings of the last 8.
+    /// Returns the number of invalid messages from the server, and the beginnings of the last ones.
     pub fn invalid_messages(&self) -> InvalidMessages {
         self.connection.shared().lock().connection.invalid_messages.clone()
     }
@@ -215,7 +215,7 @@ impl<R> McpClient<R> {
         self.connection.shared().lock().connection_end()
     }
 
-    /// Shuts the server down: closes its input, waits, sends `SIGTERM` to its process group, waits, and sends `SIGKILL`.
+    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills the group.
     ///
     /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Pending requests fail at
     /// once. The server ends for all clones of this client. If the future is dropped, the shutdown continues.

@@ -66,7 +66,7 @@ impl<M: Method> Pending<M> {
         self.ticket.key()
     }
 
-    /// Cancels the request, and sends the reason to the server.
+    /// Cancels the request. The server receives the reason.
     pub fn cancel(mut self, reason: &str) {
         self.reply.cancel(reason);
     }

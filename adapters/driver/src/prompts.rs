@@ -12,13 +12,13 @@ use crate::client::McpClient;
 use crate::operation::run;
 
 impl<R> McpClient<R> {
-    /// Lists all prompts of the server, from all pages of `prompts/list`.
+    /// Requests all pages of the server's prompt list.
     #[doc(alias = "prompts/list")]
     pub async fn list_prompts(&self) -> Result<ItemList<Prompt>, Error> {
         self.list_all::<ListPrompts>().await
     }
 
-    /// Requests a prompt. `arguments` is an object whose values are strings.
+    /// Requests a prompt with arguments, an object of strings.
     #[doc(alias = "prompts/get")]
     pub async fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, Error> {
         self.get_prompt_with(name, arguments, &RequestOptions::new()).await
@@ -35,7 +35,7 @@ impl<R> McpClient<R> {
         self.request::<GetPrompt>(&GetPromptParams { name, arguments: &arguments }, options).await
     }
 
-    /// Requests completions for an argument of a prompt or a resource template.
+    /// Requests completions of an argument of a prompt or a resource template.
     ///
     /// The client omits the context if the protocol version does not support it.
     #[doc(alias = "completion/complete")]
@@ -43,7 +43,7 @@ impl<R> McpClient<R> {
         self.complete_with(params, &RequestOptions::new()).await
     }
 
-    /// Requests completions for an argument, with options such as a timeout.
+    /// Requests completions of an argument, with options such as a timeout.
     #[doc(alias = "completion/complete")]
     pub async fn complete_with(
         &self,

@@ -9,7 +9,7 @@ use crate::operation::run;
 use crate::pending::Pending;
 
 impl<R> McpClient<R> {
-    /// Sends a request of a typed method, and waits for its result.
+    /// Sends a request of the method `M`, and waits for its result.
     pub async fn request<M: Method>(
         &self,
         params: &impl Params<M>,
@@ -18,7 +18,7 @@ impl<R> McpClient<R> {
         self.begin(params, options)?.await
     }
 
-    /// Sends a request of a typed method without waiting for its result.
+    /// Sends a request of the method `M` without waiting for its result.
     ///
     /// Any number of requests can be pending. The returned future is `'static`: it can be spawned, for example in a `JoinSet`.
     /// For tool calls, use [`Call::begin`](crate::Call::begin).
@@ -30,7 +30,7 @@ impl<R> McpClient<R> {
         Pending::begin(&self.connection, |_, calls, now| Ok(calls.request_prepared(&request, &options, now)?))
     }
 
-    /// Sends a request of any method, and returns the result as JSON.
+    /// Sends a request of any method, and returns its result as the server sent it.
     #[doc(alias = "send_raw")]
     pub async fn request_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let options = RequestOptions::new();
@@ -80,7 +80,7 @@ impl<R> McpClient<R> {
         run(&self.connection, PingServer::new(&self.connection.shared().with_caller_context(&options))).await
     }
 
-    /// Lists all items of a list method such as [`ListPrompts`](mcpwire_core::ListPrompts), from all pages.
+    /// Requests all pages of a list.
     pub async fn list_all<M>(&self) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
     where
         M: Method<Result: PagedList>,
@@ -89,7 +89,7 @@ impl<R> McpClient<R> {
         self.list_all_with::<M>(&RequestOptions::new()).await
     }
 
-    /// Lists all items of a list method, from all pages, with options for each request.
+    /// Requests all pages of a list, with options for each request.
     ///
     /// [`RequestOptions::fresh`] bypasses the client's cache. [`RequestOptions::total_timeout`] limits the time for all pages
     /// together.

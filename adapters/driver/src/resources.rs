@@ -10,13 +10,13 @@ use mcpwire_core::{
 use crate::client::McpClient;
 
 impl<R> McpClient<R> {
-    /// Lists all resources of the server, from all pages of `resources/list`.
+    /// Requests all pages of the server's resource list.
     #[doc(alias = "resources/list")]
     pub async fn list_resources(&self) -> Result<ItemList<Resource>, Error> {
         self.list_all::<ListResources>().await
     }
 
-    /// Lists all resource templates of the server, from all pages of `resources/templates/list`.
+    /// Requests all pages of the server's list of resource templates.
     #[doc(alias = "resources/templates/list")]
     pub async fn list_resource_templates(&self) -> Result<ItemList<ResourceTemplate>, Error> {
         self.list_all::<ListResourceTemplates>().await
@@ -34,7 +34,7 @@ impl<R> McpClient<R> {
         self.request::<ReadResource>(&ReadResourceParams { uri }, options).await
     }
 
-    /// Subscribes to changes of a resource of a legacy server (up to revision 2025-11-25).
+    /// Subscribes to updates of a resource on a legacy server (up to revision 2025-11-25).
     ///
     /// The changes arrive as [`McpClient::notifications`]. [`McpClient::subscribe`] works with all servers.
     #[doc(alias = "resources/subscribe")]
@@ -42,7 +42,7 @@ impl<R> McpClient<R> {
         self.request::<Subscribe>(&SubscribeParams { uri }, &RequestOptions::new()).await.map(drop)
     }
 
-    /// Ends a subscription to a resource of a legacy server (up to revision 2025-11-25).
+    /// Unsubscribes from updates of a resource on a legacy server (up to revision 2025-11-25).
     #[doc(alias = "resources/unsubscribe")]
     pub async fn unsubscribe_resource(&self, uri: &str) -> Result<(), Error> {
         self.request::<Unsubscribe>(&UnsubscribeParams { uri }, &RequestOptions::new()).await.map(drop)

@@ -55,7 +55,7 @@ pub trait Runtime: Send + Sync + 'static {
     ///
     /// `false` means that tasks run only while the program blocks on the runtime. Then dropping the last client blocks until the
     /// killed server has exited, because the task that reaps the server may never be polled again.
-    fn runs_by_itself(&self) -> bool {
+    fn has_own_threads(&self) -> bool {
         true
     }
 

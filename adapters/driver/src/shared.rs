@@ -48,7 +48,7 @@ impl Shared {
     /// Creates the shared data of a connection.
     pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
         state.set_hooks(options.context.hooks.clone());
-        state.runs_by_itself = runtime.runs_by_itself();
+        state.has_own_threads = runtime.has_own_threads();
         let listeners = Mutex::new(Listeners::new(&mut options));
         let OptionParts { context, handlers, .. } = options;
         let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
@@ -183,7 +183,7 @@ impl Shared {
     fn kill_process(mut state: MutexGuard<'_, State>) {
         state.close_intent = CloseIntent::Kill;
         // If the driver may never be polled again, dropping the process here kills and reaps it.
-        let process = if state.runs_by_itself { None } else { state.process.take() };
+        let process = if state.has_own_threads { None } else { state.process.take() };
         if let Some(process) = &mut state.process {
             process.kill();
         }

@@ -42,8 +42,8 @@ pub(crate) struct State {
     /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
     pub(crate) opening: Opening,
-    /// See [`Runtime::runs_by_itself`](crate::Runtime::runs_by_itself).
-    pub(crate) runs_by_itself: bool,
+    /// See [`Runtime::has_own_threads`](crate::Runtime::has_own_threads).
+    pub(crate) has_own_threads: bool,
     /// `None` after the process has ended, and for a connection without a process.
     pub(crate) process: Option<Process>,
     pub(crate) pid: Option<u32>,
@@ -130,7 +130,7 @@ impl State {
             slots: Slots::default(),
             driver: None,
             opening: Opening::default(),
-            runs_by_itself: false,
+            has_own_threads: false,
             pid: process.as_ref().and_then(Process::pid),
             process,
             exit: None,

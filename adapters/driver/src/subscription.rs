@@ -59,7 +59,7 @@ impl<R> McpClient<R> {
         self.subscribe_with(wanted, SubscribeOptions::new()).await
     }
 
-    /// Subscribes to changes, with options for the timeout and for resubscribing.
+    /// Subscribes to changes with options: the timeout of the acknowledgment, and when to subscribe again.
     ///
     /// # Errors
     /// As [`McpClient::subscribe`].
@@ -95,7 +95,7 @@ fn subscribe<'a>(
 }
 
 impl Subscription {
-    /// Returns the part of the filter that the server has acknowledged.
+    /// Returns the changes that the server has accepted to report.
     pub fn acknowledged(&self) -> &SubscriptionFilter {
         self.reader.acknowledged()
     }
@@ -115,7 +115,7 @@ impl Subscription {
         }
     }
 
-    /// Returns why the subscription has ended. `None` until the last change was taken.
+    /// Returns why the subscription has ended, or `None` if it is open or changes were not taken yet.
     pub fn end(&self) -> Option<&SubscriptionEnd> {
         self.reader.end()
     }

@@ -32,7 +32,7 @@ impl<R> TaskOrResult<R> {
         }
     }
 
-    /// Returns the handle of the task, to resume the task later. `None` if there is no task.
+    /// Returns the handle to store, or `None` if there is no task.
     pub fn handle(&self) -> Option<&TaskHandle> {
         match self {
             TaskOrResult::Done(_) => None,
@@ -81,22 +81,22 @@ pub struct RunningTask<R> {
 }
 
 impl<R> RunningTask<R> {
-    /// Returns the `taskId`.
+    /// Returns the id of the task.
     pub fn id(&self) -> &str {
         &self.handle.task_id
     }
 
-    /// Returns the handle, to store it and resume the task later. Each status of the task updates the handle.
+    /// Returns the handle to store, for use with [`McpClient::task`] later. Each status of the task updates the handle.
     pub fn handle(&self) -> &TaskHandle {
         &self.handle
     }
 
-    /// Converts into the handle.
+    /// Converts the task to its handle.
     pub fn into_handle(self) -> TaskHandle {
         self.handle
     }
 
-    /// Sets the maximum time that each request for the task waits for a response.
+    /// Sets the timeout of each request about the task.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
@@ -125,7 +125,7 @@ impl<R> RunningTask<R> {
         self.wait_with(|_| {}).await
     }
 
-    /// Waits for the result of the task, and calls `on_status` after each change of its status.
+    /// Waits for the result of the task, and calls `on_status` whenever the status of the task has changed.
     #[doc(alias = "tasks/result")]
     pub async fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
         let connection = self.client.connection().clone();
@@ -149,7 +149,8 @@ impl<R> RunningTask<R> {
         self.client.request::<CancelTask>(&params, &self.options).await.map(drop)
     }
 
-    /// Sends the answers to [`Task::input_requests`] (from revision 2026-07-28). `input_responses` is an object with the same keys.
+    /// Sends the input that the task requires: an object of answers by the names in [`Task::input_requests`].
+    /// Requires revision 2026-07-28.
     ///
     /// [`RunningTask::wait`] does this automatically.
     #[doc(alias = "tasks/update")]
@@ -166,12 +167,12 @@ impl<R> fmt::Debug for RunningTask<R> {
 }
 
 impl<R> McpClient<R> {
-    /// Returns a handle to a task that was created earlier, over this connection or another one. This sends nothing.
+    /// Returns a task that was created earlier, over this connection or another one. This sends nothing.
     pub fn task(&self, handle: TaskHandle) -> RunningTask<R> {
         RunningTask { client: self.clone(), handle, options: RequestOptions::new() }
     }
 
-    /// Lists all tasks of this client on the server, from all pages of `tasks/list` (revision 2025-11-25).
+    /// Requests all pages of the server's task list (revision 2025-11-25).
     #[doc(alias = "tasks/list")]
     pub async fn list_tasks(&self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>().await

@@ -13,7 +13,7 @@ use crate::operation::{BoxFuture, run};
 use crate::shared::ConnectionRef;
 
 impl<R> McpClient<R> {
-    /// Lists all tools of the server, from all pages of `tools/list`, and stores the list.
+    /// Requests all pages of the server's tool list, and stores the list.
     ///
     /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is valid.
     /// Until then, or until the server reports a change, the client's cache answers. To bypass the cache, use
@@ -24,7 +24,7 @@ impl<R> McpClient<R> {
         list(&self.connection).await
     }
 
-    /// Returns the list of tools that was loaded last, without sending a request.
+    /// Returns the stored list of tools, without sending a request.
     ///
     /// The list is empty before the first call of [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls it;
     /// [`McpClient::initialize`] does not.
@@ -32,22 +32,22 @@ impl<R> McpClient<R> {
         Tools::new(Arc::clone(self.connection.shared().lock().connection.client.tools.list()))
     }
 
-    /// Returns the invalid entries of the loaded list, with the reasons.
+    /// Returns the invalid entries of the last tool list, with their errors.
     pub fn rejected_tools(&self) -> Vec<InvalidItem> {
         self.tools().rejected().to_vec()
     }
 
-    /// Returns whether the loaded list contains a tool of this name.
+    /// Returns whether the stored list contains a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
         self.tools().get(name).is_some()
     }
 
-    /// Returns the tool of this name in the loaded list.
+    /// Returns the tool of this name from the stored list.
     pub fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools().get(name).cloned()
     }
 
-    /// Creates a tool call. Awaiting it sends the call. Set options with the methods of [`Call`].
+    /// Returns a builder that sends a tool call. Awaiting the builder sends the call.
     ///
     /// If the tool itself fails, the call returns a result whose
     /// [`is_error`](mcpwire_core::CallToolResult::is_error) is set. If the loaded list is valid and does not contain the name, the

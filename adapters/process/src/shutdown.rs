@@ -49,7 +49,7 @@ impl ProcessShutdown {
             }
             let exited = process.exit().is_some();
             let step = self.sequence.next(now);
-            // Signals after the exit are for the rest of the group, and do not count as needed for the process.
+            // Signals after the exit go to the rest of the group, so they are no steps of the server's own end.
             if !exited && matches!(step, Step::Terminate | Step::Kill) {
                 self.last_step = step;
             }

@@ -94,7 +94,7 @@ impl Runtime for Tokio {
         Clock::from_fn(move || Timestamp::from_origin(origin.elapsed()))
     }
 
-    fn runs_by_itself(&self) -> bool {
+    fn has_own_threads(&self) -> bool {
         self.0.runtime_flavor() == RuntimeFlavor::MultiThread
     }
 

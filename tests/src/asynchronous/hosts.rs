@@ -119,8 +119,8 @@ impl Runtime for Reqwest {
         self.0.clock()
     }
 
-    fn runs_by_itself(&self) -> bool {
-        self.0.runs_by_itself()
+    fn has_own_threads(&self) -> bool {
+        self.0.has_own_threads()
     }
 
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> std::io::Result<Streams> {

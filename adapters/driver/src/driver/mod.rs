@@ -41,8 +41,8 @@ pub(crate) struct Driver {
     exit: Option<ExitWatch>,
     timer: Box<dyn Timer>,
     end_of_stream: EndOfStream,
-    /// Time until which the driver waits for consumers of events. `None` if it does not wait.
-    hold_until: Option<Timestamp>,
+    /// Time until which reading is paused for consumers of events. `None` if reading is not paused.
+    paused_until: Option<Timestamp>,
     /// When to check whether the process has exited, on systems that do not report it.
     next_exit_poll: Option<Timestamp>,
     /// Whether the engine has received the end of the stream.
@@ -89,7 +89,7 @@ impl Driver {
             exit,
             timer,
             end_of_stream,
-            hold_until: None,
+            paused_until: None,
             next_exit_poll: None,
             is_eof_delivered: false,
             shutdown: None,
@@ -139,7 +139,7 @@ impl Driver {
     /// Writes, reads, and handles events of the engine. Returns whether it made progress.
     fn transfer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let mut moved = self.write(state, cx);
-        if self.is_held(state, cx) {
+        if self.is_reading_paused(state, cx) {
             return moved;
         }
         moved |= self.read(state, cx);
@@ -153,17 +153,17 @@ impl Driver {
     /// Returns whether reading must wait until consumers of events have taken theirs.
     ///
     /// The wait is limited to [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
-    fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    fn is_reading_paused(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(subscribers) = &mut state.subscribers else { return false };
         if !subscribers.is_crowded() || !subscribers.wait_for_room(cx.waker(), &mut self.unused_wakers) {
-            self.hold_until = None;
+            self.paused_until = None;
             return false;
         }
         let now = self.shared.clock.now();
-        let until = *self.hold_until.get_or_insert(now + MAX_CONSUMER_WAIT);
+        let until = *self.paused_until.get_or_insert(now + MAX_CONSUMER_WAIT);
         if until <= now {
             subscribers.give_up_waiting();
-            self.hold_until = None;
+            self.paused_until = None;
         }
         until > now
     }
@@ -257,7 +257,7 @@ impl Driver {
             .chain(self.next_exit_poll)
             .min()
             .filter(|_| !self.is_eof_delivered);
-        [state.engine.poll_timeout(), end_of_stream, stop, self.hold_until].into_iter().flatten().min()
+        [state.engine.poll_timeout(), end_of_stream, stop, self.paused_until].into_iter().flatten().min()
     }
 
     /// Calls the program's callbacks and wakes tasks. Call it without holding the lock.
@@ -299,7 +299,7 @@ impl Driver {
             }
             let Some(http) = &mut self.http else { return Poll::Pending };
             // While the driver waits for consumers of events, it reads nothing. The consumers wake this task.
-            let may_read = self.hold_until.is_none();
+            let may_read = self.paused_until.is_none();
             let has_parts = http.poll(may_read, &mut self.traced_bytes, cx);
             if !may_read || !has_parts && !http.has_more() {
                 self.run_callbacks();
