@@ -149,13 +149,15 @@ impl Connection {
                         }
                         return Ok(Some(reply));
                     }
-                    Event::Notification(ref report) if report.request_key() == Some(key) => {
-                        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report))) {
+                    Event::Notification(ref report) => {
+                        if report.request_key() == Some(key)
+                            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report)))
+                        {
                             // The caller's own callback has panicked, so the caller does not wait any more.
                             self.cancel(key, "the caller has panicked");
                             resume_unwind(panic);
                         }
-                        self.handle_event(event);
+                        self.update(&event);
                     }
                     event => self.handle_event(event),
                 }
@@ -395,27 +397,28 @@ impl Connection {
         self.canceller.as_ref().is_some_and(Canceller::take)
     }
 
-    /// Keeps a reply, answers a request of the server, and adds any other event to what the client remembers and to the queues.
     fn handle_event(&mut self, event: Event) {
         match event {
             Event::Reply(reply) => {
                 if let Some(expected) = self.replies.get_mut(&reply.key()) {
                     *expected = Some(reply);
                 }
-                return;
             }
             Event::ServerRequest(request) => {
                 let answered = self.answers.start(request);
                 self.send_answers(answered);
-                return;
             }
             Event::ServerRequestCancelled(id) => self.answers.cancel(id),
-            _ => {}
+            event => self.update(&event),
         }
-        self.state.handle_event(&event, &mut self.engine.calls());
+    }
+
+    /// Updates what the client remembers, and adds the event to the queues.
+    fn update(&mut self, event: &Event) {
+        self.state.handle_event(event, &mut self.engine.calls());
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.accepts(&event) {
+            if queue.accepts(event) {
                 let before = queue.dropped();
                 queue.push(event.clone());
                 if let Some(hooks) = &self.context.hooks {

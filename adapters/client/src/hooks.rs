@@ -353,6 +353,7 @@ impl HookDispatcher {
         }
     }
 
+    #[inline]
     fn deliver_notification(&self, notification: &Notification) {
         if let Some(f) = &self.hooks.on_notification {
             self.panics.catch(PanicSource::OnNotification, || f(notification));

@@ -1,7 +1,6 @@
 //! The pipes of a process, and its exit, as tokio watches them.
 //!
-//! All of them are one type, `AsyncFd<File>`: tokio's own pipes have a type for each direction. Reading from those would add 2 KiB
-//! to each program.
+//! All of them are one type, `AsyncFd<File>`: tokio's own pipes have a type for each direction, and would add 4.5 KB to each program.
 
 use std::fs::File;
 use std::future::Future;
@@ -43,7 +42,7 @@ impl ReadStream for Reader {
 }
 
 /// The end of a pipe to write to. Tokio watches it only once it has been full, which most pipes never are: an idle connection
-/// takes 11.2 KiB instead of 11.4 KiB.
+/// takes 11.4 KiB instead of 11.8 KiB.
 pub(crate) struct Writer {
     file: File,
     runtime: Handle,

@@ -323,7 +323,6 @@ impl Session {
     /// Handling the whole batch at once could queue events that need far more memory than the batch.
     #[inline]
     pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        // Taking what is not there would move it all the same.
         self.batch.is_some() && self.resume_batch(now, out)
     }
 
@@ -332,6 +331,8 @@ impl Session {
         self.batch.is_some()
     }
 
+    /// Not inlined, because there is no batch for almost all messages.
+    #[inline(never)]
     fn resume_batch(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
         let Some(mut batch) = self.batch.take() else { return false };
         let before = self.events.len();
