@@ -14,7 +14,7 @@ use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
 
-/// Opens connections.
+/// Opens connections for URLs, directly or through a proxy.
 pub(crate) struct Connector {
     pub(crate) net: Arc<dyn Net>,
     pub(crate) proxies: Arc<Proxies>,
@@ -31,7 +31,7 @@ impl Connector {
         let is_secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the URL has no host".into()))?;
         let port = port(uri);
-        let proxy = self.proxies.of(uri);
+        let proxy = self.proxies.find(uri);
         let socket = match &proxy {
             Some(proxy) => {
                 let host = proxy.uri().host().unwrap_or_default();

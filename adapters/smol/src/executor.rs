@@ -1,4 +1,4 @@
-//! The thread that runs the tasks of all connections.
+//! The background thread that runs the tasks of all connections.
 
 use std::future::{Future, pending};
 use std::sync::Once;
@@ -6,15 +6,15 @@ use std::thread;
 
 use async_executor::{Executor, Task};
 
-/// Runs a task on the thread that drives all connections. The task must not block: no connection moves meanwhile.
+/// Spawns a task on the background thread. The task must not block, because the thread drives all connections.
 ///
-/// If the returned handle is dropped, the task is cancelled; [`Task::detach`] lets it go on.
+/// Dropping the returned handle cancels the task; [`Task::detach`] lets it continue.
 pub fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> Task<T> {
     static EXECUTOR: Executor<'_> = Executor::new();
     static THREAD: Once = Once::new();
     THREAD.call_once(|| {
         let run = || async_io::block_on(EXECUTOR.run(pending::<()>()));
-        // If the thread cannot be started, no connection moves.
+        // The error is ignored: without the thread, requests fail with their timeout.
         let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(run);
     });
     EXECUTOR.spawn(task)

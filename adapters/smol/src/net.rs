@@ -11,7 +11,7 @@ use crate::Smol;
 impl Net for Smol {
     fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
-            // The lookup of the system blocks, so another thread does it.
+            // Resolved on another thread, because the system's resolver blocks.
             let addresses = blocking::unblock(move || (host, port).to_socket_addrs()).await?;
             let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
             for address in addresses {

@@ -1,4 +1,4 @@
-//! Pipes in memory: bounded, so that a side that does not read is felt by the one that writes.
+//! In-memory pipes with a bounded capacity: a writer waits when the reader does not read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,19 +9,19 @@ use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-/// The number of bytes that a pipe of Linux holds.
-pub(crate) const PIPE: usize = 64 * 1024;
+/// The default capacity of a pipe, in bytes. 64 KiB: as a pipe on Linux.
+pub(crate) const DEFAULT_CAPACITY: usize = 64 * 1024;
 
-/// One end of a connection in memory. Made by [`duplex`].
+/// One end of an in-memory connection. Returned by [`duplex`].
 #[derive(Debug)]
 pub struct Duplex {
-    /// What the other end wrote.
+    /// Reads the bytes that the other end writes.
     pub reader: PipeReader,
-    /// What the other end reads.
+    /// Writes the bytes that the other end reads.
     pub writer: PipeWriter,
 }
 
-/// A connection in memory, by its two ends. Each way holds `capacity` bytes.
+/// Creates an in-memory connection, and returns its two ends. Each direction buffers up to `capacity` bytes.
 ///
 /// ```
 /// use mcpwire_testkit::{VirtualTime, duplex};
@@ -29,13 +29,13 @@ pub struct Duplex {
 /// # use std::{future::poll_fn, io, pin::Pin};
 /// # use futures_io::{AsyncRead, AsyncWrite};
 /// let (mut ours, mut theirs) = duplex(64 * 1024);
-/// let heard = VirtualTime::new().run(async move {
+/// let received = VirtualTime::new().run(async move {
 ///     poll_fn(|cx| Pin::new(&mut ours.writer).poll_write(cx, b"hello")).await?;
-///     let mut heard = [0; 16];
-///     let n = poll_fn(|cx| Pin::new(&mut theirs.reader).poll_read(cx, &mut heard)).await?;
-///     io::Result::Ok(heard[..n].to_vec())
+///     let mut buffer = [0; 16];
+///     let n = poll_fn(|cx| Pin::new(&mut theirs.reader).poll_read(cx, &mut buffer)).await?;
+///     io::Result::Ok(buffer[..n].to_vec())
 /// });
-/// assert_eq!(heard?, b"hello");
+/// assert_eq!(received?, b"hello");
 /// # io::Result::Ok(())
 /// ```
 pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
@@ -44,47 +44,47 @@ pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     (Duplex { reader: ours, writer: to_them }, Duplex { reader: theirs, writer: to_us })
 }
 
-/// A pipe in memory that holds `capacity` bytes, and at least one. A pipe of Linux holds 64 KiB.
+/// Creates an in-memory pipe that buffers up to `capacity` bytes, at least one. (A pipe on Linux buffers 64 KiB.)
 pub fn pipe(capacity: usize) -> (PipeReader, PipeWriter) {
     let channel = Channel { capacity: capacity.max(1), ..Channel::default() };
     let channel = Arc::new(Mutex::new(channel));
     (PipeReader(Arc::clone(&channel)), PipeWriter(channel))
 }
 
-/// The end of a pipe that is read from. Dropped, it breaks the pipe: see [`PipeReader::close`].
+/// The read end of a pipe. Dropping it closes it: see [`PipeReader::close`].
 pub struct PipeReader(Arc<Mutex<Channel>>);
 
-/// The end of a pipe that is written to. Dropped, it ends what is read: see [`PipeWriter::close`].
+/// The write end of a pipe. Dropping it closes it: see [`PipeWriter::close`].
 pub struct PipeWriter(Arc<Mutex<Channel>>);
 
 #[derive(Debug, Default)]
 struct Channel {
     bytes: VecDeque<u8>,
     capacity: usize,
-    reader_gone: bool,
-    writer_gone: bool,
-    reading: Option<Waker>,
-    writing: Option<Waker>,
+    is_reader_closed: bool,
+    is_writer_closed: bool,
+    read_waker: Option<Waker>,
+    write_waker: Option<Waker>,
 }
 
 impl PipeReader {
-    /// Reads no more. What is in the pipe is lost, and writing to it fails with [`io::ErrorKind::BrokenPipe`].
+    /// Closes the read end. Buffered bytes are lost, and later writes fail with [`io::ErrorKind::BrokenPipe`].
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
-        channel.reader_gone = true;
+        channel.is_reader_closed = true;
         channel.bytes = VecDeque::new();
-        let wakers = (channel.reading.take(), channel.writing.take());
+        let wakers = (channel.read_waker.take(), channel.write_waker.take());
         drop(channel);
         wake(wakers.1);
     }
 }
 
 impl PipeWriter {
-    /// Writes no more. What is in the pipe is read, and then the end of the stream.
+    /// Closes the write end. The reader gets the buffered bytes, then the end of the stream.
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
-        channel.writer_gone = true;
-        let wakers = (channel.reading.take(), channel.writing.take());
+        channel.is_writer_closed = true;
+        let wakers = (channel.read_waker.take(), channel.write_waker.take());
         drop(channel);
         wake(wakers.0);
     }
@@ -93,14 +93,14 @@ impl PipeWriter {
 impl AsyncRead for PipeReader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut channel = lock(&self.0);
-        if channel.bytes.is_empty() && !channel.writer_gone && !channel.reader_gone && !buf.is_empty() {
-            let former = park(&mut channel.reading, cx);
+        if channel.bytes.is_empty() && !channel.is_writer_closed && !channel.is_reader_closed && !buf.is_empty() {
+            let previous = register(&mut channel.read_waker, cx);
             drop(channel);
-            drop(former);
+            drop(previous);
             return Poll::Pending;
         }
         let n = io::Read::read(&mut channel.bytes, buf)?;
-        let writer = if n > 0 { channel.writing.take() } else { None };
+        let writer = if n > 0 { channel.write_waker.take() } else { None };
         drop(channel);
         wake(writer);
         Poll::Ready(Ok(n))
@@ -110,18 +110,18 @@ impl AsyncRead for PipeReader {
 impl AsyncWrite for PipeWriter {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let mut channel = lock(&self.0);
-        if channel.reader_gone || channel.writer_gone {
+        if channel.is_reader_closed || channel.is_writer_closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         let n = buf.len().min(channel.capacity - channel.bytes.len());
         if n == 0 && !buf.is_empty() {
-            let former = park(&mut channel.writing, cx);
+            let previous = register(&mut channel.write_waker, cx);
             drop(channel);
-            drop(former);
+            drop(previous);
             return Poll::Pending;
         }
         channel.bytes.extend(&buf[..n]);
-        let reader = channel.reading.take();
+        let reader = channel.read_waker.take();
         drop(channel);
         wake(reader);
         Poll::Ready(Ok(n))
@@ -165,8 +165,8 @@ fn lock(channel: &Mutex<Channel>) -> MutexGuard<'_, Channel> {
     channel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers whom to wake. The one before is handed out, to be dropped without the lock: a task may hang on it.
-fn park(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
+/// Stores the waker of a task. Returns the previous waker, to be dropped without the lock: it may own a task.
+fn register(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
     match place {
         Some(waker) if waker.will_wake(cx.waker()) => None,
         place => place.replace(cx.waker().clone()),

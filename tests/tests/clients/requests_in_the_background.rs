@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpwire_blocking as blocking;
 use mcpwire_driver::core::{CallTool, CallToolParams, CompleteParams, CompletionReference, RequestOptions, TaskStatus};
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{on_every_async_adapter, server, watched};
 use serde_json::json;
@@ -86,7 +86,7 @@ fn a_dropped_request_of_a_blocking_client_is_cancelled() {
 #[test]
 fn the_server_gets_the_reason_of_a_cancelled_request() {
     watched(|| {
-        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
         kit.run(async |client| {
             let params = CallToolParams { name: "never", arguments: &json!({}) };
             let pending = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
@@ -104,7 +104,7 @@ fn requests_of_resources_prompts_and_completions_have_options() {
         let capabilities = json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}});
         let silent = ["resources/read", "prompts/get", "completion/complete"];
         let server = ScriptedServer::new().capabilities(capabilities);
-        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| Answer::new()));
+        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| ScriptedResponse::new()));
         let kit = Testkit::new(server);
         let options = RequestOptions::new().timeout(Duration::from_secs(1));
         let errors = kit.run(async |client| {

@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::pending::Pending;
 
 impl McpClient {
-    /// Sends a request of a typed method, and waits for its result.
+    /// Sends a request of the method `M`, and waits for its result.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -25,9 +25,9 @@ impl McpClient {
         self.run_request(Unprepared(params), options)
     }
 
-    /// Sends a request of a typed method without waiting for its result.
+    /// Sends a request of the method `M` without waiting for its result.
     ///
-    /// Any number of requests may be pending. [`Pending::wait`] takes their results in any order.
+    /// Any number of requests may be pending. [`Pending::wait`] returns their results, in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
         let options = self.connection.context.with_caller_context(options).into_owned();
         self.begin_with(|_, calls, now| Ok(calls.request(params, &options, now)?))
@@ -45,7 +45,7 @@ impl McpClient {
         self.send(|calls, now| calls.notify_raw(method, params, now))
     }
 
-    /// Replaces the roots. A legacy server that was told that they may change is notified.
+    /// Replaces the roots. Notifies a legacy server if the client has declared `roots.listChanged`.
     #[doc(alias = "notifications/roots/list_changed")]
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         self.connection.answers.set_roots(roots);
@@ -54,8 +54,8 @@ impl McpClient {
 
     /// Sets the minimum level of the server's log messages.
     ///
-    /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`; a modern one receives the level with each
-    /// request from now on.
+    /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`. A modern server receives the level with each later
+    /// request.
     #[doc(alias = "logging/setLevel")]
     pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
         let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
@@ -98,9 +98,9 @@ impl McpClient {
         self.run(&mut walk, &mut |_| {})
     }
 
-    /// Reads what the server reports without a request, for `duration`.
+    /// Reads and processes messages of the server for `duration`.
     ///
-    /// While the client is not used, nothing is read, and a server that has much to report must wait.
+    /// Without this, the client reads only while it waits for a response. A server that sends much in between must wait.
     pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
         self.cancel_dropped();
         let until = self.connection.now() + duration;
@@ -140,7 +140,7 @@ impl McpClient {
         let now = self.connection.now();
         let Connection { engine, state, .. } = &mut self.connection;
         let ticket = send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.request_error(error))?;
-        // Nobody knows when the program waits for the result.
+        // The program may wait for the result much later, so the time is no longer recent.
         self.connection.set_recent_time(None);
         Ok(Pending::new(ticket, self))
     }

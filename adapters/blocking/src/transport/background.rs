@@ -1,4 +1,4 @@
-//! [`Background`]: HTTP requests on a thread in the background.
+//! [`Background`]: sends HTTP requests on the background thread.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use mcpwire_client::http::{HttpClient, ResponseFuture};
 use mcpwire_core::http::Exchange;
 use mcpwire_smol::{Runtime as _, Smol, spawn};
 
-/// An HTTP client that sends requests on the thread of [`spawn`], so that they go on while nobody polls them, up to the head of
-/// the response. The caller reads the body.
+/// An HTTP client that sends requests on the background thread of [`spawn`], without being polled by the caller. The caller reads
+/// the body of the response.
 ///
-/// A request is aborted when its future is dropped.
+/// Dropping the future aborts the request.
 #[derive(Clone)]
 pub(super) struct Background(Arc<dyn HttpClient>);
 
@@ -23,9 +23,9 @@ impl Background {
         Background(client)
     }
 
-    /// Sends a request that nobody waits for, and aborts it after `limit`.
+    /// Sends a request without waiting for the response, and aborts it after `limit`.
     pub(super) fn detach(&self, exchange: Exchange, limit: Duration) {
-        // A client calls this when it is dropped, on a thread that may already be panicking.
+        // Panics are caught because a client calls this in `drop`, where a second panic would abort the program.
         let Ok(mut response) = catch_panic(|| self.0.send(exchange)) else { return };
         let mut timer = Smol.timer();
         timer.reset(limit);
@@ -39,7 +39,7 @@ impl Background {
 
 impl HttpClient for Background {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
-        // Dropped, the task is cancelled.
+        // Dropping the task cancels it.
         Box::pin(spawn(self.0.send(exchange)))
     }
 
