@@ -20,6 +20,7 @@
 //! |---|---|
 //! | [`McpServerDef`] | defines how to start or reach a server |
 //! | [`McpClient`], [`with_client`], [`Call`] | use a server |
+//! | [`McpClient::over`], [`McpClient::over_messages`] | connect over any pair of streams, such as pipes to a thread ([`std::io::pipe`]), or over a WebSocket |
 //! | [`Pending`] | a request in flight, whose result the program takes later |
 //! | [`Notifications`], [`Events`], [`Subscription`] | notifications, events, changes |
 //! | [`ConnectOptions`], [`ClientHandler`] | client info, limits, callbacks, and answers to requests of the server |
@@ -36,6 +37,7 @@ mod connection;
 mod dropped_handles;
 #[cfg(feature = "http")]
 pub mod http;
+mod messages;
 mod notifications;
 mod pending;
 mod prompts;
@@ -59,6 +61,7 @@ pub use mcpwire_client::{
 pub use mcpwire_core as core;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;
+pub use messages::{MessageReceiver, MessageSender};
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "tool-client")]

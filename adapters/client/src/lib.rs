@@ -20,6 +20,7 @@
 //! | `event_queue` | [`EventQueue`]: the events that a consumer has not taken yet |
 //! | `tracing`, `call_site` | spans and events for the `tracing` crate |
 //! | `tools` | [`Tools`]: a snapshot of the list of a server's tools |
+//! | `messages` | [`MessagesToLines`], [`LinesToMessages`]: a connection over whole messages |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
@@ -38,6 +39,7 @@ mod hooks;
 pub mod http;
 mod invalid_messages;
 mod launcher;
+mod messages;
 mod observer;
 mod options;
 mod panics;
@@ -64,6 +66,7 @@ pub use handler::{
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
 pub use launcher::{AnyLauncher, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch};
+pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};

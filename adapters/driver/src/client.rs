@@ -42,6 +42,11 @@ impl<R: CurrentRuntime> McpClient<R> {
     }
 
     /// Creates a client over a pair of streams, such as the halves of a socket.
+    ///
+    /// The streams carry one message per line. At the other end may be a task of this program: `memory::duplex` (feature
+    /// `futures-io`) has streams for that, and tokio has `tokio::io::duplex`. [`ConnectOptions::name`] names the server.
+    ///
+    /// An error of a stream ends the connection. Pending calls fail with its text.
     pub fn over(
         reader: impl ReadStream + Send + 'static,
         writer: impl WriteStream + Send + 'static,

@@ -22,6 +22,8 @@
 //! | [`RunningTask`] | a task that the server executes for a call |
 //! | [`ConnectOptions`], [`ClientHandler`] | options, callbacks, and handlers for requests of the server |
 //! | `tool_client` (feature `tool-client`) | the trait `ToolClient`, for agent frameworks |
+//! | `McpClient::over_messages` (feature `messages`) | connects over a WebSocket, or another transport of whole messages |
+//! | `memory` (feature `futures-io`) | in-memory streams, for a server in the same process |
 //! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | the interface to a runtime |
 
 mod answers;
@@ -32,6 +34,10 @@ mod connect;
 mod driver;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "futures-io")]
+pub mod memory;
+#[cfg(feature = "messages")]
+mod messages;
 mod notifications;
 mod opening;
 mod operation;

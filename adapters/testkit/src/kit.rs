@@ -6,9 +6,8 @@ use std::marker::PhantomData;
 use mcpwire_driver::core::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
-use crate::pipe::DEFAULT_CAPACITY;
 use crate::recorded::RecordedMessage;
-use crate::server::ScriptedServer;
+use crate::server::{DEFAULT_CAPACITY, ScriptedServer};
 use crate::time::VirtualTime;
 
 /// A scripted server, its clients, and their virtual time.

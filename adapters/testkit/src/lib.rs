@@ -26,7 +26,6 @@
 
 mod kit;
 mod outbox;
-mod pipe;
 mod protocol;
 mod recorded;
 mod response;
@@ -37,7 +36,7 @@ mod time;
 mod wire;
 
 pub use kit::Testkit;
-pub use pipe::{Duplex, PipeReader, PipeWriter, duplex, pipe};
+pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
 pub use recorded::{Cancellation, RecordedMessage};
 pub use response::ScriptedResponse;
 pub use serve_future::ServeFuture;

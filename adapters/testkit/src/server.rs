@@ -9,15 +9,18 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::core::{Era, Json, ProtocolVersion};
+use mcpwire_driver::memory::duplex;
 use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use serde::Serialize;
 
 use crate::outbox::{Outbox, Output};
-use crate::pipe::{DEFAULT_CAPACITY, duplex};
 use crate::recorded::{Cancellation, RecordedMessage};
 use crate::response::ScriptedResponse;
 use crate::serve_future::ServeFuture;
 use crate::wire;
+
+/// The default capacity of a pipe, in bytes. 64 KiB: as a pipe on Linux.
+pub(crate) const DEFAULT_CAPACITY: usize = 64 * 1024;
 
 /// A server that responds as scripted, and records the messages that it receives.
 ///

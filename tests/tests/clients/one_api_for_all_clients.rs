@@ -24,6 +24,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::with", "the runtime's crate has the function `with_client`, as the blocking crate has"),
     ("McpClient::connect_on", "only async clients have a runtime"),
     ("McpClient::over_on", "only async clients have a runtime"),
+    ("McpClient::over_messages_on", "only async clients have a runtime"),
     ("McpClient::without_runtime", "only async clients have a runtime"),
     ("Pending::wait", "the async request is awaited itself"),
     ("Notifications::next_within", "async programs use the timeout of their runtime"),
@@ -35,6 +36,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
 /// The arguments whose types differ, and why.
 const ARGUMENT_DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::over", "the streams are those of `std::io` or of the async runtime"),
+    (
+        "McpClient::over_messages",
+        "blocking receivers and senders wait; those of async clients are a `Stream` and a `Sink`",
+    ),
     ("Call::on_progress", "async callbacks are called by any thread, so they must be `Send`"),
     ("Call::on_status", "async callbacks are called by any thread, so they must be `Send`"),
 ];

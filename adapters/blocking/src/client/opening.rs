@@ -41,6 +41,9 @@ impl McpClient {
 
     /// Creates a client over a pair of streams, such as the halves of a socket.
     ///
+    /// The streams carry one message per line. A thread of this program can be at the other end: see [`std::io::pipe`].
+    /// [`ConnectOptions::name`] names the server. An error of a stream ends the connection. Pending calls fail with its text.
+    ///
     /// One thread reads and one writes. The reading thread owns the reader until the end of the stream. If both halves are one
     /// socket, keep a clone, and shut the socket down after [`McpClient::shutdown`]: otherwise the peer sees no end of the stream.
     pub fn over(

@@ -67,6 +67,24 @@ impl IoContext<'_> {
         }
     }
 
+    /// Passes the end of the stream to the engine, or the error that ended it. How a process has ended says more than the error
+    /// of a pipe.
+    fn end(&mut self, engine: &mut AnyEngine, failure: Option<io::Error>, now: Timestamp) {
+        match (failure, &mut self.process) {
+            (Some(error), None) => {
+                let why: Arc<str> = error.to_string().into();
+                *self.failure = Some(Arc::clone(&why));
+                engine.receive_error(why, now);
+            }
+            (_, process) => {
+                if let Some(process) = process {
+                    process.observe();
+                }
+                engine.receive_eof(now);
+            }
+        }
+    }
+
     /// Ends the connection because a stream panicked.
     fn fail(&mut self, engine: &mut AnyEngine, message: String) {
         let why = self.panics.report_transport(message);

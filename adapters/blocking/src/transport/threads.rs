@@ -21,9 +21,10 @@ const MAX_CHUNKS: usize = 4;
 /// An event that one of the threads reports to the client's thread.
 pub(crate) enum ThreadEvent {
     Read(Vec<u8>),
-    ReadEnd,
+    /// The stream of the server has ended, perhaps with an error.
+    ReadEnd(Option<io::Error>),
     Wrote,
-    WriteEnd,
+    WriteError(io::Error),
     Stderr(Vec<u8>),
     /// A stream panicked with this message.
     Panicked(String),
@@ -44,6 +45,8 @@ pub(crate) struct Threads {
     /// Bytes that did not fit into the engine yet.
     unread: Vec<u8>,
     end_of_stream: EndOfStream,
+    /// The error of a write.
+    failure: Option<io::Error>,
     has_ended: bool,
 }
 
@@ -79,6 +82,7 @@ impl Threads {
             is_writing: false,
             unread: Vec::new(),
             end_of_stream: EndOfStream::of_streams(),
+            failure: None,
             has_ended: false,
         })
     }
@@ -110,12 +114,9 @@ impl Threads {
         }
     }
 
-    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
-        if let Some(process) = &mut context.process {
-            process.observe();
-        }
+    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, failure: Option<io::Error>, now: Timestamp) {
         self.has_ended = true;
-        engine.receive_eof(now);
+        context.end(engine, failure, now);
     }
 
     /// Stores a chunk of standard error, and lets the thread read the next one.
@@ -137,9 +138,14 @@ impl Threads {
                 self.unread = bytes;
                 self.feed(engine, now);
             }
-            ThreadEvent::ReadEnd => self.end(engine, context, now),
-            ThreadEvent::WriteEnd => {
+            ThreadEvent::ReadEnd(error) => {
+                let failure = error.or(self.failure.take());
+                self.end(engine, context, failure, now);
+            }
+            ThreadEvent::WriteError(error) => {
                 self.write = None;
+                // A broken pipe means that the server has closed its end. The end of its output says that too.
+                self.failure = Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
                 self.end_of_stream.input_broke(now);
             }
             ThreadEvent::Wrote => self.is_writing = false,
@@ -178,7 +184,7 @@ impl Transport for Threads {
             Ok(event) => self.handle_event(event, engine, context, now),
             Err(RecvTimeoutError::Timeout) if self.end_of_stream.is_over(now) => self.end(engine, context, now),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, now),
+            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, None, now),
         }
         Ok(now)
     }
@@ -232,7 +238,7 @@ fn read(mut reader: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<(
             match reader.read(&mut buffer) {
                 Ok(n) if n > 0 => break ThreadEvent::Read(buffer[..n].to_vec()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                _ => break ThreadEvent::ReadEnd,
+                end => break ThreadEvent::ReadEnd(end.err()),
             }
         };
         let is_end = matches!(event, ThreadEvent::ReadEnd);
@@ -246,7 +252,7 @@ fn write_all(mut writer: impl Write, sender: &Sender<ThreadEvent>, to_write: &Re
     while let Ok(bytes) = to_write.recv() {
         let event = match writer.write_all(&bytes).and_then(|()| writer.flush()) {
             Ok(()) => ThreadEvent::Wrote,
-            Err(_) => ThreadEvent::WriteEnd,
+            Err(error) => ThreadEvent::WriteError(error),
         };
         let is_end = matches!(event, ThreadEvent::WriteEnd);
         if sender.send(event).is_err() || is_end {

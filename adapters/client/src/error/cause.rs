@@ -27,7 +27,7 @@ pub enum Cause {
     #[error(transparent)]
     Call(#[from] CallError),
     /// The operating system, or a stream of the program, reported an error.
-    #[error("the client failed: {}", printable(&.0.to_string()))]
+    #[error("the connection failed: {}", printable(&.0.to_string()))]
     Io(Arc<io::Error>),
 }
 

@@ -219,7 +219,7 @@ fn the_sources_of_an_error_of_the_program_are_preserved() {
     struct Tunnel(#[source] io::Error);
 
     let error = Error::new("here", io::Error::other(Tunnel(io::Error::other("the cable is cut"))));
-    assert_eq!(chain(&error), ["server `here`: the client failed: the tunnel broke", "the cable is cut"]);
+    assert_eq!(chain(&error), ["server `here`: the connection failed: the tunnel broke", "the cable is cut"]);
 }
 
 /// `with_tool` does not repeat the name of the tool in messages that already contain the name.

@@ -90,7 +90,14 @@ impl Driver {
             return false;
         }
         self.is_eof_delivered = true;
-        state.engine.receive_eof(now);
+        match self.failure.take() {
+            // How a process has ended says more than the error of a pipe.
+            Some(why) if state.process.is_none() => {
+                state.record.failure = Some(Arc::clone(&why));
+                state.engine.receive_error(why, now);
+            }
+            _ => state.engine.receive_eof(now),
+        }
         true
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Driver {
     paused_until: Option<Timestamp>,
     /// When to check whether the process has exited, on systems that do not report it.
     next_exit_poll: Option<Timestamp>,
+    /// The error of a stream, until the engine receives the end of the stream.
+    failure: Option<Arc<str>>,
     /// Whether the engine has received the end of the stream.
     is_eof_delivered: bool,
     /// `None` until the shutdown begins.
@@ -91,6 +93,7 @@ impl Driver {
             end_of_stream,
             paused_until: None,
             next_exit_poll: None,
+            failure: None,
             is_eof_delivered: false,
             shutdown: None,
             listeners,
@@ -176,8 +179,12 @@ impl Driver {
                 traced_bytes.push((direction, bytes.to_vec()));
             }
         });
-        written.unwrap_or_else(|_| {
+        written.unwrap_or_else(|error| {
             state.writer = None;
+            // A broken pipe means that the server has closed its end. The end of its output says that too.
+            if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
+                self.failure = Some(text_of(&error));
+            }
             self.end_of_stream.input_broke(self.shared.clock.now());
             true
         })
@@ -212,8 +219,11 @@ impl Driver {
                 }
             }
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Poll::Ready(_) => {
+            Poll::Ready(end) => {
                 self.reader = None;
+                if let Err(error) = &end {
+                    self.failure = Some(text_of(error));
+                }
                 self.end_of_stream.output_ended(self.shared.clock.now());
             }
         }
@@ -286,6 +296,13 @@ impl Driver {
             waker.wake();
         }
     }
+}
+
+/// Returns the text of a stream's error. A function of its own, so that the code for it is not compiled into the loop.
+#[cold]
+#[inline(never)]
+fn text_of(error: &std::io::Error) -> Arc<str> {
+    error.to_string().into()
 }
 
 #[cfg(feature = "http")]

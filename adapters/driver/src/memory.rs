@@ -1,4 +1,8 @@
-//! In-memory pipes with a bounded capacity: a writer waits when the reader does not read.
+//! In-memory streams, for a server in the same process.
+//!
+//! They have a bounded capacity: a writer waits when the reader does not read.
+//!
+//! Programs on tokio can use [`tokio::io::duplex`](https://docs.rs/tokio/latest/tokio/io/fn.duplex.html) instead.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,9 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
-
-/// The default capacity of a pipe, in bytes. 64 KiB: as a pipe on Linux.
-pub(crate) const DEFAULT_CAPACITY: usize = 64 * 1024;
 
 /// One end of an in-memory connection. Returned by [`duplex`].
 #[derive(Debug)]
@@ -23,20 +24,21 @@ pub struct Duplex {
 
 /// Creates an in-memory connection, and returns its two ends. Each direction buffers up to `capacity` bytes.
 ///
-/// ```
-/// use mcpwire_testkit::{VirtualTime, duplex};
+/// One end is for [`McpClient::over`](crate::McpClient::over), the other end for a task that is the server.
 ///
-/// # use std::{future::poll_fn, io, pin::Pin};
-/// # use futures_io::{AsyncRead, AsyncWrite};
+/// ```
+/// use std::pin::Pin;
+/// use std::task::{Context, Poll, Waker};
+///
+/// use futures_io::{AsyncRead, AsyncWrite};
+/// use mcpwire_driver::memory::duplex;
+///
 /// let (mut ours, mut theirs) = duplex(64 * 1024);
-/// let received = VirtualTime::new().run(async move {
-///     poll_fn(|cx| Pin::new(&mut ours.writer).poll_write(cx, b"hello")).await?;
-///     let mut buffer = [0; 16];
-///     let n = poll_fn(|cx| Pin::new(&mut theirs.reader).poll_read(cx, &mut buffer)).await?;
-///     io::Result::Ok(buffer[..n].to_vec())
-/// });
-/// assert_eq!(received?, b"hello");
-/// # io::Result::Ok(())
+/// let mut cx = Context::from_waker(Waker::noop());
+/// assert!(matches!(Pin::new(&mut ours.writer).poll_write(&mut cx, b"hello"), Poll::Ready(Ok(5))));
+/// let mut received = [0; 16];
+/// assert!(matches!(Pin::new(&mut theirs.reader).poll_read(&mut cx, &mut received), Poll::Ready(Ok(5))));
+/// assert_eq!(&received[..5], b"hello");
 /// ```
 pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     let (ours, to_us) = pipe(capacity);
