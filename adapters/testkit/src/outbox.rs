@@ -1,51 +1,29 @@
-//! [`Outbox`]: what a server is going to say over a connection, and when.
+//! [`Outbox`]: the scheduled output of a connection.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 use std::task::Waker;
 use std::time::Duration;
 
 use mcpwire_driver::Clock;
 use mcpwire_driver::core::{Json, Timestamp};
 
-use crate::answer::{Answer, Step};
-use crate::server::Handler;
+use crate::response::{ScriptedResponse, Step};
 use crate::wire;
 
-/// What is to be said, by its time and then in the order in which it was said to.
+/// The output of a connection, sorted by time and then by the order in which it was scheduled.
 pub(crate) struct Outbox {
     clock: Clock,
-    due: BTreeMap<(Timestamp, u64), Saying>,
-    said: u64,
-    /// The requests to the client whose responses answers wait for.
-    asked: Vec<Paused>,
-    /// Wakes who says it.
+    scheduled: BTreeMap<(Timestamp, u64), ScheduledOutput>,
+    /// The sequence number of the last output.
+    last_number: u64,
+    /// Wakes the task that sends the output.
     pub(crate) waker: Option<Waker>,
 }
 
-struct Saying {
+struct ScheduledOutput {
     output: Output,
-    /// The id of the request that it is part of the answer to.
+    /// The id of the request to which the output responds.
     request: Option<Json>,
-}
-
-/// An answer that waits for the response to a request of the server.
-pub(crate) struct Paused {
-    /// The id of the request of the server.
-    id: Json,
-    asked: Asked,
-    then: Handler,
-    /// The steps after the response and the steps of `then`.
-    rest: Vec<Step>,
-}
-
-impl Paused {
-    /// Returns how the answer continues after the client's response, and to which request it belongs.
-    pub(crate) fn resume(self, response: &Json) -> (Asked, Answer) {
-        let mut answer = self.then.lock().unwrap_or_else(PoisonError::into_inner)(response);
-        answer.steps.extend(self.rest);
-        (self.asked, answer)
-    }
 }
 
 #[derive(Clone)]
@@ -54,13 +32,13 @@ pub(crate) enum Output {
     Close,
 }
 
-/// The request that an answer answers.
-pub(crate) struct Asked {
-    /// A notification has none.
+/// The properties of a request that its response depends on.
+pub(crate) struct ResponseTarget {
+    /// `None` for a notification.
     pub(crate) id: Option<Json>,
-    /// It says which revision it follows, as those of the modern era do.
-    pub(crate) modern: bool,
-    /// It wants reports of progress.
+    /// Whether the request names its protocol version, as in the modern era.
+    pub(crate) is_modern: bool,
+    /// `None` if the request wants no progress notifications.
     pub(crate) progress_token: Option<Json>,
 }
 
@@ -73,78 +51,62 @@ impl Output {
 
 impl Outbox {
     pub(crate) fn new(clock: Clock) -> Self {
-        Outbox { clock, due: BTreeMap::new(), said: 0, asked: Vec::new(), waker: None }
+        Outbox { clock, scheduled: BTreeMap::new(), last_number: 0, waker: None }
     }
 
-    /// Says something now, of its own accord.
-    pub(crate) fn say(&mut self, output: Output) {
-        self.plan(self.clock.now(), output, None);
+    /// Schedules output for the current time that is not part of a response.
+    pub(crate) fn send_now(&mut self, output: Output) {
+        self.schedule(self.clock.now(), output, None);
     }
 
-    /// Answers a request, beginning after `latency`.
-    pub(crate) fn answer(&mut self, asked: Asked, answer: Answer, latency: Duration) {
+    /// Schedules the response to a request. Its first step is due after `latency`.
+    pub(crate) fn respond(&mut self, target: &ResponseTarget, response: ScriptedResponse, latency: Duration) {
         let mut at = self.clock.now() + latency;
-        let mut steps = answer.steps.into_iter();
-        while let Some(step) = steps.next() {
-            match step {
-                Step::Wait(duration) => at = at + duration,
-                Step::Ask(ask) => {
-                    let id = wire::json(&format!("call-{}", self.said));
-                    self.plan(at, Output::line(wire::request(&id, &ask.method, &ask.params)), asked.id.clone());
-                    return self.asked.push(Paused { id, asked, then: ask.then, rest: steps.collect() });
-                }
-                step => {
-                    if let Some(output) = asked.output(step) {
-                        self.plan(at, output, asked.id.clone());
-                    }
-                }
+        for step in response.steps {
+            if let Step::Wait(duration) = step {
+                at = at + duration;
+            } else if let Some(output) = target.output(step) {
+                self.schedule(at, output, target.id.clone());
             }
         }
     }
 
-    /// Returns the answer that waits for the response with this id.
-    pub(crate) fn take_paused(&mut self, id: &Json) -> Option<Paused> {
-        let index = self.asked.iter().position(|paused| paused.id == *id)?;
-        Some(self.asked.remove(index))
+    /// Removes the rest of the response to a request.
+    pub(crate) fn cancel(&mut self, request: &Json) {
+        self.scheduled.retain(|_, scheduled| scheduled.request.as_ref() != Some(request));
     }
 
-    /// Says no more in answer to a request.
-    pub(crate) fn forget(&mut self, request: &Json) {
-        self.due.retain(|_, saying| saying.request.as_ref() != Some(request));
-        self.asked.retain(|paused| paused.asked.id.as_ref() != Some(request));
-    }
-
-    /// What is to be said by now.
+    /// Removes the next output that is due.
     pub(crate) fn pop(&mut self, now: Timestamp) -> Option<Output> {
-        let first = self.due.first_entry().filter(|entry| entry.key().0 <= now)?;
+        let first = self.scheduled.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove().output)
     }
 
-    /// When there is more to be said.
-    pub(crate) fn next(&self) -> Option<Timestamp> {
-        self.due.keys().next().map(|(at, _)| *at)
+    /// Returns when the next output is due.
+    pub(crate) fn next_time(&self) -> Option<Timestamp> {
+        self.scheduled.keys().next().map(|(at, _)| *at)
     }
 
-    fn plan(&mut self, at: Timestamp, output: Output, request: Option<Json>) {
-        self.said += 1;
-        self.due.insert((at, self.said), Saying { output, request });
+    fn schedule(&mut self, at: Timestamp, output: Output, request: Option<Json>) {
+        self.last_number += 1;
+        self.scheduled.insert((at, self.last_number), ScheduledOutput { output, request });
     }
 }
 
-impl Asked {
-    /// What a step says; nothing, where nobody asked for that.
+impl ResponseTarget {
+    /// Returns the bytes of a step, or `None` if the step has no output for this request, such as progress without a token.
     fn output(&self, step: Step) -> Option<Output> {
         Some(Output::line(match step {
-            Step::Complete(result) if self.modern => wire::complete_result(self.id.as_ref()?, &result),
+            Step::Complete(result) if self.is_modern => wire::complete_result(self.id.as_ref()?, &result),
             Step::Complete(result) | Step::Result(result) => wire::result(self.id.as_ref()?, &result),
-            Step::Refuse(error) => wire::error(self.id.as_ref()?, &error),
+            Step::Error(error) => wire::error(self.id.as_ref()?, &error),
             Step::Progress { progress, total, message } => {
                 wire::progress(self.progress_token.as_ref()?, progress, total, message.as_deref())
             }
             Step::Line(line) => line,
             Step::Raw(bytes) => return Some(Output::Bytes(bytes)),
             Step::Close => return Some(Output::Close),
-            Step::Wait(_) | Step::Ask(_) => return None,
+            Step::Wait(_) => return None,
         }))
     }
 }

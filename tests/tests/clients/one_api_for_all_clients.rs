@@ -22,6 +22,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::listen", "the async client reads in the background"),
     ("McpClient::connect_on", "only async clients have a runtime"),
     ("McpClient::over_on", "only async clients have a runtime"),
+    ("McpClient::over_messages_on", "only async clients have a runtime"),
     ("McpClient::without_runtime", "only async clients have a runtime"),
     ("Pending::wait", "the async request is awaited itself"),
     ("Notifications::next_within", "async programs use the timeout of their runtime"),
@@ -33,6 +34,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
 /// The arguments whose types differ, and why.
 const ARGUMENT_DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::over", "the streams are those of `std::io` or of the async runtime"),
+    (
+        "McpClient::over_messages",
+        "blocking receivers and senders wait; those of async clients are a `Stream` and a `Sink`",
+    ),
     ("Call::on_progress", "async callbacks are called by any thread, so they must be `Send`"),
     ("Call::on_status", "async callbacks are called by any thread, so they must be `Send`"),
 ];

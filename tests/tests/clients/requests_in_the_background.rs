@@ -11,7 +11,7 @@ use mcpwire_driver::core::{
     CallTool, CallToolParams, CompleteParams, CompletionReference, Progress, RequestOptions, TaskStatus,
 };
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{on_every_async_adapter, server, watched};
 use serde_json::json;
@@ -70,6 +70,24 @@ fn calls_of_a_blocking_client_are_taken_in_any_order() {
 }
 
 #[test]
+fn the_error_of_a_call_that_was_begun_names_its_tool() {
+    watched(|| {
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+        let error = kit.run(async |client| {
+            let call = client.call_tool("never", ()).timeout(Duration::from_secs(1)).begin().expect("it is sent");
+            call.await.expect_err("nobody answers")
+        });
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("never")), "{error}");
+
+        let server = server!("well-behaved");
+        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let call = client.call_tool("ponder", ()).timeout(Duration::from_millis(20)).begin().expect("it is sent");
+        let error = call.wait(&mut client).expect_err("it takes longer");
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("ponder")), "{error}");
+    });
+}
+
+#[test]
 fn a_dropped_request_of_a_blocking_client_is_cancelled() {
     watched(|| {
         let server = server!("well-behaved");
@@ -92,7 +110,7 @@ fn a_dropped_request_of_a_blocking_client_is_cancelled() {
 #[test]
 fn the_server_gets_the_reason_of_a_cancelled_request() {
     watched(|| {
-        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
         kit.run(async |client| {
             let params = CallToolParams { name: "never", arguments: &json!({}) };
             let pending = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
@@ -110,7 +128,7 @@ fn requests_of_resources_prompts_and_completions_have_options() {
         let capabilities = json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}});
         let silent = ["resources/read", "prompts/get", "completion/complete"];
         let server = ScriptedServer::new().capabilities(capabilities);
-        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| Answer::new()));
+        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| ScriptedResponse::new()));
         let kit = Testkit::new(server);
         let options = RequestOptions::new().timeout(Duration::from_secs(1));
         let errors = kit.run(async |client| {
