@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use mcpwire_driver::{ConnectOptions, Exit, Launched, McpServerDef};
+use mcpwire_driver::{ConnectOptions, Exit, ServerLaunch, McpServerDef};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::runtime::Smol;
@@ -15,10 +15,10 @@ use mcpwire_tests::watched;
 use serde_json::json;
 
 /// Starts a server in a shell, or in this process.
-fn launch(def: &McpServerDef) -> Launched {
+fn launch(def: &McpServerDef) -> ServerLaunch {
     if !def.args.contains(&"in-memory".to_owned()) {
         let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
-        return Launched::command(shell.arg(&def.command).args(&def.args));
+        return ServerLaunch::command(shell.arg(&def.command).args(&def.args));
     }
     let server = ScriptedServer::new().tool("echo", |_| "from this process");
     let (ours, theirs) = duplex(1024);
@@ -28,7 +28,7 @@ fn launch(def: &McpServerDef) -> Launched {
         ended.send_blocking(Exit::new(Some(0), None))
     });
     let exit = async move { end.recv().await.unwrap_or(Exit::new(None, None)) };
-    Launched::streams(ours.reader, ours.writer, exit)
+    ServerLaunch::streams(ours.reader, ours.writer, exit)
 }
 
 async fn life_of_two_servers(hub: Hub) {

@@ -182,7 +182,10 @@ impl Transport for Threads {
         let now = context.clock.now();
         match received {
             Ok(event) => self.handle_event(event, engine, context, now),
-            Err(RecvTimeoutError::Timeout) if self.end_of_stream.is_over(now) => self.end(engine, context, now),
+            Err(RecvTimeoutError::Timeout) if self.end_of_stream.is_over(now) => {
+                let failure = self.failure.take();
+                self.end(engine, context, failure, now);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => self.end(engine, context, None, now),
         }
@@ -241,7 +244,7 @@ fn read(mut reader: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<(
                 end => break ThreadEvent::ReadEnd(end.err()),
             }
         };
-        let is_end = matches!(event, ThreadEvent::ReadEnd);
+        let is_end = matches!(event, ThreadEvent::ReadEnd(_));
         if sender.send(event).is_err() || is_end {
             return;
         }
@@ -254,7 +257,7 @@ fn write_all(mut writer: impl Write, sender: &Sender<ThreadEvent>, to_write: &Re
             Ok(()) => ThreadEvent::Wrote,
             Err(error) => ThreadEvent::WriteError(error),
         };
-        let is_end = matches!(event, ThreadEvent::WriteEnd);
+        let is_end = matches!(event, ThreadEvent::WriteError(_));
         if sender.send(event).is_err() || is_end {
             return;
         }

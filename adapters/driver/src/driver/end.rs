@@ -93,7 +93,7 @@ impl Driver {
         match self.failure.take() {
             // How a process has ended says more than the error of a pipe.
             Some(why) if state.process.is_none() => {
-                state.record.failure = Some(Arc::clone(&why));
+                state.connection.failure = Some(Arc::clone(&why));
                 state.engine.receive_error(why, now);
             }
             _ => state.engine.receive_eof(now),
