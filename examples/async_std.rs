@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcpwire_async_std::McpClient;
-use mcpwire_async_std::core::printable;
+use mcpwire_async_std::protocol::printable;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {

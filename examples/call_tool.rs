@@ -11,7 +11,7 @@ mod demo;
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use mcpwire_blocking::{McpClient, McpServerDef};
 
 fn main() -> Result<(), Box<dyn Error>> {

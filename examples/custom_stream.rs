@@ -13,7 +13,7 @@ use std::error::Error;
 use std::io;
 use std::process::Stdio;
 
-use mcpwire_tokio::core::printable;
+use mcpwire_tokio::protocol::printable;
 use mcpwire_tokio::{Compat, ConnectOptions, McpClient};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};

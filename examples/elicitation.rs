@@ -11,7 +11,7 @@ mod demo;
 use std::env;
 use std::error::Error;
 
-use mcpwire_blocking::core::{ElicitForm, ElicitResult, RpcError, printable};
+use mcpwire_blocking::protocol::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_blocking::{ConnectOptions, HandlerContext, McpClient};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -10,7 +10,7 @@ mod demo;
 
 use std::error::Error;
 
-use mcpwire_blocking::core::{Tool, printable};
+use mcpwire_blocking::protocol::{Tool, printable};
 use mcpwire_blocking::{McpClient, McpServerDef};
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ mod demo;
 
 use std::error::Error;
 
-use mcpwire_tokio::core::{Notification, Progress};
+use mcpwire_tokio::protocol::{Notification, Progress};
 use mcpwire_tokio::{McpClient, Notifications};
 use serde_json::json;
 

@@ -8,7 +8,7 @@
 
 use std::error::Error;
 
-use mcpwire_tokio::core::{Config, CreateMessageParams, CreateMessageResult, Negotiate, RpcError};
+use mcpwire_tokio::protocol::{Config, CreateMessageParams, CreateMessageResult, Negotiate, RpcError};
 use mcpwire_tokio::{Compat, ConnectOptions, HandlerContext, McpClient};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};

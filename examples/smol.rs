@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcpwire_smol::McpClient;
-use mcpwire_smol::core::printable;
+use mcpwire_smol::protocol::printable;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{Era, SubscriptionEvent, SubscriptionFilter};
+use mcpwire_driver::protocol::{Era, SubscriptionEvent, SubscriptionFilter};
 use mcpwire_driver::{Error, McpClient};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use serde_json::json;

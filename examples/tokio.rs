@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcpwire_tokio::McpClient;
-use mcpwire_tokio::core::printable;
+use mcpwire_tokio::protocol::printable;
 use serde_json::json;
 
 #[tokio::main]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpwire_hub::core::CallToolResult;
+use mcpwire_hub::protocol::CallToolResult;
 use mcpwire_hub::service::CallOptions;
 use mcpwire_hub::{ErrorCode, HubError, McpService};
 use serde_json::{Value, json};

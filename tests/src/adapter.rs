@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::http::HttpOptions;
+use mcpwire_blocking::protocol::{
     CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Progress, RpcError, ServerInfo, ServerRequest,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
-use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{ConnectOptions, Error, ErrorKind, McpServerDef, ShutdownReport};
 use mcpwire_client::TraceListener;
 use mcpwire_core::shutdown::GracePeriods;

@@ -4,7 +4,7 @@ use std::future::{IntoFuture, poll_fn};
 use std::pin::pin;
 use std::time::Duration;
 
-use mcpwire_driver::core::{CallTool, CallToolParams, Config, Era, LoggingLevel, Negotiate, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, Config, Era, LoggingLevel, Negotiate, RequestOptions};
 use mcpwire_driver::{ErrorKind, Notifications};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::{Allocated, Counting, allocated, watched};

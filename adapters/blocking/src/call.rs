@@ -26,7 +26,7 @@ type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 /// # use std::time::Duration;
 /// # use mcpwire_blocking::{McpClient, McpServerDef};
 /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-/// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
+/// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
 /// let result = client
 ///     .call_tool("build", &arguments)
 ///     .timeout(Duration::from_secs(120))
@@ -159,7 +159,7 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef, TaskOrResult};
     /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-    /// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
+    /// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
     /// let outcome = client.call_tool("build", &arguments).as_task()?;
     /// if let Some(handle) = outcome.handle() {
     ///     println!("{}", handle.task_id); // store the handle, and pass it to `McpClient::task` later

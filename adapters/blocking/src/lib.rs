@@ -4,7 +4,7 @@
 //! does all the work. The protocol engine is [`mcpwire_core`], re-exported as [`core`].
 //!
 //! ```no_run
-//! use mcpwire_blocking::core::Json;
+//! use mcpwire_blocking::protocol::Json;
 //! use mcpwire_blocking::{McpClient, McpServerDef};
 //!
 //! let mut client = McpClient::connect_and_initialize(&McpServerDef::new("mcpwire").arg("demo-server"))?;
@@ -58,7 +58,7 @@ pub use mcpwire_client::{
     RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport,
     inherited_env_names,
 };
-pub use mcpwire_core as core;
+pub use mcpwire_core as protocol;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;
 pub use messages::{MessageReceiver, MessageSender};

@@ -36,7 +36,7 @@ impl McpClient {
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef};
-    /// use mcpwire_blocking::core::{SubscriptionEvent, SubscriptionFilter};
+    /// use mcpwire_blocking::protocol::{SubscriptionEvent, SubscriptionFilter};
     ///
     /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
     /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");

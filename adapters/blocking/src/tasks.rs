@@ -53,7 +53,7 @@ impl<'c> TaskOrResult<'c> {
 /// wait for the task later, over this connection or another one.
 ///
 /// ```no_run
-/// use mcpwire_blocking::core::{TaskProtocol, TaskHandle};
+/// use mcpwire_blocking::protocol::{TaskProtocol, TaskHandle};
 /// use mcpwire_blocking::{McpClient, McpServerDef};
 ///
 /// let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;

@@ -81,7 +81,9 @@ impl Observer for TracingObserver {
     }
 
     fn begin(&self, request: &RequestInfo) {
-        let Some(CallSite { subscriber, span: parent }) = request.caller_data().map(|caller_data| &caller_data.call_site) else {
+        let Some(CallSite { subscriber, span: parent }) =
+            request.caller_data().map(|caller_data| &caller_data.call_site)
+        else {
             return;
         };
         let span = subscriber.emit(|| {

@@ -28,7 +28,7 @@ use mcpwire_client::{ReadStream, WriteStream};
 ///
 /// ```
 /// # use mcpwire_driver::{Error, McpClient};
-/// # use mcpwire_driver::core::CallToolResult;
+/// # use mcpwire_driver::protocol::CallToolResult;
 /// # struct JoinSet;
 /// # impl JoinSet {
 /// #     fn spawn(&mut self, _: impl Future<Output = Result<CallToolResult, Error>> + Send + 'static) {}

@@ -115,14 +115,14 @@ fn start_process(
     launcher: Option<&dyn AnyLauncher>,
     def: &McpServerDef,
 ) -> Result<(Process, Streams), Error> {
-    let server = def.display_name();
-    match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {
+    let name = def.display_name();
+    match RunningServer::start(def, launcher).map_err(|error| Error::new(name, error))? {
         RunningServer::Local(process, pipes) => {
-            let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
+            let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(name, error))?;
             Ok((process, streams))
         }
-        RunningServer::Launched(launched) => {
-            let LaunchedServer { reader, writer, stderr, exit, handle } = *launched;
+        RunningServer::Launched(server) => {
+            let LaunchedServer { reader, writer, stderr, exit, handle } = *server;
             Ok((Process::launched(handle), Streams { reader, writer, stderr, exit: Some(exit) }))
         }
     }

@@ -68,7 +68,7 @@ pub use mcpwire_client::{
     RequestInfo, RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource,
     Transport, WriteStream, Writer, inherited_env_names,
 };
-pub use mcpwire_core as core;
+pub use mcpwire_core as protocol;
 pub use mcpwire_process as process;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;

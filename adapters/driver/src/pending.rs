@@ -80,7 +80,7 @@ impl<M: Method> Future for Pending<M> {
             let Some(mut reply) = reply else { return Err(self.reply.connection.shared().unknown_request_error()) };
             // Decodes the reply in the caller's task, without holding the lock.
             let result = self.ticket.decode_mut(&mut reply);
-        self.reply.recycle(reply);
+            self.reply.recycle(reply);
             result.map_err(|error| self.error(error))
         })
     }

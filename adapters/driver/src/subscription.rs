@@ -38,7 +38,7 @@ impl<R> McpClient<R> {
     ///
     /// ```no_run
     /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
-    /// use mcpwire_driver::core::{SubscriptionEvent, SubscriptionFilter};
+    /// use mcpwire_driver::protocol::{SubscriptionEvent, SubscriptionFilter};
     ///
     /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
     /// let mut changes = client.subscribe(&wanted).await?;

@@ -65,7 +65,7 @@ impl<R> fmt::Debug for TaskOrResult<R> {
 ///
 /// ```no_run
 /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
-/// use mcpwire_driver::core::{TaskProtocol, TaskHandle};
+/// use mcpwire_driver::protocol::{TaskProtocol, TaskHandle};
 ///
 /// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);
 /// let mut task = client.task(stored);

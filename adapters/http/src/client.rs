@@ -7,10 +7,10 @@ use bytes::Bytes;
 use http::header::{LOCATION, PROXY_AUTHORIZATION};
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use mcpwire_driver::HttpSetupError;
-use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{
     HttpClient, HttpResponse, MAX_REDIRECTS, Net, ResponseFuture, is_secret_header, redirect_target,
 };
+use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 
 use crate::body_reader::BodyReader;
 use crate::connect::Connector;

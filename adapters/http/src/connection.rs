@@ -9,8 +9,8 @@ use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
-use mcpwire_driver::core::http::{Failure, FailureKind};
 use mcpwire_driver::http::{Net, error_chain};
+use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
 use crate::connect::default_port;
 use crate::full_body::FullBody;

@@ -23,8 +23,8 @@ use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use mcpwire_driver::Timer;
-use mcpwire_driver::core::http::Failure;
 use mcpwire_driver::http::Net;
+use mcpwire_driver::protocol::http::Failure;
 use tokio::sync::oneshot;
 
 use crate::connect::Connector;

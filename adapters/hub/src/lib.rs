@@ -40,7 +40,7 @@ pub mod runtime {
 }
 
 pub use mcpwire_client::McpServerDef;
-pub use mcpwire_core as core;
+pub use mcpwire_core as protocol;
 pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_supervisor as supervisor;
 pub use mcpwire_supervisor::{ErrorCode, HubError, ToolChange, ToolPart};

@@ -278,7 +278,7 @@ impl<'r> Builder<'r> {
             ("additionalProperties", _) => node.additional_properties = Some(self.add_nested(node, value, from, path)),
             ("propertyNames", _) => node.property_names = Some(self.add_nested(node, value, from, path)),
             ("unevaluatedProperties", _) => {
-                node.unevaluated_properties = Some(self.add_nested(node, value, from, path))
+                node.unevaluated_properties = Some(self.add_nested(node, value, from, path));
             }
             ("contains", _) => node.contains = Some(self.add_nested(node, value, from, path)),
             ("unevaluatedItems", _) => node.unevaluated_items = Some(self.add_nested(node, value, from, path)),

@@ -28,10 +28,10 @@ mod tests;
 use std::fmt;
 
 use bytes::Bytes;
-use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{
     HttpClient, HttpResponse, MAX_REDIRECTS, ResponseFuture, error_chain, is_secret_header, redirect_target,
 };
+use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 use reqwest::header::{HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Request, Url};

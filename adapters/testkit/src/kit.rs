@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use mcpwire_driver::core::Config;
+use mcpwire_driver::protocol::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
 use crate::recorded::RecordedMessage;

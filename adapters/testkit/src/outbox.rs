@@ -5,7 +5,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use mcpwire_driver::Clock;
-use mcpwire_driver::core::{Json, Timestamp};
+use mcpwire_driver::protocol::{Json, Timestamp};
 
 use crate::response::{ScriptedResponse, Step};
 use crate::wire;

@@ -1,6 +1,6 @@
 //! The responses of a scripted server to requests without a handler.
 
-use mcpwire_driver::core::{Json, ProtocolVersion, RpcError};
+use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError};
 
 use crate::response::ScriptedResponse;
 use crate::server::{Handler, ServerState};

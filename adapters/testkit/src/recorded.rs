@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::Json;
+use mcpwire_driver::protocol::Json;
 use serde::de::DeserializeOwned;
 
 /// A message that a scripted server has received.

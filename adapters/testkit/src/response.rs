@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use mcpwire_driver::core::{Json, RpcError};
+use mcpwire_driver::protocol::{Json, RpcError};
 use serde::Serialize;
 
 use crate::wire;
@@ -99,7 +99,7 @@ impl ScriptedResponse {
     /// parameters as `inputResponses` and `requestState`.
     ///
     /// ```
-    /// # use mcpwire_driver::core::Json;
+    /// # use mcpwire_driver::protocol::Json;
     /// # use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
     /// let wanted = Json::parse(r#"{"where": {"method": "roots/list"}}"#).unwrap();
     /// let server = ScriptedServer::new().on("tools/call", move |params| match params.member::<Json>("inputResponses") {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::PoisonError;
 use std::task::{Context, Poll};
 
-use mcpwire_driver::core::{Json, Timestamp};
+use mcpwire_driver::protocol::{Json, Timestamp};
 use mcpwire_driver::{Clock, Reader, Timer, Writer};
 
 use crate::outbox::{Outbox, Output, ResponseTarget};

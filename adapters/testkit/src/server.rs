@@ -8,8 +8,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
-use mcpwire_driver::core::{Era, Json, ProtocolVersion};
 use mcpwire_driver::memory::duplex;
+use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use serde::Serialize;
 

@@ -17,7 +17,7 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// The tasks that were spawned and have not ended.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    tasks: Mutex<BTreeMap<u64, Task>>,
+    spawned: Mutex<BTreeMap<u64, Task>>,
     ready: Arc<Mutex<ReadyQueue>>,
     is_running: AtomicBool,
 }
@@ -44,7 +44,7 @@ struct TaskWaker {
 impl Tasks {
     pub(crate) fn spawn(&self, work: Work) {
         let waker = self.new_waker();
-        lock(&self.tasks).insert(waker.id, Task { work, waker: Arc::clone(&waker) });
+        lock(&self.spawned).insert(waker.id, Task { work, waker: Arc::clone(&waker) });
         waker.wake();
     }
 
@@ -101,11 +101,11 @@ impl Tasks {
 
     fn poll(&self, id: u64) {
         // Taken out of the map, because the task may spawn others. A waker may outlive its task.
-        let Some(mut task) = lock(&self.tasks).remove(&id) else { return };
+        let Some(mut task) = lock(&self.spawned).remove(&id) else { return };
         task.waker.is_woken.swap(false, Ordering::AcqRel);
         let waker = Waker::from(Arc::clone(&task.waker));
         if task.work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
-            lock(&self.tasks).insert(id, task);
+            lock(&self.spawned).insert(id, task);
         }
     }
 

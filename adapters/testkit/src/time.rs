@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::protocol::Timestamp;
 use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
 
 use crate::tasks::Tasks;

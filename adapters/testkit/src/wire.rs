@@ -1,6 +1,6 @@
 //! JSON-RPC messages as text.
 
-use mcpwire_driver::core::{Json, RpcError};
+use mcpwire_driver::protocol::{Json, RpcError};
 use serde::Serialize;
 
 /// Converts a value of a test to JSON on one line.

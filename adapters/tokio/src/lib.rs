@@ -34,8 +34,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 pub use compat::Compat;
-use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::protocol::Timestamp;
 pub use mcpwire_driver::*;
 use tokio::runtime::{EnterGuard, Handle, RuntimeFlavor};
 use tokio::time::{Instant, Sleep};

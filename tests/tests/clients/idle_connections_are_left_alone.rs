@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{Clock, CurrentRuntime, McpClient, Runtime, Streams, TaskFuture, Timer};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, server};

@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_driver::core::Config;
-use mcpwire_driver::core::shutdown::{GracePeriods, Step};
+use mcpwire_driver::protocol::Config;
+use mcpwire_driver::protocol::shutdown::{GracePeriods, Step};
 use mcpwire_driver::{ConnectOptions, ErrorKind, Exit, McpServerDef, ServerLaunch};
 use mcpwire_testkit::{ScriptedServer, duplex};
 use mcpwire_tests::{Adapter, on_every_adapter, server};

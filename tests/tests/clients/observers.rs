@@ -7,7 +7,7 @@ use mcpwire_client::{
     ConnectOptions, ConnectionEvent, ConnectionInfo, Direction, Observer, RequestInfo, RequestOutcome, Transport,
 };
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::{ServerInfo, Tag};
+use mcpwire_driver::protocol::{ServerInfo, Tag};
 use mcpwire_tests::web::Web;
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 use serde_json::json;
@@ -33,7 +33,7 @@ impl Log {
         std::mem::take(&mut self.0.lock().unwrap().lines)
     }
 
-    fn options(&self, config: mcpwire_driver::core::Config) -> ConnectOptions {
+    fn options(&self, config: mcpwire_driver::protocol::Config) -> ConnectOptions {
         ConnectOptions::new(config).observer(self.clone())
     }
 }
@@ -196,7 +196,7 @@ fn input_of_the_client_is_another_attempt<A: Adapter>() {
     let options = log
         .options(server.config.clone())
         .roots([])
-        .on_elicitation(async |_, _| Ok(mcpwire_driver::core::ElicitResult::decline()));
+        .on_elicitation(async |_, _| Ok(mcpwire_driver::protocol::ElicitResult::decline()));
     let mut client = A::connect_with(&server.def, options).expect("it starts");
     client.initialize().expect("it answers");
     log.take();
@@ -221,7 +221,7 @@ fn a_session_that_the_server_has_lost_is_another_attempt<A: Adapter>() {
     });
     let log = Log::default();
     let mut client =
-        A::connect_with(&web.def(), log.options(mcpwire_driver::core::Config::default())).expect("it starts");
+        A::connect_with(&web.def(), log.options(mcpwire_driver::protocol::Config::default())).expect("it starts");
     client.initialize().expect("it answers");
     assert!(client.call(Call::new("echo")).expect("it answers").is_error);
     let told = log.take();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpwire_blocking as blocking;
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallTool, CallToolParams, CompleteParams, CompletionReference, Progress, RequestOptions, TaskStatus,
 };
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
@@ -72,7 +72,7 @@ fn calls_of_a_blocking_client_are_taken_in_any_order() {
 #[test]
 fn the_error_of_a_call_that_was_begun_names_its_tool() {
     watched(|| {
-        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
         let error = kit.run(async |client| {
             let call = client.call_tool("never", ()).timeout(Duration::from_secs(1)).begin().expect("it is sent");
             call.await.expect_err("nobody answers")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::core::shutdown::Step;
+use mcpwire_blocking::protocol::shutdown::Step;
 use mcpwire_tests::{Adapter, Server, on_every_adapter, process_exists, server, timed};
 
 const fn ms(milliseconds: u64) -> Duration {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::shutdown::{GracePeriods, Step};
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::protocol::shutdown::{GracePeriods, Step};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
 use mcpwire_tests::{on_every_async_adapter, process_exists, server};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures_channel::mpsc::{Receiver, Sender, channel};
 use futures_util::{Sink, SinkExt, StreamExt};
 use mcpwire_client::{LinesToMessages, MessagesToLines};
-use mcpwire_driver::core::{CloseReason, ConnectError};
+use mcpwire_driver::protocol::{CloseReason, ConnectError};
 use mcpwire_driver::{ConnectOptions, Error, ErrorKind, McpClient};
 use mcpwire_testkit::VirtualTime;
 use mcpwire_tests::asynchronous::Host;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use mcpwire_driver::Error;
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallError, Config, Deadline, Json, ListResources, RequestOptions, ResubscribePolicy, SubscribeOptions,
     SubscriptionEvent, SubscriptionFilter, TaskError,
 };

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use ::smol::io::Cursor;
 use mcpwire_client::TraceListener;
-use mcpwire_driver::core::http::{Exchange, Failure as HttpFailure, FailureKind};
-use mcpwire_driver::core::{Config, LoggingLevel};
 use mcpwire_driver::http::{
     HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenFuture, TokenProvider,
 };
+use mcpwire_driver::protocol::http::{Exchange, Failure as HttpFailure, FailureKind};
+use mcpwire_driver::protocol::{Config, LoggingLevel};
 use mcpwire_driver::{Direction, ErrorKind, McpServerDef};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use mcpwire_driver::{ConnectOptions, Exit, ServerLaunch, McpServerDef};
+use mcpwire_driver::{ConnectOptions, Exit, McpServerDef, ServerLaunch};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::runtime::Smol;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::Notification;
+use mcpwire_driver::protocol::Notification;
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, duplex};
 use mcpwire_tests::asynchronous::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification, ProtocolVersion,
     RequestOptions, RpcError, ServerRequest,
 };

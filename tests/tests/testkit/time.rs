@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime, duplex};
 use mcpwire_tests::watched;

@@ -166,8 +166,8 @@ fn spawn(
     let server = def.display_name();
     let (process, transport) = match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {
         RunningServer::Local(process, pipes) => (process, transport(pipes)),
-        RunningServer::Launched(launched) => {
-            let (threads, control) = launched::start(*launched).map_err(|error| Error::new(server, error))?;
+        RunningServer::Launched(remote) => {
+            let (threads, control) = launched::start(*remote).map_err(|error| Error::new(server, error))?;
             (Process::launched(control), Ok(Box::new(threads) as Box<dyn Transport>))
         }
     };

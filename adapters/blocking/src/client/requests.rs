@@ -47,6 +47,10 @@ impl McpClient {
 
     /// Replaces the roots. Notifies a legacy server if the client has declared `roots.listChanged`.
     #[doc(alias = "notifications/roots/list_changed")]
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method itself is not general enough over the lifetime of `Calls`"
+    )]
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         self.connection.answers.set_roots(roots);
         self.send(|calls, now| calls.notify_roots_changed(now))

@@ -20,7 +20,7 @@ enum TracedBody {
     Events(Box<SseDecoder>),
 }
 
-/// TracedMessages messages, in the order in which they were sent and received. Each ends with a line break.
+/// Traced messages, in the order in which they were sent and received. Each ends with a line break.
 pub(super) type TracedMessages = Vec<(Direction, Vec<u8>)>;
 
 impl MessageTrace {

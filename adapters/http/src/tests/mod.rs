@@ -24,10 +24,10 @@ use futures_rustls::rustls::ServerConfig;
 use futures_rustls::rustls::crypto::ring;
 use http::Response;
 use hyper::service::service_fn;
-use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
-use mcpwire_driver::core::{Config, Timestamp};
 use mcpwire_driver::http::{ConnectFuture, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::protocol::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
+use mcpwire_driver::protocol::{Config, Timestamp};
 use mcpwire_driver::{Clock, Runtime, Streams, TaskFuture, Timer};
 
 use crate::full_body::FullBody;

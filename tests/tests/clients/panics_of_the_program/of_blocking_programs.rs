@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{CallTool, CallToolParams, RequestOptions, ServerRequest, TraceContext};
+use mcpwire_blocking::protocol::{CallTool, CallToolParams, RequestOptions, ServerRequest, TraceContext};
 use mcpwire_blocking::{ConnectOptions, McpClient, TraceSource};
 use mcpwire_tests::{server, watched};
 use serde_json::json;

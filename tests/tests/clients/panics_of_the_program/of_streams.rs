@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use ::smol::Async as Socket;
 use ::smol::io::{AsyncRead, AsyncWrite};
-use mcpwire_driver::core::ConnectError;
+use mcpwire_driver::protocol::ConnectError;
 use mcpwire_driver::{ConnectOptions, Error, ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Host, begun};
 use mcpwire_tests::{on_every_async_adapter, watched};

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use mcpwire_driver::Error;
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallToolResult, Era, Json, Method, Params, ProtocolVersion, RequestOptions, SendError, Tool,
 };
 use mcpwire_testkit::{RecordedMessage, ScriptedServer};

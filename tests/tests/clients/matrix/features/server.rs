@@ -1,6 +1,6 @@
 //! A server of one revision that has everything the revision has, and nothing else.
 
-use mcpwire_driver::core::{Era, Json, ProtocolVersion, RpcError};
+use mcpwire_driver::protocol::{Era, Json, ProtocolVersion, RpcError};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
 use serde_json::{Value, json};
 
