@@ -46,6 +46,7 @@ const ARGUMENT_DIFFERENCES: &[(&str, &str)] = &[
 const RESULT_DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::closed", "a blocking wait can be ended by a `Canceller`"),
     ("McpClient::over", "the blocking client starts threads, which the system may refuse"),
+    ("McpClient::over_messages", "the blocking client starts threads, which the system may refuse"),
     ("Events::next", "a blocking wait can be ended by a `Canceller`"),
     ("Notifications::next", "a blocking wait can be ended by a `Canceller`"),
     ("Subscription::next", "a blocking wait can be ended by a `Canceller`"),

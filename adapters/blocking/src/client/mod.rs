@@ -96,7 +96,7 @@ impl McpClient {
         self.connection.pid()
     }
 
-    /// Returns the end of the server's standard error, at most 64 KiB, without control characters.
+    /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
     pub fn stderr_tail(&mut self) -> String {
         self.connection.catch_up();
         self.connection.stderr.tail()
@@ -164,7 +164,9 @@ impl McpClient {
         self.connection.context.shutdown_result(report)
     }
 
-    /// Kills the server and all processes that the server started, and waits for its exit. Pending requests fail.
+    /// Kills the server and all processes that it started. Pending requests fail.
+    ///
+    /// This waits for the exit of the server.
     pub fn kill(&mut self) {
         let no_grace =
             GracePeriods { after_close: std::time::Duration::ZERO, after_terminate: std::time::Duration::ZERO };
