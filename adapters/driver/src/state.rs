@@ -384,6 +384,16 @@ impl State {
         }
     }
 
+    /// Stores the error of a stream, with which the connection is going to end. The exit of a process is a better reason than the error
+    /// of its pipe.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn stream_failed(&mut self, error: &std::io::Error) {
+        if self.process.is_none() {
+            self.connection.failure = Some(error.to_string().into());
+        }
+    }
+
     /// Ends the connection because of a failure of the client.
     #[cold]
     pub(crate) fn fail(&mut self, why: Arc<str>) {

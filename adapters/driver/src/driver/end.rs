@@ -90,13 +90,9 @@ impl Driver {
             return false;
         }
         self.is_eof_delivered = true;
-        match self.failure.take() {
-            // How a process has ended says more than the error of a pipe.
-            Some(why) if state.process.is_none() => {
-                state.connection.failure = Some(Arc::clone(&why));
-                state.engine.receive_error(why, now);
-            }
-            _ => state.engine.receive_eof(now),
+        match state.connection.failure.clone() {
+            Some(why) => state.engine.receive_error(why, now),
+            None => state.engine.receive_eof(now),
         }
         true
     }

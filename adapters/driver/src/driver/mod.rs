@@ -45,8 +45,6 @@ pub(crate) struct Driver {
     paused_until: Option<Timestamp>,
     /// When to check whether the process has exited, on systems that do not report it.
     next_exit_poll: Option<Timestamp>,
-    /// The error of a stream, until the engine receives the end of the stream.
-    failure: Option<Arc<str>>,
     /// Whether the engine has received the end of the stream.
     is_eof_delivered: bool,
     /// `None` until the shutdown begins.
@@ -93,7 +91,6 @@ impl Driver {
             end_of_stream,
             paused_until: None,
             next_exit_poll: None,
-            failure: None,
             is_eof_delivered: false,
             shutdown: None,
             listeners,
@@ -183,7 +180,7 @@ impl Driver {
             state.writer = None;
             // A broken pipe means that the server has closed its end. The end of its output says that too.
             if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
-                self.failure = Some(text_of(&error));
+                state.stream_failed(&error);
             }
             self.end_of_stream.input_broke(self.shared.clock.now());
             true
@@ -222,7 +219,7 @@ impl Driver {
             Poll::Ready(end) => {
                 self.reader = None;
                 if let Err(error) = &end {
-                    self.failure = Some(text_of(error));
+                    state.stream_failed(error);
                 }
                 self.end_of_stream.output_ended(self.shared.clock.now());
             }
@@ -296,13 +293,6 @@ impl Driver {
             waker.wake();
         }
     }
-}
-
-/// Returns the text of a stream's error. A function of its own, so that the code for it is not compiled into the loop.
-#[cold]
-#[inline(never)]
-fn text_of(error: &std::io::Error) -> Arc<str> {
-    error.to_string().into()
 }
 
 #[cfg(feature = "http")]

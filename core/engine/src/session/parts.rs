@@ -100,9 +100,7 @@ impl Parts<'_> {
         self.callers.invalidate(&notification, &mut self.context);
         let before = self.context.events.len();
         self.subscriptions.notified(&notification, message, &mut self.context);
-        let (events, event) = (&mut *self.context.events, Event::Notification(notification));
-        // Mostly there is no such event. Inserting at the end would cost 40 instructions.
-        if events.len() == before { events.push_back(event) } else { events.insert(before, event) }
+        self.context.events.insert(before, Event::Notification(notification));
     }
 
     /// Reports an invalid message to the embedder, and counts it in the statistics.
