@@ -17,7 +17,7 @@ use serde_json::{Value, json, to_value};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Any client does: a `Hub` has the tools of many servers.
+    // Any `ToolClient` works. A `Hub` has the tools of many servers.
     let client = mcpwire_tokio::McpClient::connect_and_initialize(&demo::server()).await?;
     println!("{}", agent(&client, true).await?);
     println!("{}", agent(&client, false).await?);
@@ -51,7 +51,7 @@ async fn agent(client: &dyn ToolClient, is_openai: bool) -> Result<String, Box<d
     }
 }
 
-/// Runs a tool. A call without a result tells the model what went wrong, as a tool that failed does.
+/// Calls a tool. If the call fails, returns its error as a failed result for the model.
 async fn run(client: &dyn ToolClient, tools: &ModelTools, call: &ModelCall) -> CallToolResult {
     let name = tools.name(&call.name).unwrap_or(&call.name);
     let result = client.call_tool(name, &call.arguments).await;

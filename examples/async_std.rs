@@ -4,7 +4,7 @@
 //! cargo run --example async_std
 //! ```
 //!
-//! For programs that are on async-std already: `smol.rs` and `tokio.rs` are for those that have the choice.
+//! For programs that use async-std already. New programs should use smol or tokio: see `smol.rs` and `tokio.rs`.
 
 mod demo;
 
@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcpwire_async_std::McpClient;
-use mcpwire_async_std::core::printable;
+use mcpwire_async_std::protocol::printable;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
-    // Starts the server, finds out which revision of the protocol it speaks, and lists its tools.
+    // Starts the server, negotiates the protocol version, and lists the tools.
     let client = McpClient::connect_and_initialize(&demo::server()).await?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
@@ -29,11 +29,11 @@ async fn run() -> Result<(), Box<dyn Error>> {
         println!("  {}: {}", printable(&tool.name), printable(tool.description.as_deref().unwrap_or_default()));
     }
 
-    // A call is sent when it is awaited. What it needs of its own is set before.
+    // Awaiting the call sends it. Its options are set before.
     let result = client.call_tool("add", json!({"a": 2, "b": 40})).timeout(Duration::from_secs(10)).await?;
     println!("2 + 40 = {}", result.text());
 
-    // Politely: a client that is dropped ends its server too, but at once.
+    // Ends the server step by step. Dropping the client kills the server.
     let report = client.shutdown().await?;
     if let Some(exit) = report.exit {
         println!("the server ended: {exit}");

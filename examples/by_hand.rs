@@ -1,11 +1,11 @@
-//! Drives the protocol engine by hand, without an adapter: what it takes to put it under any other source of bytes.
+//! Drives the protocol engine without an adapter, as a new adapter would.
 //!
 //! ```text
 //! cargo run --example by_hand
 //! ```
 //!
-//! The server is a child process whose pipes are read and written with the standard library alone. A real adapter also
-//! waits no longer than the engine's next deadline, and never for a write while the server waits for it to read.
+//! The server is a child process, and the program uses blocking pipes of the standard library. A real adapter also wakes up at the
+//! engine's next deadline, and keeps reading while a write blocks.
 
 mod demo;
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let to_server = server.stdin.take().ok_or("the server has no input")?;
     let from_server = server.stdout.take().ok_or("the server has no output")?;
 
-    // Both ends of its pipes are gone when this returns, and a server ends when its input does.
+    // When this returns, the pipes are closed, so the server ends.
     let result = echo(to_server, from_server)?;
     println!("{}", result.text());
     println!("the server ended: {}", server.wait()?);
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Opens a connection over any two streams, and calls `echo`.
 fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToolResult, Box<dyn Error>> {
-    // The engine has no clock: it is told the time, counted from any beginning.
+    // The engine has no clock: the program passes the time, counted from any origin.
     let begin = Instant::now();
     let now = || Timestamp::from_origin(begin.elapsed());
 
@@ -44,7 +44,7 @@ fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToo
     engine.calls().initialize(now())?;
     let mut ticket: Option<Ticket<CallTool>> = None;
     loop {
-        // 1. Events first: some of them call for something to be sent.
+        // 1. Take the events, because handling them may queue bytes to send.
         while let Some(event) = engine.poll_event() {
             match event {
                 Event::Connected => {
@@ -53,18 +53,18 @@ fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToo
                     ticket = Some(engine.calls().request::<CallTool>(&params, &RequestOptions::new(), now())?);
                 }
                 // The ticket knows the type of the reply.
-                Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),
+                Event::Reply(reply) => return Ok(ticket.take().ok_or("no call was sent")?.decode(reply)?),
                 Event::Closed(CloseReason::NotOpened(error)) => return Err(error.into()),
                 Event::Closed(_) => return Err("the server has ended".into()),
                 other => eprintln!("{other:?}"),
             }
         }
-        // 2. Write what is to be sent. The stream may take less than all of it; the engine keeps the rest.
+        // 2. Write the queued bytes. After a partial write, the engine keeps the rest.
         while !engine.transmit().is_empty() {
             let written = to_server.write(engine.transmit())?;
             engine.transmitted(written);
         }
-        // 3. Read into the engine's own buffer. There is space, because all events were taken. Nothing read is the end of the
+        // 3. Read into the engine's buffer. There is space, because all events were taken. A read of 0 bytes is the end of the
         //    stream.
         if let Some(space) = engine.space() {
             match from_server.read(space)? {
@@ -72,7 +72,7 @@ fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToo
                 n => engine.filled(n, now()),
             }
         }
-        // 4. Tell the time, so that deadlines can pass.
+        // 4. Pass the time, so that deadlines can fire.
         engine.handle_timeout(now());
     }
 }

@@ -4,14 +4,14 @@
 //! cargo run --example call_tool -- add '{"a": 2, "b": 3}' npx -y my-server
 //! ```
 //!
-//! Without a server, it starts the demo server of this workspace; without anything, it adds two numbers there.
+//! Without a server, the program starts the demo server. Without arguments, it calls `add`.
 
 mod demo;
 
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use mcpwire_blocking::{McpClient, McpServerDef};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,14 +31,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .timeout(Duration::from_secs(120))
         .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total))
         .call()?;
-    // What the tool answered for people to read: the text of all blocks.
+    // The text of all text blocks.
     println!("{}", result.text());
-    // What it answered for programs, if it has an output schema.
+    // The structured content, if the tool has an output schema.
     if let Some(value) = &result.structured_content {
         println!("{}", value.get());
     }
     client.shutdown()?;
 
-    // That a tool failed is an answer like any other: the connection is fine, and the text says what went wrong.
+    // A tool that fails has a result: its text is the error message.
     if result.is_error { Err(format!("{tool} failed").into()) } else { Ok(()) }
 }

@@ -1,11 +1,11 @@
-//! A client over a stream of the program's own, a TCP connection here: any reader and writer will do.
+//! A client over a custom stream, here a TCP connection. Any reader and writer works.
 //!
 //! ```text
 //! cargo run --example custom_stream
 //! ```
 //!
-//! What listens at the other end is a bridge to the demo server, which itself knows nothing but its standard input and
-//! output. (MCP over TCP is no transport of the protocol's: both ends have to agree on it, as they do here.)
+//! The listener is a bridge to the demo server, which uses its standard input and output. (The protocol defines no TCP transport, so both
+//! ends must agree on it.)
 
 mod demo;
 
@@ -13,7 +13,7 @@ use std::error::Error;
 use std::io;
 use std::process::Stdio;
 
-use mcpwire_tokio::core::printable;
+use mcpwire_tokio::protocol::printable;
 use mcpwire_tokio::{Compat, ConnectOptions, McpClient};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = listener.local_addr()?;
     let bridge = tokio::spawn(bridge(listener));
 
-    // `Compat` makes tokio's streams those of `futures_io`; whatever has these already is passed as it is.
+    // `Compat` converts tokio's streams to the stream traits of the client.
     let (reader, writer) = TcpStream::connect(address).await?.into_split();
     let client = McpClient::over(Compat(reader), Compat(writer), ConnectOptions::default());
     let server = client.initialize().await?;
@@ -34,13 +34,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let result = client.call_tool("echo", json!({"message": "there and back"})).await?;
     println!("{}", result.text());
 
-    // There is no process to be ended: the connection is closed, and the rest is up to the other end.
+    // There is no process to end, so this closes the connection.
     client.shutdown().await?;
-    println!("bytes that went over: {:?}", bridge.await??);
+    println!("bytes in and out: {:?}", bridge.await??);
     Ok(())
 }
 
-/// Carries bytes between the first who connects and a demo server. How many there were, in and out.
+/// Forwards bytes between the first connection and a demo server. Returns the number of bytes in and out.
 async fn bridge(listener: TcpListener) -> io::Result<(u64, u64)> {
     let (mut client, _) = listener.accept().await?;
     let demo = demo::server();
@@ -53,7 +53,7 @@ async fn bridge(listener: TcpListener) -> io::Result<(u64, u64)> {
     let (mut from_client, mut to_client) = client.split();
     let forth = async {
         let n = tokio::io::copy(&mut from_client, &mut input).await;
-        // The end of its input is what ends the server.
+        // Closes the server's input, which ends the server.
         drop(input);
         n
     };

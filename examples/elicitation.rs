@@ -1,21 +1,21 @@
-//! A server that asks the user something in the middle of a call.
+//! Answers a server that requests input from the user during a call.
 //!
 //! ```text
 //! cargo run --example elicitation
 //! ```
 //!
-//! The name of a user comes from the first argument; without one, the user is not there.
+//! The first argument is the name of the user. Without it, the program cancels the elicitation.
 
 mod demo;
 
 use std::env;
 use std::error::Error;
 
-use mcpwire_blocking::core::{ElicitForm, ElicitResult, RpcError, printable};
+use mcpwire_blocking::protocol::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_blocking::{ConnectOptions, HandlerContext, McpClient};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // The handler also declares to the server that the user can be asked. `on_url_elicitation` is for URLs to visit.
+    // The handler also declares the capability `elicitation`. `on_url_elicitation` is for URLs to visit.
     let options = ConnectOptions::default().on_elicitation(ask);
 
     let mut client = McpClient::connect_with(&demo::server(), options)?;
@@ -25,13 +25,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A real program shows the form: who asks, what for, each field with its title, and a way to say no.
+/// A real program shows the server, the message and the fields of the form, and lets the user decline.
 async fn ask(form: ElicitForm, context: HandlerContext) -> Result<ElicitResult, RpcError> {
     println!("{} asks: {}", context.server(), printable(&form.message));
     for (field, is_required) in form.requested_schema.fields() {
         println!("  {}{}", printable(field.display_name()), if is_required { " (required)" } else { "" });
     }
     let Some(name) = env::args().nth(1) else { return Ok(ElicitResult::cancel()) };
-    // What is left out takes its default; an answer that does not fit the form is not sent.
+    // Omitted fields take their defaults. An answer that does not fit the form is not sent.
     Ok(ElicitResult::accept(&[("first_name", name)])?)
 }

@@ -1,12 +1,12 @@
-//! Drives the protocol over HTTP by hand: what it takes to bring any other HTTP client.
+//! Drives the HTTP engine without an adapter, as an adapter for another HTTP client would.
 //!
 //! ```text
 //! cargo run --example http_by_hand
 //! ```
 //!
-//! The HTTP client here is a socket of the standard library, and makes one exchange after the other. A real one runs them
-//! side by side, keeps connections, and waits no longer than the engine's next deadline. The server is a thread of the same
-//! program that answers once in JSON and once by a stream of events.
+//! The HTTP client is a socket of the standard library, and runs one exchange at a time. A real client runs exchanges concurrently, reuses
+//! connections, and wakes up at the engine's next deadline. The server is a thread of this program that responds once with JSON and
+//! once with an event stream.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,19 +31,19 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Opens a connection and calls `greet`.
 fn greet(uri: &str) -> Result<CallToolResult, Box<dyn Error>> {
-    // The engine has no clock: it is told the time, counted from any beginning.
+    // The engine has no clock: the program passes the time, counted from any origin.
     let begin = Instant::now();
     let now = || Timestamp::from_origin(begin.elapsed());
 
     let mut settings = Settings::new(uri)?;
     settings.header("User-Agent", "http-by-hand/1.0")?;
-    // A stream of its own for the server's news would need a second connection.
+    // Without the server's GET stream, which would need a second connection.
     settings.listen = false;
     let mut engine = Engine::new(Config::new("http-by-hand", "1.0"), settings);
     engine.calls().initialize(now())?;
     let mut ticket: Option<Ticket<CallTool>> = None;
     loop {
-        // 1. Events first: some of them call for something to be sent.
+        // 1. Take the events, because handling them may queue requests.
         while let Some(event) = engine.poll_event() {
             match event {
                 Event::Connected => {
@@ -53,13 +53,13 @@ fn greet(uri: &str) -> Result<CallToolResult, Box<dyn Error>> {
                     ticket = Some(engine.calls().request::<CallTool>(&params, &options, now())?);
                 }
                 // The ticket knows the type of the reply.
-                Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),
+                Event::Reply(reply) => return Ok(ticket.take().ok_or("no call was sent")?.decode(reply)?),
                 Event::Notification(Notification::Progress { progress, .. }) => println!("… {}", progress.progress),
                 Event::Closed(CloseReason::NotOpened(error)) => return Err(error.into()),
                 other => eprintln!("{other:?}"),
             }
         }
-        // 2. Do what is to be done. Giving up is done by the time it is asked for: no two exchanges are under way at once.
+        // 2. Run the next command. Aborts need no action, because only one exchange runs at a time.
         match engine.poll_exchange(now()) {
             Some(Command::Start(exchange)) => {
                 if let Err(error) = run(&mut engine, &exchange, now) {
@@ -67,7 +67,7 @@ fn greet(uri: &str) -> Result<CallToolResult, Box<dyn Error>> {
                 }
             }
             Some(_) => {}
-            // 3. Wait for the next deadline, and tell the time.
+            // 3. Wait for the next deadline, and pass the time.
             None => {
                 if let Some(deadline) = engine.poll_timeout() {
                     thread::sleep(deadline.duration_since(now()));
@@ -78,7 +78,7 @@ fn greet(uri: &str) -> Result<CallToolResult, Box<dyn Error>> {
     }
 }
 
-/// Makes one request, and tells the engine its response part by part.
+/// Sends one request, and passes the parts of the response to the engine.
 fn run(engine: &mut Engine, exchange: &Exchange, now: impl Fn() -> Timestamp) -> Result<(), Box<dyn Error>> {
     let rest = exchange.uri.strip_prefix("http://").ok_or("this client knows no TLS")?;
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -118,7 +118,7 @@ fn run(engine: &mut Engine, exchange: &Exchange, now: impl Fn() -> Timestamp) ->
     Ok(())
 }
 
-/// Hands bytes to the engine as they come, in pieces of any size.
+/// Passes the bytes of the body to the engine as they arrive, in pieces of any size.
 fn body(
     engine: &mut Engine,
     exchange: &Exchange,
@@ -138,7 +138,7 @@ fn line(stream: &mut impl BufRead) -> Result<String, Box<dyn Error>> {
     let mut line = String::new();
     stream.take(16 << 10).read_line(&mut line)?;
     if !line.ends_with('\n') {
-        return Err("the response ends in its middle".into());
+        return Err("the response is incomplete".into());
     }
     Ok(line.trim_end().to_owned())
 }
@@ -150,7 +150,7 @@ fn headers(stream: &mut impl BufRead) -> Result<Vec<(String, String)>, Box<dyn E
         match line.split_once(':') {
             Some((name, value)) if headers.len() < 100 => headers.push((name.to_owned(), value.trim().to_owned())),
             None if line.is_empty() => return Ok(headers),
-            _ => return Err("a header that is none, or too many of them".into()),
+            _ => return Err("invalid or too many headers".into()),
         }
     }
 }
@@ -175,7 +175,7 @@ fn answer(stream: TcpStream) -> Result<(), Box<dyn Error>> {
     (&mut reader).take(length).read_to_string(&mut request)?;
     let mut stream = reader.into_inner();
 
-    // What a modern request is about stands in its headers, too.
+    // Modern requests repeat the method and other members in headers.
     let id = request.split_once("\"id\":").and_then(|(_, rest)| rest.split(',').next()).ok_or("no id")?;
     if header("mcp-method").is_some_and(|method| method == "server/discover") {
         let result = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;

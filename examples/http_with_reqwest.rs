@@ -1,10 +1,10 @@
-//! A client on tokio whose requests are made with a reqwest client of the program.
+//! A client on tokio that sends its HTTP requests with reqwest.
 //!
 //! ```text
 //! cargo run --example http_with_reqwest -- http://localhost:3000/mcp
 //! ```
 //!
-//! Without a URL, it starts the demo server of this workspace.
+//! Without a URL, the program starts the demo server.
 
 mod demo;
 
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Calls the tool `slow`, which reports progress.
 async fn call_slow(url: &str) -> Result<(), Box<dyn Error>> {
-    // The builder of the program: TLS, proxies, DNS. Redirects are decided by mcpwire, so that no header reaches another origin.
+    // The program configures TLS, proxies and DNS. mcpwire follows redirects, so that no header reaches another origin.
     let builder = reqwest::Client::builder().connect_timeout(Duration::from_secs(5));
     let http = HttpOptions::default().client(ReqwestClient::from_builder(builder)?);
     let options = ConnectOptions::default().http(http);

@@ -1,11 +1,11 @@
-//! Drives the protocol over another HTTP client: ureq, with a thread for each exchange.
+//! Drives the HTTP engine with another HTTP client: ureq, with a thread for each exchange.
 //!
 //! ```text
 //! cargo run --example http_with_ureq -- http://localhost:3000/mcp
 //! ```
 //!
-//! Without an address, it starts the demo server of this workspace. Any client will do that can make requests side by side and
-//! gives bodies as they come; `http_by_hand` shows what it takes without one.
+//! Without a URL, the program starts the demo server. Any HTTP client works that supports concurrent requests and streams response bodies.
+//! `http_by_hand` uses no HTTP client.
 
 mod demo;
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{}", slow(&url)?.text());
         return Ok(());
     }
-    // Ends with the process, which ends when it is dropped.
+    // The server ends when the process handle is dropped.
     let (_process, pipes) = Process::spawn(&demo::server().args(["--http", "127.0.0.1:0"]))?;
     let mut url = String::new();
     BufReader::new(pipes.stdout).read_line(&mut url)?;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a thread tells of its exchange.
+/// An event of an exchange, reported by its thread.
 enum Part {
     Head { status: u16, headers: Vec<(String, Vec<u8>)> },
     Piece(Vec<u8>),
@@ -50,13 +50,13 @@ enum Part {
 
 /// Opens a connection and calls `slow`, which reports progress.
 fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
-    // The engine has no clock: it is told the time, counted from any beginning.
+    // The engine has no clock: the program passes the time, counted from any origin.
     let begin = Instant::now();
     let now = || Timestamp::from_origin(begin.elapsed());
 
-    // The engine says what is to be done about refusals and redirects; deadlines are its own, too.
+    // The engine handles error responses, redirects and deadlines.
     let agent = Agent::from(Agent::config_builder().http_status_as_error(false).max_redirects(0).build());
-    // Bounded: whoever sends too fast, waits.
+    // Bounded, so that the threads wait when the engine is slower.
     let (tell, told) = sync_channel(16);
     let mut running: HashMap<ExchangeId, Arc<AtomicBool>> = HashMap::new();
 
@@ -64,7 +64,7 @@ fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
     engine.calls().initialize(now())?;
     let mut ticket: Option<Ticket<CallTool>> = None;
     loop {
-        // 1. Events first: some of them call for something to be sent.
+        // 1. Take the events, because handling them may queue requests.
         while let Some(event) = engine.poll_event() {
             match event {
                 Event::Connected => {
@@ -74,13 +74,13 @@ fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
                     ticket = Some(engine.calls().request::<CallTool>(&params, &options, now())?);
                 }
                 // The ticket knows the type of the reply.
-                Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),
+                Event::Reply(reply) => return Ok(ticket.take().ok_or("no call was sent")?.decode(reply)?),
                 Event::Notification(Notification::Progress { progress, .. }) => println!("… {}", progress.progress),
                 Event::Closed(CloseReason::NotOpened(error)) => return Err(error.into()),
                 _ => {}
             }
         }
-        // 2. Do what is to be done.
+        // 2. Run the commands.
         while let Some(command) = engine.poll_exchange(now()) {
             match command {
                 Command::Start(exchange) => {
@@ -97,7 +97,7 @@ fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
                 _ => {}
             }
         }
-        // 3. Wait for what comes, but not beyond the next deadline, and tell the engine.
+        // 3. Wait for an event of an exchange or the next deadline.
         let wait = engine.poll_timeout().map_or(Duration::from_secs(60), |deadline| deadline.duration_since(now()));
         match told.recv_timeout(wait) {
             Ok((id, Part::Head { status, headers })) => {
@@ -108,19 +108,19 @@ fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
             Ok((id, Part::Failed(failure))) => engine.failed(id, failure, now()),
             Err(_) => {}
         }
-        // 4. Tell the time. Early does no harm.
+        // 4. Pass the time. Calling this early is harmless.
         engine.handle_timeout(now());
     }
 }
 
-/// Makes one request, and tells its response part by part. What is told of an exchange that was given up is passed over.
+/// Sends one request, and reports the parts of the response. The engine ignores events of aborted exchanges.
 fn run(agent: &Agent, exchange: Exchange, tell: &SyncSender<(ExchangeId, Part)>, is_wanted: &AtomicBool) {
     let id = exchange.id;
     let last = match read(agent, exchange, tell, is_wanted) {
         Ok(()) => Part::Ended,
         Err(failure) => Part::Failed(failure),
     };
-    // Nobody listens any more once the call is over.
+    // The error is ignored: the receiver is dropped after the call.
     let _ = tell.send((id, last));
 }
 
@@ -159,6 +159,6 @@ fn read(
             Err(error) => return Err(Failure::new(FailureKind::Broken, error.to_string())),
         }
     }
-    // The body is dropped here, and its connection with it, if it has not come to its end.
+    // Dropping an unfinished body closes its connection.
     Ok(())
 }

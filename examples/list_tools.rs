@@ -4,13 +4,13 @@
 //! cargo run --example list_tools -- npx -y my-server
 //! ```
 //!
-//! Without a server, it starts the demo server of this workspace.
+//! Without a server, the program starts the demo server.
 
 mod demo;
 
 use std::error::Error;
 
-use mcpwire_blocking::core::{Tool, printable};
+use mcpwire_blocking::protocol::{Tool, printable};
 use mcpwire_blocking::{McpClient, McpServerDef};
 use serde_json::Value;
 
@@ -21,19 +21,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => demo::server(),
     };
 
-    // Starts the server, finds out which revision of the protocol it speaks, and lists its tools, all pages of them.
+    // Starts the server, negotiates the protocol version, and requests all pages of the tool list.
     let client = McpClient::connect_and_initialize(&def)?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
     }
     for tool in client.tools() {
-        // The server's words may hold control characters, which a terminal would obey.
+        // Removes control characters, because the server is not trusted.
         println!("\n{}({})", printable(&tool.name), parameters(&tool)?);
         if let Some(description) = &tool.description {
             println!("    {}", printable(description));
         }
     }
-    // One entry that is no tool does not spoil the others.
+    // Invalid entries do not affect the others.
     for rejected in client.rejected_tools() {
         println!("\nleft out: {rejected}");
     }
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The names of a tool's arguments. Its schema is kept as the JSON that the server sent, and decoded by who wants it.
+/// Returns the names of a tool's arguments. The schema is raw JSON, which the program decodes.
 fn parameters(tool: &Tool) -> Result<String, Box<dyn Error>> {
     let schema: Value = tool.input_schema.decode()?;
     let names = schema["properties"].as_object().into_iter().flat_map(|properties| properties.keys());

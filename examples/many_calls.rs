@@ -1,5 +1,4 @@
-//! A hundred calls at the same time over one connection, each in a task of its own; and what becomes of a call that nobody
-//! waits for any more.
+//! Sends a hundred concurrent calls over one connection, each in its own task, and cancels a call.
 //!
 //! ```text
 //! cargo run --example many_calls
@@ -17,10 +16,10 @@ use tokio::time::timeout;
 
 const CALLS: usize = 100;
 
-// One thread is enough: a call costs microseconds, and then it waits.
+// One thread is enough: a call takes microseconds of CPU time.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The server is ended also if there is an error in between.
+    // Ends the server also after an error.
     with_client(&demo::server(), async |client| {
         all_at_once(client).await?;
         given_up(client).await
@@ -32,11 +31,10 @@ async fn all_at_once(client: &McpClient) -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let mut calls = JoinSet::new();
     for _ in 0..CALLS {
-        // A clone is another handle of the same connection.
-        let client = client.clone();
-        calls.spawn(async move { client.call_tool("slow", json!({"seconds": 0.5})).await });
+        // A call does not borrow the client, so its future can be spawned.
+        calls.spawn(client.call_tool("slow", json!({"seconds": 0.5})).call());
     }
-    // Answers come in whatever order the server gives them, each to the task that asked.
+    // Responses may arrive in any order. Each task gets its own.
     while let Some(result) = calls.join_next().await {
         result??;
     }
@@ -47,7 +45,7 @@ async fn all_at_once(client: &McpClient) -> Result<(), Box<dyn Error>> {
 async fn given_up(client: &McpClient) -> Result<(), Box<dyn Error>> {
     let call = client.call_tool("slow", json!({"seconds": 3600}));
     if timeout(Duration::from_millis(200), call).await.is_err() {
-        // Its future is gone, so the server has been told to stop.
+        // Dropping the future has cancelled the call on the server.
         println!("a call of an hour was given up; now {} calls are in flight", client.in_flight());
     }
     let result = client.call_tool("echo", json!({"message": "the connection goes on"})).await?;

@@ -1,12 +1,12 @@
-//! How much many servers cost: starts 200 (or as many as are asked for) with 50 tools each, and measures. What a look at so many
-//! tools costs is in `cargo bench -p mcpwire-tests --bench hub`.
+//! Measures the cost of many servers: starts 200 servers (or another number) with 50 tools each. `cargo bench -p mcpwire-tests --bench hub`
+//! measures operations on that many tools.
 //!
 //! ```text
 //! cargo run --release -p mcpwire-hub --example many_servers -- 200
 //! cargo run --release -p mcpwire-hub --example many_servers -- 200 32 target/release/mcpwire demo-server
 //! ```
 //!
-//! The second starts 32 at a time, and a server of your own with its arguments.
+//! The second command starts 32 servers at a time, and uses another server with its arguments.
 
 use std::env;
 use std::fs;

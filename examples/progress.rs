@@ -1,4 +1,4 @@
-//! How far a call has come, as the caller hears it; and all that the server tells unasked, as anybody can hear it.
+//! Shows the progress of a call with a callback, and all notifications with a stream.
 //!
 //! ```text
 //! cargo run --example progress
@@ -8,21 +8,21 @@ mod demo;
 
 use std::error::Error;
 
-use mcpwire_tokio::core::{Notification, Progress};
+use mcpwire_tokio::protocol::{Notification, Progress};
 use mcpwire_tokio::{McpClient, Notifications};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let client = McpClient::connect_and_initialize(&demo::server()).await?;
-    // Everything that comes from now on, in order. Any number of tasks may listen.
+    // All notifications from now on, in order. Any number of tasks may have such a stream.
     let listener = tokio::spawn(listen(client.notifications()));
 
-    // The server reports because it is asked to. Each report puts the timeout off; `total_timeout` is what they do not move.
+    // `on_progress` requests progress notifications. Each restarts the timeout, but not the total timeout.
     let result = client.call_tool("slow", json!({"seconds": 1})).on_progress(show).await?;
     println!("{}", result.text());
 
-    // The notifications end with the connection.
+    // The stream ends with the connection.
     client.shutdown().await?;
     println!("in all, {} notifications came", listener.await?);
     Ok(())
@@ -46,6 +46,6 @@ async fn listen(mut notifications: Notifications) -> usize {
             _ => {}
         }
     }
-    // A listener that is slow misses some rather than holding up everybody: it can tell how many.
+    // The queue drops the oldest notifications if the task is slow, and counts them.
     heard + usize::try_from(notifications.dropped()).unwrap_or(usize::MAX)
 }

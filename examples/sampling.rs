@@ -1,14 +1,14 @@
-//! A server that asks a language model, through its client. (Deprecated from 2026-07-28 on, and still in use.)
+//! Answers a server that requests sampling from a language model. (Deprecated from revision 2026-07-28 on.)
 //!
 //! ```text
 //! cargo run --example sampling
 //! ```
 //!
-//! The server is a few lines at the other end of a pipe in memory, and the model a function.
+//! The server is a task at the other end of an in-memory stream, and the model is a function.
 
 use std::error::Error;
 
-use mcpwire_tokio::core::{Config, CreateMessageParams, CreateMessageResult, Negotiate, RpcError};
+use mcpwire_tokio::protocol::{Config, CreateMessageParams, CreateMessageResult, Negotiate, RpcError};
 use mcpwire_tokio::{Compat, ConnectOptions, HandlerContext, McpClient};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let mut config = Config::new("sampling-example", "1.0");
     config.negotiate = Negotiate::Legacy;
-    // The handler also declares to the server that a model can be asked. Other calls continue meanwhile.
+    // The handler also declares the capability `sampling`. Other calls continue while it runs.
     let options = ConnectOptions::new(config).on_sampling(ask_model);
     let (reader, writer) = split(near);
     let client = McpClient::over(Compat(reader), Compat(writer), options);
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A real program shows the user what goes to the model, and what comes back; `RpcError::USER_REJECTED` is the user's no.
+/// A real program shows the request and the response to the user. `RpcError::USER_REJECTED` means that the user has declined.
 async fn ask_model(params: CreateMessageParams, _: HandlerContext) -> Result<CreateMessageResult, RpcError> {
     let Some(last) = params.messages.items.last() else {
         return Err(RpcError::new(RpcError::INVALID_PARAMS, "there is nothing to answer"));
@@ -41,7 +41,7 @@ async fn ask_model(params: CreateMessageParams, _: HandlerContext) -> Result<Cre
     Ok(CreateMessageResult::text("no-model-at-all", "Bad weather, at night."))
 }
 
-/// Answers a call with what the client's model says.
+/// Responds to a call with the text of the client's model.
 async fn serve(stream: DuplexStream) -> Result<(), Box<dyn Error + Send + Sync>> {
     let (reader, mut writer) = split(stream);
     let mut lines = BufReader::new(reader).lines();

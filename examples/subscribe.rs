@@ -1,5 +1,5 @@
-//! Being told of changes: the same in every revision of the protocol. The server is a script in memory, whose file changes
-//! twice a minute; the minute passes in no time.
+//! Subscribes to changes, with the same code for all revisions of the protocol. The server is scripted and changes a file twice a minute,
+//! in virtual time.
 //!
 //! ```text
 //! cargo run --example subscribe
@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{Era, SubscriptionEvent, SubscriptionFilter};
+use mcpwire_driver::protocol::{Era, SubscriptionEvent, SubscriptionFilter};
 use mcpwire_driver::{Error, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use serde_json::json;
 
 const FILE: &str = "file:///project/config.json";
@@ -17,11 +17,11 @@ const FILE: &str = "file:///project/config.json";
 async fn watch<R>(client: &McpClient<R>) -> Result<(), Error> {
     let wanted = SubscriptionFilter::new().tools().prompts().resource(FILE);
     let mut changes = client.subscribe(&wanted).await?;
-    // What the server does not agree to will never be told.
+    // The server may accept a part of the subscription only.
     let agreed = changes.acknowledged();
     println!("prompts are {}watched", if agreed.prompts_list_changed { "" } else { "not " });
 
-    // However late a change is taken, it is there; told twice before, it is one.
+    // No change is lost. Repeated changes of a resource are merged.
     while let Some(change) = changes.next().await {
         match change {
             SubscriptionEvent::ResourceUpdated { uri } => {
@@ -30,11 +30,11 @@ async fn watch<R>(client: &McpClient<R>) -> Result<(), Error> {
                 println!("{uri} is now {}", text.unwrap_or("empty"));
             }
             SubscriptionEvent::ToolsChanged => println!("{} tools", client.list_tools().await?.len()),
-            // All that is watched may have changed: too much at once, or there was an interruption.
+            // Too many changes, or an interruption: everything may have changed.
             other => println!("everything is to be looked at: {other:?}"),
         }
     }
-    // Dropped before, it would be cancelled, and the server told.
+    // Dropping the subscription would have ended it on the server.
     println!("{}", changes.end().map(ToString::to_string).unwrap_or_default());
     Ok(())
 }
@@ -43,11 +43,11 @@ fn main() -> Result<(), Error> {
     Testkit::new(server()).run(async |client| watch(&client).await)
 }
 
-/// A server of the legacy era: it has `resources/subscribe`, and tells of its tools without being asked.
+/// A legacy server: it supports `resources/subscribe`, and reports list changes without a subscription.
 fn server() -> ScriptedServer {
     let half_a_minute = Duration::from_secs(30);
-    let updated = move |answer: Answer| {
-        answer.wait(half_a_minute).notify("notifications/resources/updated", json!({ "uri": FILE }))
+    let updated = move |response: ScriptedResponse| {
+        response.wait(half_a_minute).notify("notifications/resources/updated", json!({ "uri": FILE }))
     };
     let mut versions = 0;
     ScriptedServer::new()
@@ -55,11 +55,11 @@ fn server() -> ScriptedServer {
         .capabilities(json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}}))
         .tool("build", |_| "built")
         .on("resources/subscribe", move |_| {
-            let answer = updated(updated(Answer::new().result(json!({}))));
-            answer.notify("notifications/tools/list_changed", ()).wait(half_a_minute).close()
+            let response = updated(updated(ScriptedResponse::new().result(json!({}))));
+            response.notify("notifications/tools/list_changed", ()).wait(half_a_minute).close()
         })
         .on("resources/read", move |_| {
             versions += 1;
-            Answer::new().result(json!({"contents": [{"uri": FILE, "text": format!("version {versions}")}]}))
+            ScriptedResponse::new().result(json!({"contents": [{"uri": FILE, "text": format!("version {versions}")}]}))
         })
 }

@@ -1,11 +1,10 @@
-//! What OpenTelemetry learns of a call, of a failed call, and of a server that loses its HTTP session.
+//! Prints the spans and histograms of a call, a failed call, and a re-established HTTP session.
 //!
 //! ```text
 //! cargo run --example telemetry
 //! ```
 //!
-//! A program sets up its own exporters instead of those in memory, and makes its providers the global ones: then
-//! `mcpwire_opentelemetry::observer()` is all.
+//! A real program sets global providers with its exporters, and uses `mcpwire_opentelemetry::observer()`.
 
 mod demo;
 
@@ -56,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Starts a server on HTTP that forgets its session before the first call.
+/// Starts an HTTP server that ends its session before the first call.
 fn forgetful_server() -> Result<McpServerDef, Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
@@ -69,7 +68,7 @@ fn forgetful_server() -> Result<McpServerDef, Box<dyn Error>> {
     Ok(McpServerDef::http(url))
 }
 
-/// Answers one HTTP request, and closes the connection.
+/// Responds to one HTTP request, and closes the connection.
 fn answer(stream: TcpStream, calls: &mut u32) -> Result<(), Box<dyn Error>> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;
@@ -107,11 +106,12 @@ fn answer(stream: TcpStream, calls: &mut u32) -> Result<(), Box<dyn Error>> {
         (200, id) => json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string(),
         _ => String::new(),
     };
-    write!(
-        reader.get_mut(),
+    let response = format!(
         "HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nMcp-Session-Id: s\r\nConnection: close\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
-    )?;
+    );
+    // With one write: the system would hold the second one back until the client has acknowledged the first.
+    reader.get_mut().write_all(response.as_bytes())?;
     Ok(())
 }

@@ -1,22 +1,22 @@
-//! Tests a program that uses a server, without that server, in no time.
+//! Tests a program that uses a server, with a scripted server and virtual time.
 //!
 //! ```text
 //! cargo run --example test_without_a_process
 //! ```
 //!
-//! What is tested is [`forecast`]: it asks a server about the weather, and asks once more if that takes too long. In a
-//! project of yours it would be in `src`, and each of the functions below it a `#[test]`.
+//! The tested function is [`forecast`]: it requests the weather from a server, and tries again after a timeout. In a real project, it would
+//! be in `src`, and each function below would be a `#[test]`.
 
 use std::time::Duration;
 
 use mcpwire_driver::{Error, ErrorKind, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use serde_json::json;
 
-/// How long a forecast is waited for, each time.
+/// The timeout of each attempt.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The weather in a city, in words.
+/// Returns the weather in a city as text.
 async fn forecast<R>(client: &McpClient<R>, city: &str) -> Result<String, Error> {
     let ask = || client.call_tool("forecast", json!({ "city": city })).timeout(PATIENCE);
     let result = match ask().await {
@@ -37,20 +37,25 @@ fn a_slow_server_is_asked_once_more() {
     let mut calls = 0;
     let server = ScriptedServer::new().tool("forecast", move |_| {
         calls += 1;
-        // The first answer never comes, the second one at the last moment.
-        if calls == 1 { Answer::new() } else { Answer::new().wait(Duration::from_secs(19)).text("rain") }
+        // No response to the first call, and a response to the second just before its timeout.
+        if calls == 1 {
+            ScriptedResponse::new()
+        } else {
+            ScriptedResponse::new().wait(Duration::from_secs(19)).text("rain")
+        }
     });
     let kit = Testkit::new(server);
     let told = kit.run(async |client| forecast(&client, "Bergen").await).expect("the server answers");
     assert_eq!(told, "Bergen: rain");
-    // None of this time was waited for.
+    // The test itself takes no time.
     assert_eq!(kit.time().elapsed(), Duration::from_secs(20 + 19));
-    // The server was told that nobody waits for its first answer any more.
+    // The client has cancelled the first call.
     assert_eq!(kit.server().cancellations().len(), 1);
 }
 
 fn a_server_that_crashes_is_an_error() {
-    let kit = Testkit::new(ScriptedServer::new().tool("forecast", |_| Answer::new().raw(r#"{"json"#).close()));
+    let kit =
+        Testkit::new(ScriptedServer::new().tool("forecast", |_| ScriptedResponse::new().raw(r#"{"json"#).close()));
     let error = kit.run(async |client| forecast(&client, "Tromsø").await).expect_err("there is no answer");
     assert_eq!(error.kind(), ErrorKind::Closed);
 }

@@ -4,7 +4,7 @@
 //! cargo run --example tokio
 //! ```
 //!
-//! `smol.rs` and `async_std.rs` are the same on other runtimes: what differs is the name of the crate, and `main`.
+//! `smol.rs` and `async_std.rs` are the same program on other runtimes: only the crate and `main` differ.
 
 mod demo;
 
@@ -12,12 +12,12 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcpwire_tokio::McpClient;
-use mcpwire_tokio::core::printable;
+use mcpwire_tokio::protocol::printable;
 use serde_json::json;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Starts the server, finds out which revision of the protocol it speaks, and lists its tools.
+    // Starts the server, negotiates the protocol version, and lists the tools.
     let client = McpClient::connect_and_initialize(&demo::server()).await?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
@@ -26,11 +26,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("  {}: {}", printable(&tool.name), printable(tool.description.as_deref().unwrap_or_default()));
     }
 
-    // A call is sent when it is awaited. What it needs of its own is set before.
+    // Awaiting the call sends it. Its options are set before.
     let result = client.call_tool("add", json!({"a": 2, "b": 40})).timeout(Duration::from_secs(10)).await?;
     println!("2 + 40 = {}", result.text());
 
-    // Politely: a client that is dropped ends its server too, but at once.
+    // Ends the server step by step. Dropping the client kills the server.
     let report = client.shutdown().await?;
     if let Some(exit) = report.exit {
         println!("the server ended: {exit}");

@@ -1,27 +1,27 @@
-//! A model without a network: it calls ten tools in its first turn, and sums up their results in its second.
+//! A scripted model: it calls ten tools in its first turn, and summarizes their results in its second.
 
 use mcpwire_hub::tool_client::types::Json;
 use serde_json::{Value, json};
 
 const CITIES: [&str; 9] = ["Lisbon", "Oslo", "Rome", "Paris", "Vienna", "Bern", "Prague", "Riga", "Dublin"];
 
-/// What the model has answered.
+/// A response of the model.
 pub(crate) struct Turn {
-    /// The answer as a message for the next request.
+    /// The response as a message for the next request.
     pub(crate) message: Value,
     /// The model's text. Empty if it calls tools.
     pub(crate) text: String,
     pub(crate) calls: Vec<ModelCall>,
 }
 
-/// A call of a tool by the model.
+/// A tool call of the model.
 pub(crate) struct ModelCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: Json,
 }
 
-/// Answers a request in the format of OpenAI's Chat Completions API, or of Anthropic's Messages API.
+/// Responds to a request in the format of OpenAI's Chat Completions API, or of Anthropic's Messages API.
 pub(crate) fn respond(request: &Value, is_openai: bool) -> Turn {
     let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     if messages.len() > 1 {
@@ -49,7 +49,7 @@ pub(crate) fn respond(request: &Value, is_openai: bool) -> Turn {
     Turn { message, text: String::new(), calls }
 }
 
-/// Sums up the results. Fails if they are not what the API accepts.
+/// Summarizes the results. Panics if they do not follow the format of the API.
 fn answer(messages: &[Value], is_openai: bool) -> Turn {
     let results: Vec<&Value> = if is_openai {
         let tool = |message: &&Value| message["role"] == "tool";

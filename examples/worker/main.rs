@@ -1,4 +1,4 @@
-//! An agent's worker that perceives through tools: every second, it looks at the configured source, and says what it saw.
+//! An agent's worker that polls a source through a tool every second, and prints the results.
 //!
 //! ```text
 //! mcpwire server add source -- npx -y @modelcontextprotocol/server-everything
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tool = words.next().ok_or("which tool?")?;
     let arguments = serde_json::from_str(&words.next().unwrap_or_else(|| "{}".into()))?;
 
-    let layout = Layout::of_application("mcpwire").ok_or("it is not known where your files are")?;
+    let layout = Layout::of_application("mcpwire").ok_or("the home directory is unknown")?;
     let hub = Hub::open(HubOptions::new(layout)).await?;
     let booted = hub.boot().await?;
     println!("{} servers run, {} have failed", booted.ready, booted.failed);
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    println!("it has seen {} things", worker.memory().len());
+    println!("the worker has stored {} observations", worker.memory().len());
     hub.shutdown_all().await?;
     Ok(())
 }

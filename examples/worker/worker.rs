@@ -1,37 +1,37 @@
-//! A worker that perceives the world through tools.
+//! [`Worker`]: polls sources through tools.
 
 use std::sync::Arc;
 
-use mcpwire_hub::core::CallToolResult;
+use mcpwire_hub::protocol::CallToolResult;
 use mcpwire_hub::service::CallOptions;
 use mcpwire_hub::{ErrorCode, HubError, McpService};
 use serde_json::{Value, json};
 
-/// Where a worker looks: a tool, by the name that the service offers it under, and what to ask it.
+/// A source that a worker polls: a tool and its arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// The name of the tool, such as `news__fetch_data`.
+    /// The exposed name of the tool, such as `news__fetch_data`.
     pub(crate) tool: String,
     /// Its arguments.
     pub(crate) arguments: Value,
 }
 
-/// What came of looking.
+/// The outcome of polling a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Perception {
-    /// This is there.
+    /// The source returned this value.
     Seen(String),
-    /// The tool ran and failed; its own words.
+    /// The tool failed with this message.
     ToolFailed(String),
-    /// There is no such tool: looking again is of no use until the tools change.
+    /// The tool does not exist. Polling again is useless until the list of tools changes.
     NoSuchTool(String),
-    /// Not now: the server has crashed, is being started again, or has been asked too often.
+    /// The server is temporarily unavailable: it has crashed, is restarting, or limits the rate.
     NotNow(HubError),
-    /// Something that a person has to put right first: credentials, arguments, a server that is disabled.
+    /// The user must fix the configuration: credentials, arguments, or a disabled server.
     Refused(HubError),
 }
 
-/// A worker: in each turn it looks at all its sources, and remembers what it saw.
+/// A worker that polls all its sources in each turn, and stores the observations.
 pub(crate) struct Worker {
     service: Arc<dyn McpService>,
     sources: Vec<Source>,
@@ -39,17 +39,17 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A worker with these sources.
+    /// Creates a worker with these sources.
     pub(crate) fn new(service: Arc<dyn McpService>, sources: Vec<Source>) -> Self {
         Worker { service, sources, memory: Vec::new() }
     }
 
-    /// What it has seen so far.
+    /// Returns the observations so far.
     pub(crate) fn memory(&self) -> &[String] {
         &self.memory
     }
 
-    /// The tools as a language model wants them: name, description, and the schema of the arguments.
+    /// Returns the tools in the format of a language model API: name, description, and input schema.
     pub(crate) fn tools(&self) -> Vec<Value> {
         let tools = self.service.available_tools();
         let described = |tool: mcpwire_hub::service::AvailableTool<'_>| {
@@ -59,7 +59,7 @@ impl Worker {
         tools.iter().map(described).collect()
     }
 
-    /// One turn: looks at all sources. One that fails keeps none of the others from being looked at.
+    /// Polls all sources once. A source that fails does not affect the others.
     pub(crate) async fn perceive(&mut self) -> Vec<Perception> {
         let mut perceptions = Vec::new();
         for source in &self.sources {
@@ -74,7 +74,7 @@ impl Worker {
 }
 
 async fn look(service: &dyn McpService, source: &Source) -> Perception {
-    // Tools come and go with their servers: of a server that does not run, the call says why.
+    // The list of tools may have changed. If the server does not run, the error of the call says why.
     let Some(server) = service.find_tool_server(&source.tool) else {
         return Perception::NoSuchTool(source.tool.clone());
     };

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::http::HttpOptions;
+use mcpwire_blocking::protocol::{
     CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Progress, RpcError, ServerInfo, ServerRequest,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
-use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{ConnectOptions, Error, ErrorKind, McpServerDef, ShutdownReport};
-use mcpwire_client::Watcher;
+use mcpwire_client::TraceListener;
 use mcpwire_core::shutdown::GracePeriods;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ pub struct OverHttp {
     /// How long the end may take.
     pub grace_periods: GracePeriods,
     /// Who watches the messages.
-    pub trace: Option<Watcher>,
+    pub trace: Option<TraceListener>,
     /// Who makes the requests, and with which token.
     pub http: HttpOptions,
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Notification, ServerInfo, ServerRequest,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };

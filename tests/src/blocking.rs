@@ -4,7 +4,7 @@ use std::future::ready;
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CallTool, CallToolParams, CallToolResult, Config, InvalidItem, Json, LoggingLevel, Notification, RequestOptions,
     ServerInfo, ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
     TaskHandle, Tool,

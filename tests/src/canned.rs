@@ -1,7 +1,7 @@
 //! [`Canned`]: an engine whose server is a few lines of text, for tests that count what the engine does on its own.
 
-use mcpwire_blocking::core::stdio::Engine;
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::stdio::Engine;
+use mcpwire_blocking::protocol::{
     CallTool, CallToolParams, Config, Event, Method, Negotiate, Params, Reply, RequestOptions, Ticket, Timestamp,
 };
 use serde::Serialize;

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use mcpwire_blocking::McpServerDef;
-use mcpwire_blocking::core::Config;
+use mcpwire_blocking::protocol::Config;
 
 use crate::{Adapter, Failure, Heard, process_table};
 

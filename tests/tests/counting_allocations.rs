@@ -1,7 +1,7 @@
 //! What calls, lists, notifications and connections cost in memory. These counts do not vary from run to run: where one
 //! grows, it is seen here, and has to be worth it.
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CallTool, CallToolResult, Config, ContentBlock, Event, ListParams, ListTools, Negotiate, Notification, Reply,
     Ticket,
 };

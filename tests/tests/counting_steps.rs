@@ -1,7 +1,7 @@
 //! A call costs the same whatever else is going on: with one request in flight or ten thousand, at the beginning or after
 //! a day of calls.
 
-use mcpwire_blocking::core::{CallTool, Ticket};
+use mcpwire_blocking::protocol::{CallTool, Ticket};
 use mcpwire_tests::{Allocated, Canned, Counting, KeyOrder, allocated};
 
 #[global_allocator]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     Config, Negotiate, RequestOptions, SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
 };
 use mcpwire_driver::{ConnectOptions, McpServerDef};

@@ -4,9 +4,9 @@ use std::future::{IntoFuture, poll_fn};
 use std::pin::pin;
 use std::time::Duration;
 
-use mcpwire_driver::core::{CallTool, CallToolParams, Config, Era, LoggingLevel, Negotiate, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, Config, Era, LoggingLevel, Negotiate, RequestOptions};
 use mcpwire_driver::{ErrorKind, Notifications};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::{Allocated, Counting, allocated, watched};
 use serde_json::json;
 
@@ -65,12 +65,16 @@ fn day(era: Era) {
 /// Answers at once, late, too late and never, and says much unasked.
 fn server() -> ScriptedServer {
     let server = ScriptedServer::new()
-        .ignoring_cancellations()
+        .ignore_cancellations()
         .latency(Duration::from_millis(20))
         .tool("echo", |args| args.member::<String>("message").unwrap_or_default())
-        .tool("wait", |args| Answer::new().wait(secs(args.member("seconds").unwrap_or_default())).text("done"))
-        .tool("steps", |_| (1..=5).fold(Answer::new(), |answer, n| answer.wait(secs(8)).progress(n, 5)).text("done"))
-        .tool("never", |_| Answer::new().line("not JSON"));
+        .tool("wait", |args| {
+            ScriptedResponse::new().wait(secs(args.member("seconds").unwrap_or_default())).text("done")
+        })
+        .tool("steps", |_| {
+            (1..=5).fold(ScriptedResponse::new(), |answer, n| answer.wait(secs(8)).progress(n, 5)).text("done")
+        })
+        .tool("never", |_| ScriptedResponse::new().line("not JSON"));
     (0..20).fold(server, |server, n| server.tool(format!("tool_{n}"), |_| "done"))
 }
 

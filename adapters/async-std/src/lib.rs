@@ -1,8 +1,8 @@
 //! The Model Context Protocol client for [async-std](async_std).
 //!
-//! It is [`mcpwire_driver`] on async-std's tasks; timers and pipes are those of async-io, which async-std itself is built
-//! on. async-std is no longer maintained (RUSTSEC-2025-0052): this crate is for programs that are on it already. New ones
-//! are better off with `mcpwire-smol`, its successor, or `mcpwire-tokio`.
+//! This crate connects [`mcpwire_driver`] to async-std's tasks, and to the timers and pipes of async-io, on which async-std is built.
+//! async-std is no longer maintained (RUSTSEC-2025-0052): this crate is for programs that use it already. New programs should use
+//! `mcpwire-smol` or `mcpwire-tokio`.
 //!
 //! ```no_run
 //! use mcpwire_async_std::{McpClient, McpServerDef};
@@ -15,8 +15,7 @@
 //! # }
 //! ```
 //!
-//! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
-//! stays as it is.
+//! With the feature `http`, a server may be a URL: `McpServerDef::http("https://example.com/mcp")`. All else stays the same.
 
 use std::io;
 use std::sync::Arc;
@@ -25,16 +24,16 @@ use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 use mcpwire_smol::Smol;
 
-/// The tasks and threads of async-std, and the timers and pipes of [`Smol`], which stand on the same async-io.
+/// The runtime of this crate: the tasks and threads of async-std, and the timers and pipes of [`Smol`]. Both use async-io.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsyncStd;
 
 /// A client on async-std.
 pub type McpClient = mcpwire_driver::McpClient<AsyncStd>;
 
-/// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+/// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
-    McpClient::with(def, f).await
+    mcpwire_driver::with_client(def, f).await
 }
 
 impl CurrentRuntime for AsyncStd {
@@ -44,13 +43,13 @@ impl CurrentRuntime for AsyncStd {
 }
 
 impl Runtime for AsyncStd {
-    fn spawn(&self, task: Task) {
-        // A task of async-std goes on without its handle.
+    fn spawn(&self, task: TaskFuture) {
+        // Dropping the handle detaches the task.
         drop(async_std::task::spawn(task));
     }
 
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
+    fn spawn_blocking(&self, work: BlockingTask) {
         drop(async_std::task::spawn_blocking(work));
     }
 
@@ -70,11 +69,11 @@ impl Runtime for AsyncStd {
 
 #[cfg(feature = "http")]
 impl http::Net for AsyncStd {
-    fn connect_tcp(&self, host: String, port: u16) -> http::Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> http::ConnectFuture {
         Smol.connect_tcp(host, port)
     }
 
-    fn connect_unix(&self, path: std::path::PathBuf) -> http::Connecting {
+    fn connect_unix(&self, path: std::path::PathBuf) -> http::ConnectFuture {
         Smol.connect_unix(path)
     }
 }

@@ -1,16 +1,15 @@
-//! The answers to the requests of the server, as the thread that waits for the server sends them.
+//! [`Answers`]: runs the program's handlers for requests of the server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
-use mcpwire_client::{Answered, ConnectionHandlers, PendingAnswers, method_not_found};
+use mcpwire_client::{ConnectionHandlers, OutgoingAnswer, PendingAnswers, method_not_found};
 use mcpwire_core::{Root, ServerRequest, ServerRequestId};
 
 use crate::cancel::Canceller;
 
-/// The program's handlers, and the requests of the server that they have not answered yet. Empty if the program has no
-/// handlers.
+/// The program's handlers and their pending answers. `None` if the program has no handlers.
 #[derive(Default)]
 pub(crate) struct Answers(Option<Box<Inner>>);
 
@@ -20,11 +19,11 @@ struct Inner {
     waker: Arc<HandlerWaker>,
 }
 
-/// Wakes the thread that waits for the server, for a handler that can continue.
+/// Wakes the client's thread when the future of a handler can continue.
 #[derive(Default)]
 struct HandlerWaker {
     is_woken: AtomicBool,
-    /// Set before the thread waits while an answer is pending.
+    /// Set before the thread first waits with an answer pending.
     canceller: OnceLock<Canceller>,
 }
 
@@ -49,14 +48,14 @@ impl Answers {
         }))
     }
 
-    /// Starts the answer to a request, and returns the answers that are complete.
-    pub(crate) fn start(&mut self, request: ServerRequest) -> Vec<Answered> {
-        let Some(inner) = &mut self.0 else { return vec![Answered::refused(request.key, method_not_found())] };
+    /// Starts the handler of a request, and returns the complete answers.
+    pub(crate) fn start(&mut self, request: ServerRequest) -> Vec<OutgoingAnswer> {
+        let Some(inner) = &mut self.0 else { return vec![OutgoingAnswer::refused(request.key, method_not_found())] };
         inner.pending.start(request);
         inner.poll()
     }
 
-    /// Drops the answer to a request that needs none any more.
+    /// Drops the handler's future for a request that the server has cancelled.
     pub(crate) fn cancel(&mut self, id: ServerRequestId) {
         if let Some(inner) = &mut self.0 {
             let waker = Waker::from(Arc::clone(&inner.waker));
@@ -64,26 +63,27 @@ impl Answers {
         }
     }
 
-    /// Returns whether an answer is pending whose handler cannot wake the thread yet.
+    /// Returns whether an answer is pending and its handler has no way to wake the thread yet.
     pub(crate) fn needs_canceller(&self) -> bool {
         self.0.as_ref().is_some_and(|inner| !inner.pending.is_empty() && inner.waker.canceller.get().is_none())
     }
 
-    /// Lets the handlers wake the thread that waits.
+    /// Sets the handle with which handlers wake the thread.
     pub(crate) fn set_canceller(&mut self, canceller: Canceller) {
         if let Some(inner) = &mut self.0 {
             let _ = inner.waker.canceller.set(canceller);
         }
     }
 
-    /// Polls the handlers if one was woken, and returns the answers that are complete.
-    pub(crate) fn poll_woken(&mut self) -> Vec<Answered> {
+    /// Polls the handlers if one was woken, and returns the complete answers.
+    pub(crate) fn poll_woken(&mut self) -> Vec<OutgoingAnswer> {
         match &mut self.0 {
             Some(inner) if inner.waker.is_woken.load(Ordering::Relaxed) => inner.poll(),
             _ => Vec::new(),
         }
     }
 
+    /// Replaces the answer to `roots/list`.
     pub(crate) fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) {
         if let Some(inner) = &self.0 {
             inner.handlers.set_roots(roots.into_iter().collect());
@@ -92,8 +92,8 @@ impl Answers {
 }
 
 impl Inner {
-    fn poll(&mut self) -> Vec<Answered> {
-        // Before the handlers are polled, so that no wake-up in between is lost.
+    fn poll(&mut self) -> Vec<OutgoingAnswer> {
+        // Cleared before the poll, so that a wake-up during the poll is not lost.
         self.waker.is_woken.swap(false, Ordering::SeqCst);
         let waker = Waker::from(Arc::clone(&self.waker));
         self.pending.poll(&mut Context::from_waker(&waker))

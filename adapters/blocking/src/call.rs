@@ -1,4 +1,4 @@
-//! [`Call`]: a call of a tool, with its options.
+//! [`Call`]: a tool call and its options.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,13 +20,13 @@ type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
 
 type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 
-/// A call of a tool that was not sent yet. Made by [`McpClient::call_tool`].
+/// A tool call that was not sent yet. Returned by [`McpClient::call_tool`].
 ///
 /// ```no_run
 /// # use std::time::Duration;
 /// # use mcpwire_blocking::{McpClient, McpServerDef};
 /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-/// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
+/// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
 /// let result = client
 ///     .call_tool("build", &arguments)
 ///     .timeout(Duration::from_secs(120))
@@ -49,14 +49,14 @@ impl<'c, A: Serialize> Call<'c, A> {
         Call { client, name, arguments, options: RequestOptions::new(), on_progress: None, on_status: None }
     }
 
-    /// Replaces the options of the request. Options that were set before are lost; callbacks stay.
+    /// Replaces all options of the request. The callbacks stay.
     pub fn options(mut self, options: RequestOptions) -> Self {
         let wants_progress = self.on_progress.is_some();
         self.options = if wants_progress { options.progress() } else { options };
         self
     }
 
-    /// Sets the maximum time the call waits for a response or a progress notification.
+    /// Sets the maximum time without a response or progress. The default is [`Config::request_timeout`](mcpwire_core::Config).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
@@ -76,7 +76,7 @@ impl<'c, A: Serialize> Call<'c, A> {
         self
     }
 
-    /// Calls `f` with the status of the task that the call has become, whenever the status has changed.
+    /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
     #[doc(alias = "notifications/tasks/status")]
     pub fn on_status(mut self, f: impl FnMut(&Task) + 'c) -> Self {
         self.on_status = Some(Box::new(f));
@@ -85,7 +85,8 @@ impl<'c, A: Serialize> Call<'c, A> {
 
     /// Allows the server to execute the call as a task, and waits for the result of the task.
     ///
-    /// A server of revision 2025-11-25 is asked for a task if the tool allows one. [`Call::as_task`] returns the task itself.
+    /// With a server of revision 2025-11-25, the client requests a task if the tool allows one. [`Call::as_task`] returns the task
+    /// instead.
     pub fn follow_task(mut self) -> Self {
         self.options = self.options.task(TaskMode::Follow);
         self
@@ -109,7 +110,7 @@ impl<'c, A: Serialize> Call<'c, A> {
         self
     }
 
-    /// Allows the server to execute the call twice: it is sent again if the server ends the HTTP session before it responds.
+    /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the call twice.
     pub fn repeatable(mut self) -> Self {
         self.options = self.options.repeatable();
         self
@@ -123,8 +124,7 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// Sends the call, and decodes the structured content of its result.
     ///
     /// # Errors
-    /// Also if the tool failed, or if the result has no structured content or another than expected
-    /// ([`CallError::Structured`]).
+    /// If the call or the tool fails, or if the structured content is missing or not a `T` ([`CallError::Structured`]).
     #[doc(alias = "structuredContent")]
     pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let tool = self.name;
@@ -141,29 +141,28 @@ impl<'c, A: Serialize> Call<'c, A> {
 
     /// Sends the call without waiting for its result.
     ///
-    /// Unlike [`Call::call`], this does not look for the tool on the server first, so a tool that requires a task must be in
-    /// the list of tools. Callbacks are not called: progress is among the [`McpClient::notifications`], with the key of the
-    /// request.
+    /// Unlike [`Call::call`], this does not list the tools first. If the tool requires a task, call [`McpClient::list_tools`] before.
+    /// The callbacks are not used: [`McpClient::notifications`] reports the progress, with the key of the request.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, options, .. } = self;
-        let options = client.connection.context.traced_call(&options, Some(name)).into_owned();
+        let options = client.connection.context.with_tool_caller_context(&options, Some(name)).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
         let call = ToolCall::new(name, Unprepared(&params), options);
         let pending = client.begin_with(|state, calls, now| call.send_now(state, calls, now));
-        pending.map_err(|error| error.with_tool(name))
+        pending.map(|pending| pending.of_tool(name)).map_err(|error| error.with_tool(name))
     }
 
-    /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
+    /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
     ///
-    /// Callbacks are not called.
+    /// The callbacks are not used.
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef, TaskOrResult};
     /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-    /// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
+    /// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
     /// let outcome = client.call_tool("build", &arguments).as_task()?;
     /// if let Some(handle) = outcome.handle() {
-    ///     println!("{}", handle.task_id); // to be stored, and given to `McpClient::task` later, or elsewhere
+    ///     println!("{}", handle.task_id); // store the handle, and pass it to `McpClient::task` later
     /// }
     /// let result = outcome.wait()?;
     /// # Ok::<(), mcpwire_blocking::Error>(())
@@ -183,7 +182,7 @@ impl<'c, A: Serialize> Call<'c, A> {
         for<'a> CallToolParams<'a, A>: Params<M>,
     {
         let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
-        let options = client.connection.context.traced_call(&options, Some(name)).into_owned();
+        let options = client.connection.context.with_tool_caller_context(&options, Some(name)).into_owned();
         let params = CallToolParams { name, arguments: &arguments };
         let mut call = ToolCall::<M, _>::new(name, Unprepared(&params), options);
         let result = client.run(&mut call, &mut |report| match (report, &mut on_progress, &mut on_status) {

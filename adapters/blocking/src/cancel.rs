@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Wakes the thread that waits.
-pub(crate) enum Waker {
+/// A way to wake the client's thread while it waits.
+pub(crate) enum ThreadWaker {
     #[cfg(unix)]
     Pipe(std::io::PipeWriter),
     Call(Box<dyn Fn() + Send>),
@@ -14,12 +14,12 @@ pub(crate) enum Waker {
 }
 
 struct Shared {
-    cancelled: AtomicBool,
+    is_cancelled: AtomicBool,
     /// Replaced when the server is restarted.
-    waker: Mutex<Waker>,
+    waker: Mutex<ThreadWaker>,
 }
 
-/// Cancels what a client waits for, from another thread, such as that of a signal handler or a user interface.
+/// Cancels the wait of a client from another thread, such as a signal handler or a user interface.
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpClient, McpServerDef};
@@ -37,39 +37,39 @@ struct Shared {
 pub struct Canceller(Arc<Shared>);
 
 impl Canceller {
-    pub(crate) fn new(waker: Waker) -> Self {
-        Canceller(Arc::new(Shared { cancelled: AtomicBool::new(false), waker: Mutex::new(waker) }))
+    pub(crate) fn new(waker: ThreadWaker) -> Self {
+        Canceller(Arc::new(Shared { is_cancelled: AtomicBool::new(false), waker: Mutex::new(waker) }))
     }
 
     /// Cancels the request that the client waits for, and notifies the server.
     ///
-    /// The wait fails with [`CallError::Cancelled`](mcpwire_core::CallError::Cancelled). If the client waits for nothing, the
-    /// next wait fails.
+    /// The wait fails with [`CallError::Cancelled`](mcpwire_core::CallError::Cancelled). If the client is not waiting, its next wait
+    /// fails.
     pub fn cancel(&self) {
-        self.0.cancelled.store(true, Ordering::SeqCst);
+        self.0.is_cancelled.store(true, Ordering::SeqCst);
         self.wake();
     }
 
-    /// Ends the wait, without cancelling the call.
+    /// Wakes the thread without cancelling its request.
     pub(crate) fn wake(&self) {
         match &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
-            // A full pipe wakes the thread too, so a failed write does not matter.
+            // The error is ignored: a full pipe wakes the thread, too.
             #[cfg(unix)]
-            Waker::Pipe(pipe) => drop(std::io::Write::write(&mut &*pipe, &[1])),
-            Waker::Call(wake) => wake(),
+            ThreadWaker::Pipe(pipe) => drop(std::io::Write::write(&mut &*pipe, &[1])),
+            ThreadWaker::Call(wake) => wake(),
             #[cfg(feature = "http")]
-            Waker::Task(waker) => waker.wake_by_ref(),
+            ThreadWaker::Task(waker) => waker.wake_by_ref(),
         }
     }
 
-    /// Replaces what is woken.
-    pub(crate) fn rewire(&self, waker: Waker) {
+    /// Replaces the waker, after the server was restarted.
+    pub(crate) fn set_waker(&self, waker: ThreadWaker) {
         *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
     }
 
     /// Returns whether `cancel` was called since the last call of this function.
-    pub(crate) fn take(&self) -> bool {
-        self.0.cancelled.swap(false, Ordering::SeqCst)
+    pub(crate) fn take_cancelled(&self) -> bool {
+        self.0.is_cancelled.swap(false, Ordering::SeqCst)
     }
 }
 

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcpwire_client::{
-    Answered, ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, ProcessReport,
-    ShutdownReport, Stderr, Tracer,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, OutgoingAnswer,
+    ProcessReport, ShutdownReport, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, Timestamp};
-use mcpwire_process::{Next, Process, Stopping};
+use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
@@ -28,29 +28,28 @@ pub(crate) struct Connection {
     pub(crate) answers: Answers,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
-    /// The current time, if the caller has read the clock just before it waits for a reply.
+    /// The current time, if the caller has just read the clock. Saves the next wait from reading the clock again.
     recent_time: Option<Timestamp>,
     canceller: Option<Canceller>,
-    /// The requests that were begun, with the replies that arrived before the program waited for them. A reply to any
-    /// other request is dropped.
+    /// The [`Pending`](crate::Pending) requests, with the replies that have already arrived. Replies to other requests are dropped.
     replies: BTreeMap<RequestKey, Option<Reply>>,
     /// The queues of [`Notifications`](crate::Notifications) and [`Events`](crate::Events).
     queues: Vec<Weak<Mutex<EventQueue>>>,
     pub(crate) state: ConnectionState,
 }
 
-/// Maximum number of reads in a row to process what has arrived. At 16 KiB or more each, that is 1 MiB.
+/// Maximum number of consecutive reads in [`Connection::catch_up`]. 64: 1 MiB, at 16 KiB or more each.
 const MAX_READS: usize = 64;
 
-/// How long the end of an HTTP session may take on the server after the client was dropped.
-const ABANDON_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum time for the `DELETE` of an HTTP session after the client was dropped.
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a wait ended.
-pub(crate) enum Waited<T> {
-    /// What the program has waited for.
+/// The outcome of a wait.
+pub(crate) enum WaitOutcome<T> {
+    /// The value that the caller has waited for.
     Value(T),
     /// The connection has ended, or the time of the wait has passed.
-    Nothing,
+    Expired,
     /// A [`Canceller`] has ended the wait.
     Cancelled,
 }
@@ -83,28 +82,28 @@ impl Connection {
         self.clock.now()
     }
 
-    /// Saves the next wait for a reply from reading the clock. `None` if the wait does not follow at once.
+    /// Sets the time for a wait that follows at once. `None` if the next wait may be later.
     pub(crate) fn set_recent_time(&mut self, now: Option<Timestamp>) {
         self.recent_time = now;
     }
 
-    /// Stores the reply to this request if it arrives before the program waits for it.
+    /// Registers a request whose reply is stored until the program waits for it.
     pub(crate) fn expect(&mut self, key: RequestKey) {
         self.replies.insert(key, None);
     }
 
-    /// Returns whether requests were begun whose results the program has not taken.
+    /// Returns whether [`Connection::expect`] was called for requests whose replies were not taken.
     pub(crate) fn expects_replies(&self) -> bool {
         !self.replies.is_empty()
     }
 
-    /// Adds a queue, which receives the events from now on.
+    /// Adds a queue that receives the events from now on.
     pub(crate) fn add_queue(&mut self, queue: &Arc<Mutex<EventQueue>>) {
         self.queues.retain(|queue| queue.strong_count() > 0);
         self.queues.push(Arc::downgrade(queue));
     }
 
-    /// Drives the opening to its end.
+    /// Drives the engine until the connection is open, closed, or to be opened again after a restart.
     pub(crate) fn open(&mut self) -> io::Result<OpeningOutcome> {
         loop {
             while let Some(event) = self.next_event() {
@@ -115,10 +114,10 @@ impl Connection {
                     }
                     Event::Restart => return Ok(OpeningOutcome::Restart),
                     Event::Closed(reason) => {
-                        self.update(&Event::Closed(reason.clone()));
+                        self.handle_event(Event::Closed(reason.clone()));
                         return Ok(OpeningOutcome::Closed(reason));
                     }
-                    other => self.handle_event(other, None, &mut |_| {}),
+                    other => self.handle_event(other),
                 }
             }
             if self.was_cancelled() {
@@ -129,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// Drives the engine until the request has ended.
+    /// Drives the engine until the request has ended. Returns `None` if the request is unknown.
     pub(crate) fn wait(
         &mut self,
         key: RequestKey,
@@ -149,14 +148,17 @@ impl Connection {
                         }
                         return Ok(Some(reply));
                     }
-                    other => {
-                        let handle = || self.handle_event(other, Some(key), on_report);
-                        if let Err(panic) = catch_unwind(AssertUnwindSafe(handle)) {
-                            // The caller's own callback has panicked, so the caller does not wait any more.
+                    Event::Notification(ref report) => {
+                        if report.request_key() == Some(key)
+                            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report)))
+                        {
+                            // `on_report` has panicked, so the caller no longer waits for the reply.
                             self.cancel(key, "the caller has panicked");
                             resume_unwind(panic);
                         }
+                        self.update(&event);
                     }
+                    event => self.handle_event(event),
                 }
             }
             if !self.engine.session().is_waiting(key) {
@@ -182,31 +184,31 @@ impl Connection {
         self.flush();
     }
 
-    /// Drives the engine until `poll` returns a value, but not after `until`.
+    /// Drives the engine until `poll` returns a value, or until the time `until`.
     pub(crate) fn wait_for<T>(
         &mut self,
         until: Option<Timestamp>,
         mut poll: impl FnMut(&mut AnyEngine) -> Option<T>,
-    ) -> io::Result<Waited<T>> {
+    ) -> io::Result<WaitOutcome<T>> {
         loop {
             self.handle_events();
             if let Some(value) = poll(&mut self.engine) {
                 // After a deadline, the engine has a notification for the server to send.
                 self.flush();
-                return Ok(Waited::Value(value));
+                return Ok(WaitOutcome::Value(value));
             }
             let closed = self.engine.session().phase() == Phase::Closed;
             if closed || until.is_some_and(|until| self.now() >= until) {
-                return Ok(Waited::Nothing);
+                return Ok(WaitOutcome::Expired);
             }
             if self.was_cancelled() {
-                return Ok(Waited::Cancelled);
+                return Ok(WaitOutcome::Cancelled);
             }
             self.turn(until)?;
         }
     }
 
-    /// Returns whether the reply to this request has arrived, or never will.
+    /// Returns whether a wait for this reply would return at once.
     #[cfg(feature = "tool-client")]
     pub(crate) fn has_reply(&self, key: RequestKey) -> bool {
         match self.replies.get(&key) {
@@ -215,8 +217,8 @@ impl Connection {
         }
     }
 
-    /// Drives the engine until `is_done` returns `true`, or the connection has ended. [`Canceller::wake`] makes the wait look
-    /// again.
+    /// Drives the engine until `is_done` returns `true`, or the connection has ended. [`Canceller::wake`] makes this method check
+    /// `is_done` again.
     #[cfg(feature = "tool-client")]
     pub(crate) fn wait_until(&mut self, is_done: impl Fn(&Self) -> bool) -> io::Result<()> {
         loop {
@@ -232,14 +234,14 @@ impl Connection {
 
     fn handle_events(&mut self) {
         while let Some(event) = self.next_event() {
-            self.handle_event(event, None, &mut |_| {});
+            self.handle_event(event);
         }
     }
 
-    /// Reads what has arrived, without waiting.
+    /// Reads and processes the data that has arrived, without waiting.
     pub(crate) fn catch_up(&mut self) {
         for _ in 0..MAX_READS {
-            // A stream that fails will fail the next call as well.
+            // The error is ignored, because the next call reports it.
             let _ = self.turn(Some(Timestamp::ORIGIN));
             self.handle_events();
             if !self.transport.has_more() {
@@ -248,7 +250,7 @@ impl Connection {
         }
     }
 
-    /// Writes the pending bytes, as far as that needs no wait.
+    /// Writes pending bytes, as far as possible without waiting.
     pub(crate) fn flush(&mut self) {
         if self.engine.is_http() || !self.engine.transmit().is_empty() {
             let (transport, engine, mut context) = self.split();
@@ -277,7 +279,7 @@ impl Connection {
         if self.engine.session().phase() != Phase::Closed {
             return None;
         }
-        // An engine that is closed before its opening reports no end.
+        // An engine that is closed before it is opened emits no `Event::Closed`.
         let reason = self.state.close_reason.clone().unwrap_or(CloseReason::ByClient);
         Some(ConnectionEnd::new(reason, self.process_report()))
     }
@@ -299,30 +301,30 @@ impl Connection {
         self.flush();
         self.engine.close();
         while let Some(event) = self.next_event() {
-            // Nobody waits for an answer any more, so no handler is called.
+            // The server is being ended, so handlers are not called.
             if !matches!(event, Event::ServerRequest(_)) {
-                self.handle_event(event, None, &mut |_| {});
+                self.handle_event(event);
             }
         }
         if self.engine.is_http() {
             self.end_session(grace_periods);
-            return ShutdownReport::of_streams();
+            return ShutdownReport::without_process();
         }
-        let mut stopping = Stopping::new(grace_periods);
+        let mut stopping = ProcessShutdown::new(grace_periods);
         loop {
             let Some(process) = &mut self.process else {
                 self.transport.close_input();
-                return ShutdownReport::of_streams();
+                return ShutdownReport::without_process();
             };
             match stopping.next(process, self.clock.now()) {
-                Next::CloseInput => self.transport.close_input(),
-                Next::Wait(until) => {
+                ShutdownAction::CloseInput => self.transport.close_input(),
+                ShutdownAction::Wait(until) => {
                     let (transport, _, mut context) = self.split();
-                    transport.idle(&mut context, until);
+                    transport.wait_for_exit(&mut context, until);
                 }
-                Next::Done(report) => {
+                ShutdownAction::Done(report) => {
                     let (transport, _, mut context) = self.split();
-                    transport.last_words(&mut context);
+                    transport.drain_stderr(&mut context);
                     self.stderr.flush();
                     return report;
                 }
@@ -330,7 +332,7 @@ impl Connection {
         }
     }
 
-    /// Lets a session be ended on the server, which is not waited for long.
+    /// Ends the HTTP session on the server, and waits for the response for at most [`GracePeriods::after_close`].
     #[cfg(feature = "http")]
     fn end_session(&mut self, grace_periods: GracePeriods) {
         let until = self.now() + grace_periods.after_close;
@@ -346,13 +348,13 @@ impl Connection {
     #[expect(clippy::unused_self, reason = "there is no HTTP")]
     fn end_session(&mut self, _: GracePeriods) {}
 
-    /// Moves the parts that outlive a process to the connection to the restarted server.
-    pub(crate) fn pass_on(&mut self, successor: &mut Connection) -> io::Result<()> {
+    /// Moves the state that outlives a process to the connection to the restarted server.
+    pub(crate) fn hand_over_to(&mut self, successor: &mut Connection) -> io::Result<()> {
         if let Some(canceller) = self.canceller.take() {
-            canceller.rewire(successor.transport.waker()?);
+            canceller.set_waker(successor.transport.waker()?);
             successor.canceller = Some(canceller);
         }
-        successor.stderr = self.stderr.take_over();
+        successor.stderr = self.stderr.take_for_restart();
         successor.tracer = self.tracer.take();
         successor.answers = std::mem::take(&mut self.answers);
         successor.context = std::mem::take(&mut self.context);
@@ -391,37 +393,31 @@ impl Connection {
     }
 
     fn was_cancelled(&self) -> bool {
-        self.canceller.as_ref().is_some_and(Canceller::take)
+        self.canceller.as_ref().is_some_and(Canceller::take_cancelled)
     }
 
-    fn handle_event(&mut self, event: Event, waited_for: Option<RequestKey>, on_report: &mut dyn FnMut(&Notification)) {
+    fn handle_event(&mut self, event: Event) {
         match event {
             Event::Reply(reply) => {
                 if let Some(expected) = self.replies.get_mut(&reply.key()) {
                     *expected = Some(reply);
                 }
-                return;
             }
-            Event::Notification(
-                ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
-            ) if Some(key) == waited_for => on_report(report),
             Event::ServerRequest(request) => {
                 let answered = self.answers.start(request);
                 self.send_answers(answered);
-                return;
             }
             Event::ServerRequestCancelled(id) => self.answers.cancel(id),
-            _ => {}
+            event => self.update(&event),
         }
-        self.update(&event);
     }
 
-    /// Updates what the client remembers, and adds the event to the queues.
+    /// Updates the state of the client, and adds the event to the queues.
     fn update(&mut self, event: &Event) {
         self.state.handle_event(event, &mut self.engine.calls());
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.takes(event) {
+            if queue.accepts(event) {
                 let before = queue.dropped();
                 queue.push(event.clone());
                 if let Some(hooks) = &self.context.hooks {
@@ -431,16 +427,17 @@ impl Connection {
         }
     }
 
-    fn send_answers(&mut self, answered: Vec<Answered>) {
+    fn send_answers(&mut self, answered: Vec<OutgoingAnswer>) {
         for answered in answered {
-            // The handler may have taken a while.
+            // The handler may have run for long, so the time is no longer recent.
             self.recent_time = None;
             let now = self.clock.now();
             answered.send(&mut self.engine.calls(), now);
         }
     }
 
-    /// Returns the next event, after the program's callbacks have learned of it.
+    /// Returns the next event, after passing it to the hooks.
+    #[inline]
     fn next_event(&mut self) -> Option<Event> {
         let event = self.engine.poll_event()?;
         if let Some(hooks) = &self.context.hooks {
@@ -449,7 +446,7 @@ impl Connection {
         Some(event)
     }
 
-    /// Records that the connection is being opened.
+    /// Notifies the hooks that the connection is being opened.
     pub(crate) fn connecting(&self) {
         if let Some(hooks) = &self.context.hooks {
             hooks.connecting();
@@ -457,7 +454,7 @@ impl Connection {
         }
     }
 
-    /// Lets the program's callbacks learn of the end of the connection.
+    /// Notifies the hooks of the end of the connection, and drops them.
     #[cold]
     fn end_hooks(&mut self, exit: Option<Exit>) {
         while self.next_event().is_some() {}
@@ -505,7 +502,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         if self.engine.session().phase() != Phase::Closed {
             let now = self.now();
-            self.transport.abandon(&mut self.engine, now, ABANDON_TIMEOUT);
+            self.transport.close_in_background(&mut self.engine, now, SESSION_END_TIMEOUT);
         }
         if self.context.hooks.is_some() {
             self.engine.close();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_core::{RequestKey, SubscriptionKey};
 
-/// The requests and subscriptions whose handles were dropped, for the client to cancel.
+/// The requests and subscriptions whose handles were dropped. The client cancels them when it is used next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DroppedHandles(Arc<Mutex<Vec<DroppedHandle>>>);
 

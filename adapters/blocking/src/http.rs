@@ -1,8 +1,7 @@
-//! Servers that are spoken to by HTTP: who gives tokens ([`TokenProvider`]), and who makes the requests, if that is another than the
-//! client that comes with this ([`HttpClient`]).
+//! Options for servers over HTTP: tokens ([`TokenProvider`]), and another HTTP client than the default one ([`HttpClient`]).
 //!
-//! The thread that calls drives the protocol and reads the answers, as it does with a process. The requests are made by a thread
-//! in the background, one for all connections of the program; it also keeps the connections to the servers while no call waits.
+//! The calling thread drives the protocol and reads the responses, as with a process. One background thread sends the requests of
+//! all clients of the program, and maintains their connections between calls.
 //!
 //! ```no_run
 //! use mcpwire_blocking::http::{EnvToken, HttpOptions};

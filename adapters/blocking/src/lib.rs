@@ -1,11 +1,10 @@
 //! The Model Context Protocol client for blocking programs.
 //!
-//! [`McpClient`] starts a server, opens the connection in whichever era the server speaks, and calls its tools. There is no
-//! runtime; on Unix the calling thread does all the work. The protocol itself is in [`mcpwire_core`], which is re-exported
-//! as [`core`].
+//! [`McpClient`] starts a server, negotiates the protocol version, and calls tools. There is no runtime: on Unix, the calling thread
+//! does all the work. The protocol engine is [`mcpwire_core`], re-exported as [`core`].
 //!
 //! ```no_run
-//! use mcpwire_blocking::core::Json;
+//! use mcpwire_blocking::protocol::Json;
 //! use mcpwire_blocking::{McpClient, McpServerDef};
 //!
 //! let mut client = McpClient::connect_and_initialize(&McpServerDef::new("mcpwire").arg("demo-server"))?;
@@ -15,20 +14,20 @@
 //! # Ok::<(), mcpwire_blocking::Error>(())
 //! ```
 //!
-//! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
-//! stays as it is.
+//! With the feature `http`, a server may be a URL: `McpServerDef::http("https://example.com/mcp")`. All else stays the same.
 //!
-//! | where | what |
+//! | item | purpose |
 //! |---|---|
-//! | [`McpServerDef`] | how a server is started |
-//! | [`McpClient`], [`with_client`], [`Call`] | using it |
-//! | [`Pending`] | a request that was sent, and whose result is taken later |
-//! | [`Notifications`], [`Events`], [`Subscription`] | what the server reports |
-//! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
-//! | [`RunningTask`] | a call that goes on after its answer |
-//! | [`Canceller`] | ending a wait from another thread |
-//! | `SharedClient` (feature `tool-client`) | a client for any number of tasks, as a `ToolClient` for agent frameworks |
-//! | [`Error`] | what went wrong, with the exit status and the last words of the server |
+//! | [`McpServerDef`] | defines how to start or reach a server |
+//! | [`McpClient`], [`with_client`], [`Call`] | use a server |
+//! | [`McpClient::over`], [`McpClient::over_messages`] | connect over any pair of streams, such as pipes to a thread ([`std::io::pipe`]), or over a WebSocket |
+//! | [`Pending`] | a request in flight, whose result the program takes later |
+//! | [`Notifications`], [`Events`], [`Subscription`] | notifications, events, changes |
+//! | [`ConnectOptions`], [`ClientHandler`] | client info, limits, callbacks, and answers to requests of the server |
+//! | [`RunningTask`] | a tool call that the server executes as a task |
+//! | [`Canceller`] | cancels a wait from another thread |
+//! | `SharedClient` (feature `tool-client`) | a client that many tasks share, for agent frameworks |
+//! | [`Error`] | an error, with the server's exit status and the end of its standard error |
 
 mod answers;
 mod call;
@@ -38,6 +37,7 @@ mod connection;
 mod dropped_handles;
 #[cfg(feature = "http")]
 pub mod http;
+mod messages;
 mod notifications;
 mod pending;
 mod prompts;
@@ -52,14 +52,16 @@ pub use call::Call;
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
-    CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
-    Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
-    Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
-    RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport, inherited_names,
+    CallbackPanic, CancelledFuture, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent,
+    ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError,
+    InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, RequestHandler, RequestInfo,
+    RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport,
+    inherited_env_names,
 };
-pub use mcpwire_core as core;
+pub use mcpwire_core as protocol;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;
+pub use messages::{MessageReceiver, MessageSender};
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "tool-client")]

@@ -1,4 +1,4 @@
-//! [`Notifications`] and [`Events`]: what the server reports without a request, in order.
+//! [`Notifications`] and [`Events`]: queues of the notifications of the server and of the events of the connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,31 +7,31 @@ use mcpwire_client::{Error, EventQueue};
 use mcpwire_core::{CallError, Event, Notification};
 
 use crate::client::McpClient;
-use crate::connection::Waited;
+use crate::connection::WaitOutcome;
 
-/// The notifications of the server, in the order in which they arrived. Made by [`McpClient::notifications`].
+/// A queue of the notifications of the server, in order of arrival. Returned by [`McpClient::notifications`].
 ///
-/// It does not borrow the client: notifications also arrive while the client waits for something else. If more than
-/// 1,024 notifications or 1 MiB of them wait, the oldest ones are dropped, and counted by [`Notifications::dropped`].
-/// A change of a list is never dropped; until it is taken, a second change of the same list is left out.
+/// The queue does not borrow the client: it also receives the notifications that arrive while the client waits for something else.
+/// If it contains more than 1,024 notifications or 1 MiB, it drops the oldest ones, and counts them
+/// ([`Notifications::dropped`]). It never drops a change of a list, but merges repeated changes of the same list.
 #[derive(Debug)]
-pub struct Notifications(Queue);
+pub struct Notifications(SharedQueue);
 
-/// The events of the connection, in the order in which they occurred. Made by [`McpClient::events`].
+/// A queue of the events of the connection, in order of occurrence. Returned by [`McpClient::events`].
 ///
-/// These are the notifications of the server, and what becomes of the connection: messages that could not be read, requests
-/// that were refused, notifications and answers that could not be delivered over HTTP, a new HTTP session in place of one
-/// that the server has ended, and the end of the connection. The queue has the limits of [`Notifications`].
+/// Besides notifications, it contains invalid messages, rejected requests of the server, notifications and answers that could not
+/// be delivered over HTTP, new HTTP sessions after the server has ended one, and the end of the connection. The limits are those
+/// of [`Notifications`].
 #[derive(Debug)]
-pub struct Events(Queue);
+pub struct Events(SharedQueue);
 
 #[derive(Debug)]
-struct Queue(Arc<Mutex<EventQueue>>);
+struct SharedQueue(Arc<Mutex<EventQueue>>);
 
 impl McpClient {
-    /// Returns the server's notifications from now on.
+    /// Returns a queue that receives the server's notifications from now on.
     ///
-    /// While the client is not used, nothing is read.
+    /// The client reads only while one of its methods runs, or a method of the queue.
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef};
@@ -44,51 +44,51 @@ impl McpClient {
     /// ```
     #[doc(alias = "notifications/message")]
     pub fn notifications(&mut self) -> Notifications {
-        Notifications(self.queue(EventQueue::of_notifications()))
+        Notifications(self.queue(EventQueue::for_notifications()))
     }
 
-    /// Returns the events of the connection from now on: notifications, and what becomes of the connection.
+    /// Returns a queue that receives the events of the connection from now on, including notifications.
     pub fn events(&mut self) -> Events {
-        Events(self.queue(EventQueue::of_events()))
+        Events(self.queue(EventQueue::for_events()))
     }
 
-    fn queue(&mut self, queue: EventQueue) -> Queue {
+    fn queue(&mut self, queue: EventQueue) -> SharedQueue {
         let queue = Arc::new(Mutex::new(queue));
         self.connection.add_queue(&queue);
-        Queue(queue)
+        SharedQueue(queue)
     }
 }
 
 impl Notifications {
-    /// Waits for the next notification. Returns `None` when the connection has ended and all were taken.
+    /// Waits for the next notification. Returns `None` when the connection has ended and the queue is empty.
     ///
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn next(&mut self, client: &mut McpClient) -> Result<Option<Notification>, Error> {
-        self.0.next(client, None).map(notification)
+        self.0.next(client, None).map(into_notification)
     }
 
-    /// Waits for the next notification, but not longer than `duration`. Returns `None` if none has arrived.
+    /// Waits for the next notification, for at most `duration`. Returns `None` if none has arrived.
     ///
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn next_within(&mut self, client: &mut McpClient, duration: Duration) -> Result<Option<Notification>, Error> {
-        self.0.next(client, Some(duration)).map(notification)
+        self.0.next(client, Some(duration)).map(into_notification)
     }
 
     /// Returns the next notification if one has arrived.
     pub fn try_next(&mut self, client: &mut McpClient) -> Option<Notification> {
-        notification(self.0.try_next(client))
+        into_notification(self.0.try_next(client))
     }
 
-    /// Returns how many notifications were dropped because they were not taken in time.
+    /// Returns the number of notifications that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.0.lock(|queue| queue.dropped())
     }
 }
 
 impl Events {
-    /// Waits for the next event. Returns `None` when the connection has ended and all were taken.
+    /// Waits for the next event. Returns `None` when the connection has ended and the queue is empty.
     ///
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
@@ -96,7 +96,7 @@ impl Events {
         self.0.next(client, None)
     }
 
-    /// Waits for the next event, but not longer than `duration`. Returns `None` if none has occurred.
+    /// Waits for the next event, for at most `duration`. Returns `None` if none has occurred.
     ///
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
@@ -109,20 +109,22 @@ impl Events {
         self.0.try_next(client)
     }
 
-    /// Returns how many events were dropped because they were not taken in time.
+    /// Returns the number of events that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.0.lock(|queue| queue.dropped())
     }
 }
 
-impl Queue {
+impl SharedQueue {
     fn next(&mut self, client: &mut McpClient, within: Option<Duration>) -> Result<Option<Event>, Error> {
         client.cancel_dropped();
         let until = within.map(|within| client.connection.now() + within);
         match client.connection.wait_for(until, |_| self.lock(EventQueue::pop)) {
-            Ok(Waited::Value(event)) => Ok(Some(event)),
-            Ok(Waited::Nothing) => Ok(None),
-            Ok(Waited::Cancelled) => Err(client.call_error(CallError::Cancelled { method: "a notification".into() })),
+            Ok(WaitOutcome::Value(event)) => Ok(Some(event)),
+            Ok(WaitOutcome::Expired) => Ok(None),
+            Ok(WaitOutcome::Cancelled) => {
+                Err(client.call_error(CallError::Cancelled { method: "a notification".into() }))
+            }
             Err(error) => Err(client.io_error(error)),
         }
     }
@@ -141,7 +143,7 @@ impl Queue {
     }
 }
 
-fn notification(event: Option<Event>) -> Option<Notification> {
+fn into_notification(event: Option<Event>) -> Option<Notification> {
     match event? {
         Event::Notification(notification) => Some(notification),
         _ => None,

@@ -1,4 +1,4 @@
-//! [`Pending`]: a request that was sent, and whose result nobody has waited for yet.
+//! [`Pending`]: a request in flight, whose result the program takes later.
 
 use std::fmt;
 
@@ -8,12 +8,15 @@ use mcpwire_core::{Method, RequestKey, Ticket};
 use crate::client::McpClient;
 use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 
-/// A request that was sent, and whose result was not taken yet. Made by [`McpClient::begin`].
+/// A request in flight, whose result the program takes later. Returned by [`McpClient::begin`] and
+/// [`Call::begin`](crate::Call::begin).
 ///
-/// If it is dropped, the request is cancelled; the server is notified when the client is used the next time.
-#[must_use = "a request that is dropped is cancelled"]
+/// Dropping it cancels the request. The server is notified when the client is used next.
+#[must_use = "dropping it cancels the request"]
 pub struct Pending<M: Method> {
     ticket: Ticket<M>,
+    /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
+    tool: Option<Box<str>>,
     dropped: DroppedHandles,
     is_done: bool,
 }
@@ -21,21 +24,31 @@ pub struct Pending<M: Method> {
 impl<M: Method> Pending<M> {
     pub(crate) fn new(ticket: Ticket<M>, client: &mut McpClient) -> Self {
         client.connection.expect(ticket.key());
-        Pending { ticket, dropped: client.dropped.clone(), is_done: false }
+        Pending { ticket, tool: None, dropped: client.dropped.clone(), is_done: false }
     }
 
-    /// Returns the key of the request, which its progress notifications contain.
+    /// Sets the tool that the request calls.
+    pub(crate) fn of_tool(mut self, tool: &str) -> Self {
+        self.tool = Some(tool.into());
+        self
+    }
+
+    /// Returns the key of the request. Its progress notifications contain the same key.
     pub fn key(&self) -> RequestKey {
         self.ticket.key()
     }
 
-    /// Waits for the result. `client` is the one that sent the request.
+    /// Waits for the result. `client` must be the client that sent the request.
     ///
     /// # Errors
     /// If the request fails, or the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn wait(mut self, client: &mut McpClient) -> Result<M::Result, Error> {
         self.is_done = true;
-        client.wait(self.ticket, &mut |_| {})
+        let result = client.wait(self.ticket, &mut |_| {});
+        result.map_err(|error| match &self.tool {
+            Some(tool) => error.with_tool(tool),
+            None => error,
+        })
     }
 
     /// Cancels the request. The server receives the reason.
@@ -70,7 +83,7 @@ mod tests {
     use super::*;
     use crate::ConnectOptions;
 
-    /// Connects to a server that answers every request with an empty result, and returns what it was sent at its end.
+    /// Connects to a server that answers each request with an empty result. The thread returns the lines that it received.
     fn connect() -> (McpClient, thread::JoinHandle<Vec<String>>) {
         let ((from_client, to_server), (from_server, mut to_client)) = (pipe().unwrap(), pipe().unwrap());
         let server = thread::spawn(move || {
@@ -104,14 +117,14 @@ mod tests {
         let options = RequestOptions::new();
         for _ in 0..3 {
             let pending = client.begin::<Ping>(&(), &options).unwrap();
-            // Now its reply is there.
+            // Reads the reply to the pending request as well.
             client.ping().unwrap();
             drop(pending);
         }
         assert!(client.connection.expects_replies());
         client.ping().unwrap();
         assert!(!client.connection.expects_replies());
-        // A reply that nobody expects is not kept.
+        // The client does not store a reply without a handle.
         let now = client.connection.now();
         let _ = client.connection.engine.calls().request::<Ping>(&(), &options, now).unwrap();
         client.listen(Duration::from_millis(20)).unwrap();

@@ -1,4 +1,4 @@
-//! The prompts of a server, and completions of arguments.
+//! Prompts and argument completion.
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::SingleRequest;
@@ -11,13 +11,13 @@ use serde::Serialize;
 use crate::client::McpClient;
 
 impl McpClient {
-    /// Lists the server's prompts, all pages.
+    /// Requests all pages of the server's prompt list.
     #[doc(alias = "prompts/list")]
     pub fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Error> {
         self.list_all::<ListPrompts>()
     }
 
-    /// Requests a prompt, filled in with arguments: an object of strings.
+    /// Requests a prompt with arguments, an object of strings.
     #[doc(alias = "prompts/get")]
     pub fn get_prompt(&mut self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, Error> {
         self.get_prompt_with(name, arguments, &RequestOptions::new())
@@ -36,7 +36,7 @@ impl McpClient {
 
     /// Requests completions of an argument of a prompt or a resource template.
     ///
-    /// The context is left out if the protocol version does not have it.
+    /// Before revision 2025-06-18, the request omits the context: the protocol does not define it.
     #[doc(alias = "completion/complete")]
     pub fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Error> {
         self.complete_with(params, &RequestOptions::new())
@@ -49,7 +49,7 @@ impl McpClient {
         params: &CompleteParams<'_>,
         options: &RequestOptions,
     ) -> Result<CompleteResult, Error> {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         self.run(&mut SingleRequest::<Complete, _>::new(*params, &options), &mut |_| {})
     }
 }

@@ -1,4 +1,4 @@
-//! The resources of a server.
+//! Listing, reading and subscribing to resources.
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
@@ -10,13 +10,13 @@ use mcpwire_core::{
 use crate::client::McpClient;
 
 impl McpClient {
-    /// Lists the server's resources, all pages.
+    /// Requests all pages of the server's resource list.
     #[doc(alias = "resources/list")]
     pub fn list_resources(&mut self) -> Result<ItemList<Resource>, Error> {
         self.list_all::<ListResources>()
     }
 
-    /// Lists the server's resource templates, all pages.
+    /// Requests all pages of the server's list of resource templates.
     #[doc(alias = "resources/templates/list")]
     pub fn list_resource_templates(&mut self) -> Result<ItemList<ResourceTemplate>, Error> {
         self.list_all::<ListResourceTemplates>()
@@ -34,15 +34,15 @@ impl McpClient {
         self.request::<ReadResource>(&ReadResourceParams { uri }, options)
     }
 
-    /// Asks a legacy server (up to revision 2025-11-25) to report changes of a resource.
+    /// Subscribes to updates of a resource on a legacy server (up to revision 2025-11-25).
     ///
-    /// The changes are among the [`McpClient::notifications`]. [`McpClient::subscribe`] works with all servers.
+    /// [`McpClient::notifications`] returns the updates. [`McpClient::subscribe`] works with all servers.
     #[doc(alias = "resources/subscribe")]
     pub fn subscribe_resource(&mut self, uri: &str) -> Result<(), Error> {
         self.request::<Subscribe>(&SubscribeParams { uri }, &RequestOptions::new()).map(drop)
     }
 
-    /// Asks a legacy server (up to revision 2025-11-25) to report changes of a resource no more.
+    /// Unsubscribes from updates of a resource on a legacy server (up to revision 2025-11-25).
     #[doc(alias = "resources/unsubscribe")]
     pub fn unsubscribe_resource(&mut self, uri: &str) -> Result<(), Error> {
         self.request::<Unsubscribe>(&UnsubscribeParams { uri }, &RequestOptions::new()).map(drop)

@@ -1,4 +1,4 @@
-//! [`Subscription`]: the changes that a server reports to a client that has subscribed to them.
+//! [`Subscription`]: a subscription to changes of lists and resources.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
 use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter};
 
 use crate::client::McpClient;
-use crate::connection::Waited;
+use crate::connection::WaitOutcome;
 use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 
-/// The changes that a server reports to a client that has subscribed to them. Made by [`McpClient::subscribe`].
+/// A subscription to changes of lists and resources. Returned by [`McpClient::subscribe`].
 ///
-/// It does not borrow the client: between two changes the client can be used for anything, and there may be any number of
-/// subscriptions. No change is lost, however late it is taken: a change that is reported twice before it is taken is one,
-/// and if more than 1,024 resources change, one event stands for them ([`SubscriptionEvent::ManyResourcesUpdated`]).
+/// The subscription does not borrow the client, so a program can have any number of them. It loses no change, however late the
+/// program takes it: it merges repeated changes of the same list or resource, and replaces the changes of more than 1,024 resources
+/// by one event ([`SubscriptionEvent::ManyResourcesUpdated`]).
 ///
-/// If it is dropped, the subscription ends; the server is notified when the client is used the next time.
-/// [`Subscription::close`] notifies it at once.
-#[must_use = "a subscription that is dropped is cancelled"]
+/// Dropping it ends the subscription, and the server is notified when the client is used next. [`Subscription::close`] notifies
+/// the server at once.
+#[must_use = "dropping it ends the subscription"]
 pub struct Subscription {
     reader: SubscriptionReader,
     dropped: DroppedHandles,
@@ -28,15 +28,15 @@ pub struct Subscription {
 impl McpClient {
     /// Subscribes to changes, and waits until the server has acknowledged the subscription.
     ///
-    /// The acknowledgment may take as long as a request; after it there is no deadline. What the server does not agree to
-    /// is missing in [`Subscription::acknowledged`].
+    /// The acknowledgment has the timeout of a request; after it there is no deadline. [`Subscription::acknowledged`] returns the
+    /// part of `wanted` that the server has accepted.
     ///
-    /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and uses the
-    /// list changes that the server declares. The changes are also among the [`McpClient::notifications`].
+    /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and accepts the list
+    /// changes that the server declares. [`McpClient::notifications`] returns the changes, too.
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef};
-    /// use mcpwire_blocking::core::{SubscriptionEvent, SubscriptionFilter};
+    /// use mcpwire_blocking::protocol::{SubscriptionEvent, SubscriptionFilter};
     ///
     /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
     /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
@@ -51,13 +51,13 @@ impl McpClient {
     /// ```
     ///
     /// # Errors
-    /// If the server refuses the subscription, or does not acknowledge it in time, or the connection ends.
+    /// If the server responds with an error or does not acknowledge in time, or if the connection ends.
     #[doc(alias = "subscriptions/listen")]
     pub fn subscribe(&mut self, wanted: &SubscriptionFilter) -> Result<Subscription, Error> {
         self.subscribe_with(wanted, SubscribeOptions::new())
     }
 
-    /// Subscribes to changes with options: another time for the acknowledgment, or other ends after which to subscribe again.
+    /// Subscribes to changes with options: the timeout of the acknowledgment, and when to subscribe again.
     ///
     /// # Errors
     /// As [`McpClient::subscribe`].
@@ -73,10 +73,8 @@ impl McpClient {
         let reader = SubscriptionReader::subscribe(wanted, &options, &mut self.connection.engine.calls(), now)
             .map_err(|error| self.send_error(error))?;
         let mut subscription = Subscription { reader, dropped: self.dropped.clone() };
-        // The first event is the acknowledgment.
-        if subscription.next(self)?.is_some() {
-            return Ok(subscription);
-        }
+        // The first event is the acknowledgment (`SubscriptionEvent::Acknowledged`).
+        subscription.next(self)?;
         match subscription.reader.opening_error() {
             Some(error) => Err(self.call_error(error)),
             None => Ok(subscription),
@@ -85,15 +83,15 @@ impl McpClient {
 }
 
 impl Subscription {
-    /// Returns what the server has agreed to report.
+    /// Returns the changes that the server has accepted to report.
     pub fn acknowledged(&self) -> &SubscriptionFilter {
         self.reader.acknowledged()
     }
 
     /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
-    /// [`SubscriptionEvent::Acknowledged`] occurs only when a subscription that was interrupted is open again. `client` is
-    /// the one that made the subscription.
+    /// [`SubscriptionEvent::Acknowledged`] means that the subscription was interrupted and is open again. `client` must be the client
+    /// that created the subscription.
     ///
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller); the subscription continues.
@@ -101,10 +99,9 @@ impl Subscription {
         self.wait(client, None)
     }
 
-    /// Waits for the next change, but not longer than `duration`.
+    /// Waits for the next change, for at most `duration`.
     ///
-    /// Returns `None` if none has arrived; then there is no [`Subscription::end`]. With a duration of zero, it takes what
-    /// has arrived.
+    /// Returns `None` if no change has arrived, or if the subscription has ended: then [`Subscription::end`] returns the reason.
     ///
     /// # Errors
     /// As [`Subscription::next`].
@@ -128,12 +125,12 @@ impl Subscription {
         }
     }
 
-    /// Returns an iterator that waits for each change. It ends with the subscription, or when a wait is cancelled.
+    /// Returns an iterator that waits for each change. The iterator ends with the subscription, or when a wait is cancelled.
     pub fn changes<'s>(&'s mut self, client: &'s mut McpClient) -> Changes<'s> {
         Changes { subscription: self, client }
     }
 
-    /// Returns why the subscription has ended, if it has and all changes were taken.
+    /// Returns why the subscription has ended, or `None` if it is open or changes were not taken yet.
     pub fn end(&self) -> Option<&SubscriptionEnd> {
         self.reader.end()
     }
@@ -157,9 +154,9 @@ impl Subscription {
             SubscriptionPoll::Pending => None,
         });
         match poll {
-            Ok(Waited::Value(event)) => Ok(event),
-            Ok(Waited::Nothing) => Ok(None),
-            Ok(Waited::Cancelled) => Err(client.call_error(SubscriptionReader::cancelled())),
+            Ok(WaitOutcome::Value(event)) => Ok(event),
+            Ok(WaitOutcome::Expired) => Ok(None),
+            Ok(WaitOutcome::Cancelled) => Err(client.call_error(SubscriptionReader::cancelled())),
             Err(error) => Err(client.io_error(error)),
         }
     }
@@ -182,7 +179,7 @@ impl fmt::Debug for Subscription {
     }
 }
 
-/// An iterator over the changes that a subscription reports. Made by [`Subscription::changes`].
+/// An iterator over the changes of a subscription. Returned by [`Subscription::changes`].
 #[derive(Debug)]
 pub struct Changes<'s> {
     subscription: &'s mut Subscription,

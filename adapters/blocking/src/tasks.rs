@@ -15,14 +15,14 @@ use crate::client::McpClient;
 /// The outcome of a call that may become a task.
 #[derive(Debug)]
 pub enum TaskOrResult<'c> {
-    /// The server has returned the result at once.
+    /// The server has returned the result without a task.
     Done(Box<CallToolResult>),
     /// The server executes the call as a task.
     Task(RunningTask<'c>),
 }
 
 impl<'c> TaskOrResult<'c> {
-    /// Returns the result. If there is a task, waits for the end of the task.
+    /// Returns the result. Waits for the task if the server has created one.
     pub fn wait(self) -> Result<CallToolResult, Error> {
         match self {
             TaskOrResult::Done(result) => Ok(*result),
@@ -49,11 +49,11 @@ impl<'c> TaskOrResult<'c> {
 
 /// A task that a server executes.
 ///
-/// Nothing happens to the task when this value is dropped, or when a wait ends before the task does: a program that stores
-/// the [`TaskHandle`] can resume it, over this connection or another one.
+/// Dropping this value, or cancelling a wait, does not affect the task on the server. A program that stores the [`TaskHandle`] can
+/// wait for the task later, over this connection or another one.
 ///
 /// ```no_run
-/// use mcpwire_blocking::core::{TaskProtocol, TaskHandle};
+/// use mcpwire_blocking::protocol::{TaskProtocol, TaskHandle};
 /// use mcpwire_blocking::{McpClient, McpServerDef};
 ///
 /// let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
@@ -70,22 +70,22 @@ pub struct RunningTask<'c> {
 }
 
 impl RunningTask<'_> {
-    /// Returns the id that the server has given the task.
+    /// Returns the id of the task.
     pub fn id(&self) -> &str {
         &self.handle.task_id
     }
 
-    /// Returns the handle to store, to resume the task later. Each status of the task updates it.
+    /// Returns the handle to store, for use with [`McpClient::task`] later. Each status of the task updates the handle.
     pub fn handle(&self) -> &TaskHandle {
         &self.handle
     }
 
-    /// Returns the handle, and drops the rest.
+    /// Converts the task to its handle.
     pub fn into_handle(self) -> TaskHandle {
         self.handle
     }
 
-    /// Sets the maximum time that each request about the task waits for a response.
+    /// Sets the timeout of each request about the task.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
@@ -108,7 +108,7 @@ impl RunningTask<'_> {
 
     /// Waits for the result of the task, which is the result of the call.
     ///
-    /// The server is asked in the intervals that it suggests, and the requests of the task are answered like any other.
+    /// The client polls the task at the interval that the server suggests, and answers the requests of the task.
     #[doc(alias = "tasks/result")]
     pub fn wait(&mut self) -> Result<CallToolResult, Error> {
         self.wait_with(|_| {})
@@ -118,7 +118,7 @@ impl RunningTask<'_> {
     #[doc(alias = "tasks/result")]
     pub fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
         let handle = self.handle.clone();
-        let options = self.client.connection.context.traced(&self.options).into_owned();
+        let options = self.client.connection.context.with_caller_context(&self.options).into_owned();
         let mut follow = SingleRequest::<CallTool, _>::new(handle, &options);
         let handle = &mut self.handle;
         self.client.run(&mut follow, &mut |report| {
@@ -129,16 +129,17 @@ impl RunningTask<'_> {
         })
     }
 
-    /// Asks the server to cancel the task. The server may take time, or finish the task all the same.
+    /// Requests the cancellation of the task. The server may take time, or complete the task nevertheless.
     #[doc(alias = "tasks/cancel")]
     pub fn cancel(&mut self) -> Result<(), Error> {
         let params = TaskParams { task_id: &self.handle.task_id };
         self.client.request::<CancelTask>(&params, &self.options).map(drop)
     }
 
-    /// Answers what the task requires: an object of answers by the names in [`Task::input_requests`].
+    /// Sends the input that the task requires: an object of answers by the names in [`Task::input_requests`].
     ///
-    /// [`RunningTask::wait`] does so by itself. (From revision 2026-07-28 on; before, a task sends requests to the client.)
+    /// [`RunningTask::wait`] does this automatically. Revision 2026-07-28 and later: a task of an earlier revision sends requests to
+    /// the client instead.
     #[doc(alias = "tasks/update")]
     pub fn update(&mut self, input_responses: &Json) -> Result<(), Error> {
         let params = UpdateTaskParams { task_id: &self.handle.task_id, input_responses };
@@ -153,12 +154,12 @@ impl fmt::Debug for RunningTask<'_> {
 }
 
 impl McpClient {
-    /// Resumes a task that was created earlier, over this connection or another one. Nothing is sent yet.
+    /// Returns a task that was created earlier, over this connection or another one. Sends nothing.
     pub fn task(&mut self, handle: TaskHandle) -> RunningTask<'_> {
         RunningTask { client: self, handle, options: RequestOptions::new() }
     }
 
-    /// Lists the tasks that the server has for this client, all pages (revision 2025-11-25).
+    /// Requests all pages of the server's task list (revision 2025-11-25).
     #[doc(alias = "tasks/list")]
     pub fn list_tasks(&mut self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>()

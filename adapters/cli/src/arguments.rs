@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 
 use crate::failure::Failure;
 

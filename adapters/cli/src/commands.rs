@@ -13,7 +13,7 @@ mod tools;
 
 use std::path::Path;
 
-use mcpwire_blocking::core::{Json, TaskHandle};
+use mcpwire_blocking::protocol::{Json, TaskHandle};
 
 use self::call::How;
 use self::complete::Question;

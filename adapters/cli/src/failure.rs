@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use mcpwire_blocking::core::{CallError, ConnectError, SendError};
+use mcpwire_blocking::protocol::{CallError, ConnectError, SendError};
 use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
 use owo_colors::OwoColorize;
 use serde::Serialize;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mcpwire_blocking::core::{LogMessage, LoggingLevel, Progress, Task, printable};
+use mcpwire_blocking::protocol::{LogMessage, LoggingLevel, Progress, Task, printable};
 use owo_colors::{AnsiColors, OwoColorize};
 
 use crate::text;

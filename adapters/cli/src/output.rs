@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use anstream::AutoStream;
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use serde::Serialize;
 
 use crate::failure::Failure;

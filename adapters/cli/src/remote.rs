@@ -5,9 +5,9 @@ use std::env;
 use std::fmt;
 use std::str::FromStr;
 
-use mcpwire_blocking::core::http::{FailureKind, HttpError, SettingsError};
-use mcpwire_blocking::core::{CallError, ConnectError};
 use mcpwire_blocking::http::{EnvToken, HttpOptions};
+use mcpwire_blocking::protocol::http::{FailureKind, HttpError, SettingsError};
+use mcpwire_blocking::protocol::{CallError, ConnectError};
 use mcpwire_blocking::{Cause, Error, HttpSetupError, McpServerDef};
 
 use crate::args::{Connection, Options};

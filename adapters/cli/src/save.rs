@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use mcpwire_blocking::core::{ContentBlock, ResourceContents};
+use mcpwire_blocking::protocol::{ContentBlock, ResourceContents};
 
 use crate::failure::Failure;
 use crate::{base64, text};

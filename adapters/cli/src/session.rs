@@ -4,7 +4,7 @@ use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CallToolResult, Config, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, TaskHandle,
 };
 use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef, RunningTask, ShutdownReport};

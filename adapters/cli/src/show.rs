@@ -20,7 +20,7 @@ pub(crate) use self::tools::{tool, tools};
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::printable;
+use mcpwire_blocking::protocol::printable;
 
 use crate::text;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use mcpwire_blocking::core::printable;
+use mcpwire_blocking::protocol::printable;
 use unicode_width::UnicodeWidthStr;
 
 /// The text on one line: what could drive a terminal is gone, each run of white space is one space.

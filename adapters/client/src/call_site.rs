@@ -1,10 +1,10 @@
-//! [`CallSite`]: where a request is sent, for its span. Part of the feature `tracing`.
+//! [`CallSite`]: the `tracing` span and subscriber of the code that sends a request. Part of the feature `tracing`.
 
 use tracing::Span;
 use tracing::dispatcher::{self, Dispatch};
 use tracing::subscriber::NoSubscriber;
 
-/// The subscriber and the span that are current where a request is sent.
+/// The span and the subscriber of the code that sends a request.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSite {
     pub(crate) subscriber: Subscriber,
@@ -18,7 +18,7 @@ impl CallSite {
     }
 }
 
-/// The subscriber of a task, which may differ from the subscriber of the task that drives the connection.
+/// A subscriber of `tracing`. The task that sends a request and the task that drives the connection may have different ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Subscriber(Dispatch);
 
@@ -28,7 +28,7 @@ impl Subscriber {
         Subscriber(dispatcher::get_default(Clone::clone))
     }
 
-    /// Calls `f`, which emits to this subscriber. If there was none, `f` emits to the current subscriber.
+    /// Calls `f` with this subscriber as the current one. Without a subscriber, `f` uses the one of the calling thread.
     pub(crate) fn emit<T>(&self, f: impl FnOnce() -> T) -> T {
         if self.0.is::<NoSubscriber>() { f() } else { dispatcher::with_default(&self.0, f) }
     }

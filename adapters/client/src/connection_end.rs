@@ -6,18 +6,18 @@ use mcpwire_core::CloseReason;
 
 use crate::ProcessReport;
 
-/// Why a connection has ended, and how its process ended.
+/// Why a connection has ended, and the state of the server's process.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionEnd {
     /// Why the connection has ended.
     pub reason: CloseReason,
-    /// How the server's process ended, and what it wrote last on standard error. `None` for a pair of streams.
+    /// Exit status and last output of the server's process. `None` for a connection without a process.
     pub process: Option<Box<ProcessReport>>,
 }
 
 impl ConnectionEnd {
-    /// Creates the description of an end.
+    /// Creates a connection end.
     pub fn new(reason: CloseReason, process: Option<Box<ProcessReport>>) -> Self {
         ConnectionEnd { reason, process }
     }

@@ -1,4 +1,4 @@
-//! [`ConnectionState`]: what a client remembers of its connection while it is open and after its end.
+//! [`ConnectionState`]: the state that a client stores for a connection.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use mcpwire_core::{Calls, CloseReason, Event, SubscribeOptions};
 
 use crate::InvalidMessages;
 
-/// What a client remembers of its connection while it is open and after its end.
+/// The state that a client stores for a connection. It remains readable after the connection has ended.
 #[derive(Debug, Default)]
 pub struct ConnectionState {
-    /// What the core's operations remember.
+    /// State of the core's operations, such as the list of tools.
     pub client: ClientState,
-    /// The messages of the server that could not be read.
+    /// The invalid messages that the server has sent.
     pub invalid_messages: InvalidMessages,
-    /// Why this side could not continue, if that has ended the connection.
+    /// Why the client ended the connection, if a failure of the client did.
     pub failure: Option<Arc<str>>,
-    /// Why the connection has ended.
+    /// Why the connection has ended. `None` while it is open.
     pub close_reason: Option<CloseReason>,
 }
 
 impl ConnectionState {
-    /// Updates the state for an event of the session, and sends what must be sent because of the event.
+    /// Updates the state for an event of the engine, and sends the messages that the event requires.
     ///
-    /// Call this for each event except replies and the progress of requests.
+    /// Call this for each event. Replies and progress notifications may be omitted.
     #[inline]
     pub fn handle_event(&mut self, event: &Event, calls: &mut Calls<'_>) {
         match event {
@@ -35,7 +35,7 @@ impl ConnectionState {
     }
 }
 
-/// Returns the options of a subscription with a random seed for the times at which it is opened again.
+/// Returns the options with a random seed, which spreads the times at which clients resubscribe.
 pub fn subscription_options(mut options: SubscribeOptions) -> SubscribeOptions {
     options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
     options

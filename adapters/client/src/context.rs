@@ -1,4 +1,4 @@
-//! [`ConnectionContext`]: what a connection keeps from its beginning to its end.
+//! [`ConnectionContext`]: the definition and options that a connection needs for its whole lifetime.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,33 +10,35 @@ use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, RequestOptions, SendError};
 
 use crate::hooks::ConnectionHooks;
-use crate::{AnyLauncher, Error, McpServerDef, PanicSource, Panics, ProcessReport, ShutdownReport, TraceSource};
+use crate::{
+    AnyLauncher, Error, McpServerDef, PanicCallbacks, PanicSource, ProcessReport, ShutdownReport, TraceSource,
+};
 
-/// What a connection keeps from its beginning to its end: the definition of the server, and the options of the program.
+/// The definition of a server and the options of the program that a connection needs for its whole lifetime.
 #[derive(Default)]
 pub struct ConnectionContext {
     /// The name of the server in errors and for handlers.
     pub name: Arc<str>,
     /// How the server was started. `None` for a pair of streams.
     pub definition: Option<Arc<McpServerDef>>,
-    /// How long each step of the shutdown may take.
+    /// Durations of the steps of the shutdown.
     pub grace_periods: GracePeriods,
-    /// Returns the trace context of each request.
+    /// The source of the trace contexts of requests.
     pub trace_context: Option<TraceSource>,
-    /// The callbacks for panics in the program's code.
-    pub panics: Panics,
-    /// The program's callbacks for what happens on the connection.
+    /// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
+    pub panics: PanicCallbacks,
+    /// The observer and the other callbacks for events of the connection.
     pub hooks: Option<Arc<dyn ConnectionHooks>>,
-    /// Starts the server in another way than as a process of this machine.
+    /// Starts the server in another way than as a local process.
     pub launcher: Option<Arc<dyn AnyLauncher>>,
 }
 
-/// What an error says about the connection itself: how its process ended, and why this side could not continue.
+/// The details of a connection that error messages contain.
 pub trait ConnectionFacts {
-    /// Returns what is known of the server's process, or `None` if there is no process.
+    /// Returns the exit status and last output of the server's process, or `None` if there is no process.
     fn process_report(&mut self) -> Option<Box<ProcessReport>>;
 
-    /// Returns why this side could not continue, if that has ended the connection.
+    /// Returns why the client ended the connection, if a failure of the client did.
     fn failure(&self) -> Option<Arc<str>>;
 }
 
@@ -46,27 +48,31 @@ impl ConnectionContext {
         &self.name
     }
 
-    /// Returns whether [`ConnectionContext::traced_call`] may change the options of a request.
-    pub fn is_traced(&self) -> bool {
+    /// Returns whether there is a trace source or an observer. If not, [`ConnectionContext::with_caller_context`] changes nothing.
+    pub fn has_caller_context(&self) -> bool {
         self.hooks.is_some() || self.trace_context.is_some()
     }
 
-    /// Returns the options of a request with the trace context of the calling code, and with the data that the observer
-    /// has for the calling code. If the program's source of trace contexts panics, the request is sent without a trace
-    /// context.
-    pub fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        self.traced_call(options, None)
+    /// Returns the options with the trace context and the observer's data of the calling code.
+    ///
+    /// If the program's trace source panics, the request is sent without a trace context.
+    pub fn with_caller_context<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        self.with_tool_caller_context(options, None)
     }
 
-    /// Does the same as [`ConnectionContext::traced`], for a call of this tool.
-    pub fn traced_call<'o>(&self, options: &'o RequestOptions, tool: Option<&str>) -> Cow<'o, RequestOptions> {
+    /// Does the same as [`ConnectionContext::with_caller_context`] for a tool call. The observer receives the name of the tool.
+    pub fn with_tool_caller_context<'o>(
+        &self,
+        options: &'o RequestOptions,
+        tool: Option<&str>,
+    ) -> Cow<'o, RequestOptions> {
         let options = match &self.hooks {
             Some(hooks) => Cow::Owned(hooks.tag(options.clone(), tool)),
             None => Cow::Borrowed(options),
         };
         let Some(source) = &self.trace_context else { return options };
         match source.try_options(&options) {
-            Ok(Some(traced)) => Cow::Owned(traced),
+            Ok(Some(options)) => Cow::Owned(options),
             Ok(None) => options,
             Err(payload) => {
                 self.panics.report_payload(PanicSource::TraceContext, &*payload);
@@ -75,16 +81,19 @@ impl ConnectionContext {
         }
     }
 
-    /// Returns the report of a shutdown, or an error if the process is still there after it was killed.
+    /// Returns the report of a shutdown.
+    ///
+    /// # Errors
+    /// If the process has not exited after it was killed.
     pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
-        if report.took == Step::Kill && report.exit.is_none() {
+        if report.last_step == Step::Kill && report.exit.is_none() {
             let error = "the process did not end after it was killed; the system may have blocked it in a system call";
             return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
         }
         Ok(report)
     }
 
-    /// Returns the error of an operation that ended without a result.
+    /// Converts the error of an operation, which may have occurred before or after its request was sent.
     #[cold]
     pub fn request_error(&self, error: RequestError, facts: &mut dyn ConnectionFacts) -> Error {
         match error {
@@ -93,14 +102,14 @@ impl ConnectionContext {
         }
     }
 
-    /// Returns the error of a request that was sent and has no result.
+    /// Converts the error of a request that was sent.
     #[cold]
     pub fn call_error(&self, error: CallError, facts: &mut dyn ConnectionFacts) -> Error {
         let process = if matches!(error, CallError::Closed { .. }) { facts.process_report() } else { None };
         Error::new(self.name(), error).with_process(process)
     }
 
-    /// Returns the error of a request that was not sent.
+    /// Converts the error of a request that was not sent.
     #[cold]
     pub fn send_error(&self, error: SendError, facts: &mut dyn ConnectionFacts) -> Error {
         if !matches!(error, SendError::Closed) {

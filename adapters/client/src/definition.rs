@@ -1,4 +1,4 @@
-//! [`McpServerDef`]: how a server is started, or where it is.
+//! [`McpServerDef`]: the command that starts a server, or its URL.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,12 +10,11 @@ use mcpwire_core::Config;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How a server is started (its command and environment), or where it is (its address and headers); and how long it is waited
-/// for.
+/// The definition of a server: the command that starts it, or its URL.
 ///
-/// It reads an entry of an `mcpServers` file as it is; members that belong to other programs are passed over. An entry has
-/// either a `command` or a `url`. Its `type` is passed over, too: an address tells that it is HTTP, and which shape of it the
-/// server speaks is found out.
+/// An entry of an `mcpServers` file can be deserialized into this type. The entry must have either a `command` or a `url`.
+/// Unknown members are ignored. The member `type` is ignored too: a `url` means HTTP, and the client detects the version of
+/// the HTTP transport.
 ///
 /// ```
 /// use mcpwire_client::McpServerDef;
@@ -38,57 +37,59 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[serde(rename_all = "camelCase", remote = "Self")]
 #[non_exhaustive]
 pub struct McpServerDef {
-    /// What errors call the server; the command's file name, or the host of the address, by default.
+    /// Name of the server in errors. Default: the file name of the command, or the host and port of the URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The program: a path, or a name that is looked up in `PATH`. No shell is involved.
-    /// Empty for a server that is spoken to by HTTP.
+    /// The program to start: a path, or a name that is looked up in `PATH`. It is started without a shell.
+    /// Empty for a server that is reached over HTTP.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// Its arguments, each passed as it is.
+    /// Arguments of the program. Each is passed unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Variables to set for it. They come on top of what [`McpServerDef::env_policy`] lets through.
+    /// Environment variables to set. They take precedence over inherited variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Variables of this process to pass on by name, where they are set.
+    /// Names of environment variables to inherit in addition to those of [`McpServerDef::env_policy`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inherit_env: Vec<String>,
-    /// Which variables of this process it gets without being asked for.
+    /// The environment variables of this process that the server inherits.
     #[serde(default, skip_serializing_if = "EnvPolicy::is_default")]
     pub env_policy: EnvPolicy,
-    /// Its working directory; that of this process by default.
+    /// Working directory of the server. Default: that of this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// How long an answer may take, counted from the request or its last progress. In JSON: milliseconds. 30 s by default.
+    /// Maximum time to wait for a response or a progress notification. In JSON: milliseconds. Default: 30 s.
     #[serde(default, with = "millis", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
-    /// How long starting it and opening the connection may take. In JSON: milliseconds. 60 s by default.
+    /// Maximum time to start the server and to open the connection. In JSON: milliseconds. Default: 60 s.
     #[serde(default, with = "millis", skip_serializing_if = "Option::is_none")]
     pub connect_timeout: Option<Duration>,
-    /// Where a server is that is spoken to by HTTP: absolute, `http` or `https`.
+    /// URL of a server that is reached over HTTP: absolute, with the scheme `http` or `https`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The Unix socket that a server listens on which is spoken to by HTTP. The address says what else there is to say: the path,
-    /// and what the server is told as its host. No proxy is asked, and `http` is as good as `https`.
+    /// Path of the Unix socket of a server that is reached over HTTP.
+    ///
+    /// [`McpServerDef::url`] provides the path of the requests and the `Host` header. The connection uses no proxy. The scheme
+    /// `http` is safe, because the messages do not leave the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<PathBuf>,
-    /// Headers for all requests by HTTP. They may be secrets, and are not shown by `{:?}`.
+    /// Headers of all HTTP requests. `{:?}` does not show the values, because they may be secrets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
 }
 
-/// Which variables of this process a server gets.
+/// The environment variables of this process that a server inherits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum EnvPolicy {
-    /// Those that programs need to run and that hold no secrets: see [`inherited_names`].
+    /// Only variables that programs need and that contain no secrets: see [`inherited_env_names`].
     #[default]
     AllowList,
-    /// All of them, secrets included.
+    /// All variables, which may include secrets.
     Inherit,
-    /// None.
+    /// No variables.
     Clear,
 }
 
@@ -99,10 +100,11 @@ impl EnvPolicy {
     }
 }
 
-/// The variables that [`EnvPolicy::AllowList`] passes on: where programs, the user's files and temporary files are, how to
-/// speak to the user, and which certificate authorities are trusted (a path, without which programs that load their parts
-/// over the network fail behind many a proxy).
-pub fn inherited_names() -> &'static [&'static str] {
+/// Returns the names of the environment variables that a server inherits with [`EnvPolicy::AllowList`].
+///
+/// These are the paths of programs, of the user's files and of temporary files, the locale, and the paths of CA certificates. The
+/// last are needed by `npx` and `uvx` behind a proxy that intercepts TLS.
+pub fn inherited_env_names() -> &'static [&'static str] {
     if cfg!(windows) {
         &[
             "APPDATA",
@@ -153,30 +155,33 @@ pub fn inherited_names() -> &'static [&'static str] {
 }
 
 impl McpServerDef {
-    /// A server that is started with this program and no arguments.
+    /// Creates the definition of a server that is started with this program, without arguments.
     pub fn new(command: impl Into<String>) -> Self {
         McpServerDef { command: command.into(), ..McpServerDef::default() }
     }
 
-    /// A server that is spoken to by HTTP, at this address: absolute, `http` or `https`. Which shape of the transport it speaks
-    /// is found out: Streamable HTTP, or the HTTP+SSE of 2024-11-05.
+    /// Creates the definition of a server that is reached over HTTP. `url` is absolute, with the scheme `http` or `https`.
+    ///
+    /// The client detects whether the server uses Streamable HTTP or the HTTP+SSE transport of revision 2024-11-05.
     pub fn http(url: impl Into<String>) -> Self {
         McpServerDef { url: Some(url.into()), ..McpServerDef::default() }
     }
 
-    /// A server that is spoken to by HTTP over a Unix socket; the address is as for [`McpServerDef::http`], such as
-    /// `http://localhost/mcp`. On systems without such sockets it cannot be reached.
+    /// Creates the definition of a server that is reached over HTTP on a Unix socket.
+    ///
+    /// `url` is the same as for [`McpServerDef::http`], for example `http://localhost/mcp`. On systems without Unix sockets, the
+    /// connection fails.
     pub fn http_unix(socket: impl Into<PathBuf>, url: impl Into<String>) -> Self {
         McpServerDef { unix_socket: Some(socket.into()), ..McpServerDef::http(url) }
     }
 
-    /// Adds a header to all requests by HTTP.
+    /// Adds a header to all HTTP requests.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
         self
     }
 
-    /// Sets what errors call the server.
+    /// Sets the name of the server in errors.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -194,19 +199,19 @@ impl McpServerDef {
         self
     }
 
-    /// Sets a variable.
+    /// Sets an environment variable.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// Passes on a variable of this process, if it is set.
+    /// Lets the server inherit an environment variable of this process.
     pub fn inherit(mut self, name: impl Into<String>) -> Self {
         self.inherit_env.push(name.into());
         self
     }
 
-    /// Sets which variables of this process the server gets without being asked for.
+    /// Sets the environment variables of this process that the server inherits.
     pub fn env_policy(mut self, policy: EnvPolicy) -> Self {
         self.env_policy = policy;
         self
@@ -218,26 +223,26 @@ impl McpServerDef {
         self
     }
 
-    /// Sets how long an answer may take, counted from the request or its last progress.
+    /// Sets the maximum time to wait for a response or a progress notification.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets how long starting the server and opening the connection may take.
+    /// Sets the maximum time to start the server and to open the connection.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
     }
 
-    /// The configuration with what the definition says about time.
+    /// Returns the configuration with the timeouts of this definition.
     pub fn configure(&self, mut config: Config) -> Config {
         config.request_timeout = self.timeout.unwrap_or(config.request_timeout);
         config.connect_timeout = self.connect_timeout.unwrap_or(config.connect_timeout);
         config
     }
 
-    /// What to call the server: its name, the file name of its command, or the host of its address.
+    /// Returns the name of the server. Default: the file name of its command, or the host and port of its URL.
     pub fn display_name(&self) -> &str {
         match (&self.name, &self.url) {
             (Some(name), _) => name,
@@ -248,8 +253,9 @@ impl McpServerDef {
         }
     }
 
-    /// Whether others on the way can read what is said, tokens included: the address is `http://`, and not on this machine. A
-    /// program should tell its user.
+    /// Returns whether the network can read the messages and tokens: the URL is `http://`, and its host is not this machine.
+    ///
+    /// A program should warn its user.
     pub fn is_exposed(&self) -> bool {
         let (Some(url), None) = (&self.url, &self.unix_socket) else { return false };
         let is_plain = url.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
@@ -257,16 +263,16 @@ impl McpServerDef {
     }
 }
 
-/// The host and port of an address. User and password, which an address should not have, are no part of it.
+/// Returns the host and port of a URL, without user and password.
 fn authority(url: &str) -> &str {
-    // By bytes: the search for patterns would add 1 KiB to a program that only names its servers.
+    // Searches bytes, because `str::find` would add 1 KiB to a minimal program.
     let start = url.as_bytes().windows(3).position(|text| text == b"://").map_or(0, |at| at + 3);
     let rest = &url[start..];
     let authority = &rest[..rest.bytes().position(|byte| b"/?#".contains(&byte)).unwrap_or(rest.len())];
     &authority[authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1)..]
 }
 
-/// The host without its port, and without the brackets of IPv6.
+/// Returns the host without its port, and without the brackets of an IPv6 address.
 fn host(authority: &str) -> &str {
     match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -289,9 +295,9 @@ impl<'de> Deserialize<'de> for McpServerDef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let def = Self::deserialize(deserializer)?;
         match (def.command.is_empty(), &def.url) {
-            (true, None) => Err(D::Error::custom("a server needs a `command`, or a `url`")),
+            (true, None) => Err(D::Error::custom("a server needs a `command` or a `url`")),
             (false, None) if def.unix_socket.is_some() => {
-                Err(D::Error::custom("a server at a Unix socket needs a `url`"))
+                Err(D::Error::custom("a server with a `unixSocket` needs a `url`"))
             }
             (false, Some(_)) => Err(D::Error::custom("a server has either a `command` or a `url`, not both")),
             _ => Ok(def),
@@ -300,8 +306,7 @@ impl<'de> Deserialize<'de> for McpServerDef {
 }
 
 impl fmt::Debug for McpServerDef {
-    /// Shows the names of variables and headers, never their values, and of the address neither user nor query: they
-    /// are where secrets are.
+    /// Omits the values of variables and headers, and the user and query of the URL, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServerDef")
             .field("name", &self.name)
@@ -320,7 +325,7 @@ impl fmt::Debug for McpServerDef {
     }
 }
 
-/// An address without user, password, query and fragment.
+/// Returns the URL without user, password, query and fragment.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
@@ -329,7 +334,7 @@ fn without_secrets(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// Durations as whole milliseconds, which is what the files of other programs have.
+/// Serializes durations as whole milliseconds, as the configuration files of other programs do.
 mod millis {
     use std::time::Duration;
 
@@ -350,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_shows_no_values_of_variables() {
+    fn debug_omits_the_values_of_variables() {
         let shown = format!("{:?}", McpServerDef::new("x").env("TOKEN", "hunter2"));
         assert!(shown.contains("TOKEN") && !shown.contains("hunter2"), "{shown}");
     }
@@ -364,8 +369,9 @@ mod tests {
         let foreign: McpServerDef = serde_json::from_str(r#"{"command":"a","type":"stdio","disabled":false}"#).unwrap();
         assert_eq!(foreign, McpServerDef::new("a"));
     }
+
     #[test]
-    fn an_entry_says_where_a_server_is_or_how_it_is_started() {
+    fn an_entry_has_either_a_command_or_a_url() {
         let text = r#"{"timeout":1500,"url":"https://example.com/mcp","unixSocket":"/run/x","headers":{"A":"b"}}"#;
         let def: McpServerDef = serde_json::from_str(text).unwrap();
         assert_eq!(def.display_name(), "example.com");
@@ -386,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_addresses_elsewhere_are_exposed() {
+    fn only_http_urls_of_other_machines_are_exposed() {
         for safe in [
             "https://example.com",
             "http://localhost:1",

@@ -5,40 +5,50 @@ use std::mem;
 
 use mcpwire_core::{Event, Json, Notification};
 
-/// Maximum number of events in a queue: 1,024, more than a second's worth of the most talkative servers.
+/// Maximum number of events in a queue. 1,024: more than a busy server sends in a second.
 pub(crate) const MAX_EVENTS: usize = 1024;
 
-/// Maximum size in bytes of the texts in a queue: 1 MiB, so that a consumer that has stopped costs little.
+/// Maximum total size of the texts in a queue, in bytes. 1 MiB: a consumer that takes nothing costs little memory.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// The events that one consumer has not taken yet, in the order in which they occurred.
 ///
-/// The queue is bounded. Beyond its limits, the oldest event is dropped and counted. A change of a list, a new HTTP
-/// session and the end of the connection are never dropped: the queue contains each of them at most once.
+/// The queue is bounded: beyond its limits, it drops and counts the oldest event. It never drops list changes, a new HTTP session
+/// and the end of the connection. It contains each of these at most once.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    waiting: VecDeque<Event>,
+    waiting: VecDeque<QueuedEvent>,
+    /// Total size of the texts in `waiting`, in bytes.
     bytes: usize,
+    /// Number of events that were dropped.
     dropped: u64,
     /// Whether the consumer takes only notifications.
     only_notifications: bool,
 }
 
+#[derive(Debug)]
+struct QueuedEvent {
+    event: Event,
+    /// Size in bytes of the texts in the event.
+    size: usize,
+}
+
 impl EventQueue {
-    /// Creates a queue of all events that [`EventQueue::takes`] names.
-    pub fn of_events() -> Self {
+    /// Creates an empty queue for notifications and for events of the connection.
+    pub fn for_events() -> Self {
         EventQueue::default()
     }
 
-    /// Creates a queue of the server's notifications.
-    pub fn of_notifications() -> Self {
+    /// Creates an empty queue for notifications only.
+    pub fn for_notifications() -> Self {
         EventQueue { only_notifications: true, ..EventQueue::default() }
     }
 
-    /// Returns whether the consumer of this queue receives the event.
+    /// Returns whether this queue accepts the event.
     ///
-    /// Replies, subscriptions and requests of the server have consumers of their own.
-    pub fn takes(&self, event: &Event) -> bool {
+    /// Replies, subscription events and requests of the server are delivered in other ways.
+    #[inline]
+    pub fn accepts(&self, event: &Event) -> bool {
         match event {
             Event::Notification(_) => true,
             Event::Connected
@@ -54,27 +64,36 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event, and drops the oldest one if the queue is full.
+    /// Adds an event. If the queue is full, drops the oldest event.
     pub fn push(&mut self, event: Event) {
-        if !may_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same(waiting, &event)) {
+        if !can_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same_kind(&waiting.event, &event)) {
             return;
         }
-        self.bytes += size(&event);
-        self.waiting.push_back(event);
+        let size = size(&event);
+        self.bytes += size;
+        self.waiting.push_back(QueuedEvent { event, size });
+        if self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
+            self.drop_oldest();
+        }
+    }
+
+    #[cold]
+    fn drop_oldest(&mut self) {
         while self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
-            // The others are few: each is in the queue at most once.
-            let Some(oldest) = self.waiting.iter().position(may_be_dropped) else { return };
+            // If there is none, the queue contains only events that must not be dropped, and each of these at most once.
+            let Some(oldest) = self.waiting.iter().position(|waiting| can_be_dropped(&waiting.event)) else { return };
             if let Some(dropped) = self.waiting.remove(oldest) {
-                self.bytes -= size(&dropped);
+                self.bytes -= dropped.size;
                 self.dropped += 1;
             }
         }
     }
 
     /// Removes and returns the oldest event.
+    #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        let event = self.waiting.pop_front()?;
-        self.bytes -= size(&event);
+        let QueuedEvent { event, size } = self.waiting.pop_front()?;
+        self.bytes -= size;
         if self.waiting.is_empty() {
             // A connection may be idle for long after a burst of events.
             self.waiting.shrink_to(16);
@@ -98,15 +117,17 @@ impl EventQueue {
     }
 }
 
-/// Returns whether two events, none of which may be dropped, say the same: these events have no content.
-fn is_same(one: &Event, other: &Event) -> bool {
+/// Returns whether two events that must not be dropped are of the same kind. They have no content, so they are equal then.
+fn is_same_kind(one: &Event, other: &Event) -> bool {
     match (one, other) {
         (Event::Notification(one), Event::Notification(other)) => mem::discriminant(one) == mem::discriminant(other),
         _ => mem::discriminant(one) == mem::discriminant(other),
     }
 }
 
-fn may_be_dropped(event: &Event) -> bool {
+/// Returns whether the queue may drop the event.
+/// Returns whether the queue may drop the event.
+fn can_be_dropped(event: &Event) -> bool {
     match event {
         Event::Notification(notification) => !matches!(
             notification,
@@ -155,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_the_oldest_event_but_no_change_of_a_list() {
-        let mut queue = EventQueue::of_notifications();
+    fn a_full_queue_drops_the_oldest_event_but_no_list_change() {
+        let mut queue = EventQueue::for_notifications();
         queue.push(Event::Notification(Notification::ToolsChanged));
         (0..MAX_EVENTS + 10).for_each(|n| queue.push(other(&n.to_string())));
         queue.push(Event::Notification(Notification::ToolsChanged));
@@ -167,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_limited_by_the_size_of_its_texts() {
-        let mut queue = EventQueue::of_events();
+        let mut queue = EventQueue::for_events();
         for _ in 0..3 {
             queue.push(Event::InvalidMessage { excerpt: "x".repeat(MAX_BYTES / 2) });
         }
@@ -176,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_no_notifications_are_for_those_who_want_all_events() {
+    fn a_queue_for_notifications_accepts_no_other_events() {
         let invalid = Event::InvalidMessage { excerpt: "x".into() };
-        assert!(EventQueue::of_events().takes(&invalid));
-        assert!(!EventQueue::of_notifications().takes(&invalid));
-        assert!(!EventQueue::of_events().takes(&Event::Connected));
+        assert!(EventQueue::for_events().accepts(&invalid));
+        assert!(!EventQueue::for_notifications().accepts(&invalid));
+        assert!(!EventQueue::for_events().accepts(&Event::Connected));
     }
 }

@@ -1,24 +1,24 @@
-//! How a process ended, in words.
+//! [`Exit`]: the exit status of a process.
 
 use std::fmt;
 
-/// How a server's process ended.
+/// The exit status of a server's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exit {
-    /// The code that it exited with, if it exited by itself.
+    /// The exit code. `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// The number of the signal that ended the process.
     pub signal: Option<i32>,
 }
 
 impl Exit {
-    /// Creates the exit status of a process: the code that it exited with, or the signal that ended it.
+    /// Creates an exit status from an exit code or the number of a signal.
     pub fn new(code: Option<i32>, signal: Option<i32>) -> Self {
         Exit { code, signal }
     }
 
-    /// Whether it ended by itself and reported success.
+    /// Returns whether the exit code is 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
     }
@@ -37,7 +37,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The signals whose numbers are the same on all Unix systems.
+/// Returns the name of a signal whose number is the same on all Unix systems.
 fn signal_name(signal: i32) -> Option<&'static str> {
     Some(match signal {
         1 => "SIGHUP",

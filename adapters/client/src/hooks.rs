@@ -1,8 +1,7 @@
-//! The callbacks for what happens on a connection: the [`Observer`], and the callbacks for notifications and invalid
-//! messages.
+//! [`ConnectionHooks`]: calls the [`Observer`] and the callbacks for notifications and invalid messages.
 //!
-//! An adapter records the events of the engine under its lock, and delivers the records without the lock. A client without
-//! callbacks contains no code of this module.
+//! An adapter records the events of the engine while it holds its lock, and delivers the records without the lock. A client
+//! without callbacks contains no code of this module.
 
 use std::collections::HashMap;
 use std::mem;
@@ -14,8 +13,8 @@ use mcpwire_core::{
 };
 
 use crate::handler::AnyClientHandler;
-use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
-use crate::{Direction, ErrorKind, Exit, PanicSource, Panics};
+use crate::observer::{CallerData, ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
+use crate::{Direction, ErrorKind, Exit, PanicCallbacks, PanicSource};
 
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
 type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
@@ -24,49 +23,51 @@ type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 /// The callbacks in the options of a connection.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
-    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
     pub(crate) on_notification: Option<OnNotification>,
     pub(crate) on_invalid_message: Option<OnInvalidMessage>,
-    /// The handler object, which receives notifications too.
+    /// The handler object, which also receives notifications.
     pub(crate) handler: Option<Arc<dyn AnyClientHandler>>,
 }
 
 impl Hooks {
-    /// Returns whether the program observes a connection that is opened now: with an observer, or with a subscriber of
-    /// `tracing`.
+    /// Returns whether there is an observer or, for a connection that is opened now, a subscriber of `tracing`.
     fn has_observer(&self) -> bool {
         #[cfg(feature = "tracing")]
         if crate::tracing::has_subscriber() {
             return true;
         }
-        self.observer.is_some()
+        !self.observers.is_empty()
     }
 }
 
-/// The callbacks in the options of a connection, or the absence of all code for them.
+/// The callbacks in the options of a connection.
+///
+/// A trait object, so that a client without callbacks contains no code for them.
 pub(crate) trait HookSet: Send + Sync {
     fn clone_box(&self) -> Box<dyn HookSet>;
 
     /// Returns the callbacks, to add one.
     fn hooks(&mut self) -> &mut Hooks;
 
-    /// Makes the engine report what the callbacks need.
+    /// Makes the engine report the events that the callbacks need.
     fn configure(&self, config: &mut Config);
 
-    /// Returns the callbacks of a connection to the server of this name.
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Box<dyn NewHooks>;
+    /// Creates the hooks of a connection to the server named `server`.
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks>;
 }
 
-/// The callbacks of a connection that is being created.
+/// The observer and callbacks of a connection that has no transport and clock yet.
 pub trait NewHooks: Send {
-    /// Sets the clock of the connection, and what carries its messages.
+    /// Sets the transport and the clock, and returns the hooks of the connection.
     fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks>;
 }
 
-/// The callbacks of one connection.
+/// Records the events of one connection, and calls the program's callbacks for them.
 pub trait ConnectionHooks: Send + Sync {
-    /// Returns the options with which a request is sent. The task that sends the request calls this method, without a lock.
-    /// `tool` is the tool that the request calls.
+    /// Adds the observer's data and trace context to the options of a request. `tool` is the tool that the request calls.
+    ///
+    /// The task that sends the request calls this method, without holding a lock.
     fn tag(&self, options: RequestOptions, tool: Option<&str>) -> RequestOptions;
 
     /// Records that the connection is being opened.
@@ -75,8 +76,9 @@ pub trait ConnectionHooks: Send + Sync {
     /// Records an event of the engine.
     fn record(&self, event: &Event, session: &Session);
 
-    /// Calls the callbacks for an event of the engine at once, after those for all records. Like [`Self::record`] and
-    /// [`Self::deliver`] together, without a copy of notifications. No lock may be held.
+    /// Delivers all records and then this event.
+    ///
+    /// This is [`Self::record`] and [`Self::deliver`] together, without a copy of notifications. Call it without holding a lock.
     fn handle(&self, event: &Event, session: &Session);
 
     /// Records the start of the server's process.
@@ -85,14 +87,15 @@ pub trait ConnectionHooks: Send + Sync {
     /// Records the end of the server's process.
     fn process_exited(&self, exit: Option<Exit>);
 
-    /// Records bytes on the wire.
+    /// Records the number of bytes that were sent or received.
     fn bytes(&self, direction: Direction, bytes: u64);
 
-    /// Records that notifications were dropped.
+    /// Records the number of notifications that were dropped.
     fn dropped(&self, count: u64);
 
-    /// Calls the program's callbacks for all records, in order. Only one thread at a time may call this method, without a
-    /// lock.
+    /// Calls the program's callbacks for all records, in order.
+    ///
+    /// Only one thread at a time may call this method, without holding a lock.
     fn deliver(&self);
 }
 
@@ -111,27 +114,27 @@ impl HookSet for Hooks {
         }
     }
 
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Box<dyn NewHooks> {
-        Box::new(Unstarted { hooks: self.clone(), server, panics })
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks> {
+        Box::new(UnstartedHooks { hooks: self.clone(), server, panics })
     }
 }
 
-struct Unstarted {
+struct UnstartedHooks {
     hooks: Hooks,
     server: Arc<str>,
-    panics: Panics,
+    panics: PanicCallbacks,
 }
 
-impl NewHooks for Unstarted {
+impl NewHooks for UnstartedHooks {
     fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks> {
-        let Unstarted { hooks, server, panics } = *self;
+        let UnstartedHooks { hooks, server, panics } = *self;
         let recorder = Recorder {
             connection: ConnectionInfo::new(server, transport),
             opening_since: None,
             pending: HashMap::new(),
             records: Vec::new(),
         };
-        Arc::new(Connection {
+        Arc::new(HookDispatcher {
             hooks,
             panics,
             clock,
@@ -142,21 +145,21 @@ impl NewHooks for Unstarted {
     }
 }
 
-struct Connection {
+struct HookDispatcher {
     hooks: Hooks,
-    panics: Panics,
+    panics: PanicCallbacks,
     clock: Clock,
     #[cfg(feature = "tracing")]
     tracing: Option<crate::tracing::TracingObserver>,
     recorder: Mutex<Recorder>,
 }
 
-/// What has happened, until it is delivered.
+/// The records that were not delivered yet, and the state that is needed to create records.
 struct Recorder {
     connection: ConnectionInfo,
-    /// When the connection began to open. `None` while it is not being opened.
+    /// Time at which the opening of the connection began. `None` while the connection is not being opened.
     opening_since: Option<Timestamp>,
-    /// The requests without a reply. Empty without an observer.
+    /// The requests without a reply. Always empty if there is no observer.
     pending: HashMap<RequestKey, PendingRequest>,
     records: Vec<Record>,
 }
@@ -167,15 +170,7 @@ struct PendingRequest {
     attempt: u32,
 }
 
-/// The place from which a request is sent.
-struct Origin {
-    /// The data that [`Observer::caller`] returned.
-    caller: Option<Tag>,
-    #[cfg(feature = "tracing")]
-    call_site: crate::call_site::CallSite,
-}
-
-/// Something that has happened.
+/// An event for the program's callbacks.
 enum Record {
     Connecting(ConnectionInfo),
     Connected(ConnectionInfo, Arc<ServerInfo>, Timestamp, Timestamp),
@@ -198,40 +193,39 @@ enum Record {
 }
 
 impl Recorder {
-    fn sent(&mut self, sent: &SentRequest, now: Timestamp) {
+    fn request_sent(&mut self, sent: &SentRequest, now: Timestamp) {
         let key = sent.request.key;
         if let Some(pending) = self.pending.get_mut(&key) {
-            // With input that the server required.
+            // The request is sent again, with the input that the server required.
             Arc::make_mut(&mut pending.info).id = sent.id;
             pending.attempt += 1;
             self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
             return;
         }
-        let origin = sent.tag.as_ref().and_then(Tag::get::<Origin>);
+        let caller_data = sent.tag.as_ref().and_then(Tag::get::<CallerData>);
         let info = Arc::new(RequestInfo {
             connection: self.connection.clone(),
             key,
             id: sent.id,
             method: sent.request.method.clone().into_owned(),
             target: sent.request.target.clone(),
-            caller: origin.and_then(|origin| origin.caller.clone()),
+            caller: caller_data.and_then(|caller_data| caller_data.callers.first()?.clone()),
+            caller_data: sent.tag.clone(),
             trace_parent: sent.trace_parent.clone(),
-            #[cfg(feature = "tracing")]
-            call_site: origin.map(|origin| origin.call_site.clone()),
         });
         self.records.push(Record::Begin(Arc::clone(&info)));
         self.pending.insert(key, PendingRequest { info, begun: now, attempt: 1 });
     }
 
     #[cfg(feature = "http")]
-    fn retried(&mut self, id: u64) {
+    fn request_retried(&mut self, id: u64) {
         if let Some(pending) = self.pending.values_mut().find(|pending| pending.info.id == id) {
             pending.attempt += 1;
             self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
         }
     }
 
-    fn replied(&mut self, reply: &Reply, now: Timestamp) {
+    fn request_ended(&mut self, reply: &Reply, now: Timestamp) {
         if let Some(pending) = self.pending.remove(&reply.key()) {
             self.records.push(Record::End(pending.info, outcome(reply), pending.begun, now));
         }
@@ -249,7 +243,7 @@ fn outcome(reply: &Reply) -> RequestOutcome {
     }
 }
 
-impl Connection {
+impl HookDispatcher {
     fn recorder(&self) -> MutexGuard<'_, Recorder> {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -259,11 +253,11 @@ impl Connection {
         if self.tracing.is_some() {
             return true;
         }
-        self.hooks.observer.is_some()
+        !self.hooks.observers.is_empty()
     }
 
-    /// Records something that only an observer learns.
-    fn note(&self, record: impl FnOnce(&mut Recorder) -> Record) {
+    /// Adds a record if there is an observer.
+    fn record_for_observer(&self, record: impl FnOnce(&mut Recorder) -> Record) {
         if self.has_observer() {
             let mut recorder = self.recorder();
             let record = record(&mut recorder);
@@ -271,14 +265,14 @@ impl Connection {
         }
     }
 
-    fn note_event(&self, event: &Event, session: &Session) {
+    fn record_event(&self, event: &Event, session: &Session) {
         let mut recorder = self.recorder();
         let connection = recorder.connection.clone();
         let record = match event {
-            Event::RequestSent(sent) => return recorder.sent(sent, (self.clock)()),
+            Event::RequestSent(sent) => return recorder.request_sent(sent, (self.clock)()),
             #[cfg(feature = "http")]
-            Event::RequestRetried { id } => return recorder.retried(*id),
-            Event::Reply(reply) => return recorder.replied(reply, (self.clock)()),
+            Event::RequestRetried { id } => return recorder.request_retried(*id),
+            Event::Reply(reply) => return recorder.request_ended(reply, (self.clock)()),
             Event::Connected => {
                 let Some(server) = session.shared_server() else { return };
                 recorder.connection.protocol_version = Some(server.protocol_version);
@@ -298,15 +292,21 @@ impl Connection {
         recorder.records.push(record);
     }
 
-    fn call(&self, record: Record) {
-        let observe = |f: &dyn Fn(&dyn Observer)| {
-            #[cfg(feature = "tracing")]
-            if let Some(tracing) = &self.tracing {
-                self.panics.catch(PanicSource::Observer, || f(tracing));
-            }
-            if let Some(observer) = &self.hooks.observer {
-                self.panics.catch(PanicSource::Observer, || f(&**observer));
-            }
+    /// Calls `f` with each observer and its index.
+    fn observe_each(&self, f: &dyn Fn(&dyn Observer, usize)) {
+        #[cfg(feature = "tracing")]
+        if let Some(tracing) = &self.tracing {
+            self.panics.catch(PanicSource::Observer, || f(tracing, 0));
+        }
+        for (index, observer) in self.hooks.observers.iter().enumerate() {
+            self.panics.catch(PanicSource::Observer, || f(&**observer, index));
+        }
+    }
+
+    fn deliver_record(&self, record: Record) {
+        let observe = |f: &dyn Fn(&dyn Observer)| self.observe_each(&|observer, _| f(observer));
+        let observe_request = |request: &RequestInfo, f: &dyn Fn(&dyn Observer, &RequestInfo)| {
+            self.observe_each(&|observer, index| f(observer, &request.for_observer(index)));
         };
         let event = |connection: &ConnectionInfo, event: ConnectionEvent<'_>| {
             observe(&|observer| observer.event(connection, &event));
@@ -316,10 +316,13 @@ impl Connection {
             Record::Connected(connection, server, since, now) => {
                 observe(&|observer| observer.connected(&connection, &server, now.duration_since(since)));
             }
-            Record::Begin(request) => observe(&|observer| observer.begin(&request)),
-            Record::Attempt(request, attempt) => observe(&|observer| observer.attempt(&request, attempt)),
+            Record::Begin(request) => observe_request(&request, &|observer, request| observer.begin(request)),
+            Record::Attempt(request, attempt) => {
+                observe_request(&request, &|observer, request| observer.attempt(request, attempt));
+            }
             Record::End(request, outcome, begun, now) => {
-                observe(&|observer| observer.end(&request, &outcome, now.duration_since(begun)));
+                let duration = now.duration_since(begun);
+                observe_request(&request, &|observer, request| observer.end(request, &outcome, duration));
             }
             Record::Bytes(connection, direction, bytes) => {
                 observe(&|observer| observer.bytes(&connection, direction, bytes));
@@ -346,11 +349,12 @@ impl Connection {
                 }
                 event(&connection, ConnectionEvent::InvalidMessage { excerpt: &excerpt });
             }
-            Record::Notification(notification) => self.notify(&notification),
+            Record::Notification(notification) => self.deliver_notification(&notification),
         }
     }
 
-    fn notify(&self, notification: &Notification) {
+    #[inline]
+    fn deliver_notification(&self, notification: &Notification) {
         if let Some(f) = &self.hooks.on_notification {
             self.panics.catch(PanicSource::OnNotification, || f(notification));
         }
@@ -361,19 +365,22 @@ impl Connection {
     }
 }
 
-impl ConnectionHooks for Connection {
+impl ConnectionHooks for HookDispatcher {
     fn tag(&self, mut options: RequestOptions, tool: Option<&str>) -> RequestOptions {
         if self.has_observer() {
-            let mut caller = None;
-            if let Some(observer) = &self.hooks.observer {
-                caller = self.panics.catch(PanicSource::Observer, || observer.caller(tool)).flatten();
+            let mut callers = Vec::with_capacity(self.hooks.observers.len());
+            let mut context = None;
+            for observer in &self.hooks.observers {
+                let caller = self.panics.catch(PanicSource::Observer, || observer.caller(tool)).flatten();
                 let trace = |caller| self.panics.catch(PanicSource::Observer, || observer.trace_context(caller))?;
-                if let Some(context) = caller.as_ref().and_then(trace) {
-                    options = options.in_trace(&context);
-                }
+                context = context.or_else(|| caller.as_ref().and_then(trace));
+                callers.push(caller);
             }
-            options.tag = Some(Tag::new(Origin {
-                caller,
+            if let Some(context) = context {
+                options = options.in_trace(&context);
+            }
+            options.tag = Some(Tag::new(CallerData {
+                callers,
                 #[cfg(feature = "tracing")]
                 call_site: crate::call_site::CallSite::current(),
             }));
@@ -382,9 +389,9 @@ impl ConnectionHooks for Connection {
     }
 
     fn connecting(&self) {
-        // A server that is started again is still the same opening.
+        // A restart of the server is part of the same opening.
         if self.recorder().opening_since.is_none() {
-            self.note(|recorder| {
+            self.record_for_observer(|recorder| {
                 recorder.opening_since = Some((self.clock)());
                 Record::Connecting(recorder.connection.clone())
             });
@@ -403,15 +410,18 @@ impl ConnectionHooks for Connection {
                 let connection = recorder.connection.clone();
                 recorder.records.push(Record::InvalidMessage(connection, excerpt.clone()));
             }
-            event if self.has_observer() => self.note_event(event, session),
+            event if self.has_observer() => self.record_event(event, session),
             _ => {}
         }
     }
 
     fn handle(&self, event: &Event, session: &Session) {
         if let Event::Notification(notification) = event {
-            self.deliver();
-            self.notify(notification);
+            // Without an observer, no record waits.
+            if self.has_observer() {
+                self.deliver();
+            }
+            self.deliver_notification(notification);
         } else {
             self.record(event, session);
             self.deliver();
@@ -419,31 +429,31 @@ impl ConnectionHooks for Connection {
     }
 
     fn process_started(&self, pid: u32) {
-        self.note(|recorder| Record::ProcessStarted(recorder.connection.clone(), pid));
+        self.record_for_observer(|recorder| Record::ProcessStarted(recorder.connection.clone(), pid));
     }
 
     fn process_exited(&self, exit: Option<Exit>) {
         if self.recorder().connection.transport == Transport::Stdio {
-            self.note(|recorder| Record::ProcessExited(recorder.connection.clone(), exit));
+            self.record_for_observer(|recorder| Record::ProcessExited(recorder.connection.clone(), exit));
         }
     }
 
     fn bytes(&self, direction: Direction, bytes: u64) {
         if bytes > 0 {
-            self.note(|recorder| Record::Bytes(recorder.connection.clone(), direction, bytes));
+            self.record_for_observer(|recorder| Record::Bytes(recorder.connection.clone(), direction, bytes));
         }
     }
 
     fn dropped(&self, count: u64) {
         if count > 0 {
-            self.note(|recorder| Record::Dropped(recorder.connection.clone(), count));
+            self.record_for_observer(|recorder| Record::Dropped(recorder.connection.clone(), count));
         }
     }
 
     fn deliver(&self) {
         let records = mem::take(&mut self.recorder().records);
         for record in records {
-            self.call(record);
+            self.deliver_record(record);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! [`InvalidMessages`]: what the server has sent that could not be read.
+//! [`InvalidMessages`]: the invalid messages that a server has sent.
 
-/// Maximum number of excerpts to keep: 8, enough to recognise what a server prints by mistake.
+/// Maximum number of stored excerpts. 8: enough to recognize log messages that a server prints by mistake.
 const MAX_EXCERPTS: usize = 8;
 
-/// The messages of a server that could not be read: how many there were, and the beginnings of the last ones.
+/// The number of invalid messages that a server has sent, and the beginnings of the last 8.
 ///
-/// Many of them mean that the server prints log messages on its standard output.
+/// A large number usually means that the server prints log messages on its standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidMessages {
     count: u64,
@@ -14,7 +14,7 @@ pub struct InvalidMessages {
 }
 
 impl InvalidMessages {
-    /// Adds a message. `excerpt` must be printable.
+    /// Counts an invalid message. `excerpt` is its beginning, without control characters.
     #[cold]
     pub fn push(&mut self, excerpt: &str) {
         self.count += 1;
@@ -24,12 +24,12 @@ impl InvalidMessages {
         self.excerpts.push(excerpt.to_owned());
     }
 
-    /// Returns how many messages could not be read since the connection began.
+    /// Returns the number of invalid messages since the connection was opened.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the beginnings of the last messages that could not be read, at most 8. They contain no control characters.
+    /// Returns the beginnings of the last 8 invalid messages, oldest first, without control characters.
     pub fn excerpts(&self) -> impl Iterator<Item = &str> {
         self.excerpts.iter().map(String::as_str)
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_last_excerpts_are_kept() {
+    fn only_the_last_excerpts_are_stored() {
         let mut invalid = InvalidMessages::default();
         (0..20).for_each(|n| invalid.push(&n.to_string()));
         assert_eq!(invalid.count(), 20);

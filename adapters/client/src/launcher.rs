@@ -1,4 +1,4 @@
-//! [`Launcher`]: starts servers in another way than as a process of this machine.
+//! [`Launcher`]: starts servers in another way than as a local process.
 
 use std::fmt;
 use std::future::Future;
@@ -8,55 +8,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Exit, McpServerDef, ReadStream, Reader, SpawnError, SpawnErrorKind, WriteStream, Writer, catch_panic};
 
-/// Starts the servers of definitions: in a container, over ssh, in a sandbox, or in this process. Set by
-/// [`ConnectOptions::launcher`](crate::ConnectOptions::launcher).
+/// Starts servers in another way than as a local process: in a container, over ssh, in a sandbox, or in this process.
 ///
-/// Closures are launchers too.
+/// Set by [`ConnectOptions::launcher`](crate::ConnectOptions::launcher). Closures implement this trait.
 ///
 /// ```
-/// use mcpwire_client::{ConnectOptions, Launched, McpServerDef};
+/// use mcpwire_client::{ConnectOptions, McpServerDef, ServerLaunch};
 ///
 /// let options = ConnectOptions::default().launcher(|def: &McpServerDef| {
 ///     let container = McpServerDef::new("docker").args(["run", "--rm", "-i", "my-image"]).arg(&def.command);
-///     Ok(Launched::command(container.args(&def.args)))
+///     Ok(ServerLaunch::command(container.args(&def.args)))
 /// });
 /// ```
 pub trait Launcher: Send + Sync + 'static {
-    /// Starts a server. Called again if the server must be started again as a legacy server.
+    /// Starts the server of a definition.
+    ///
+    /// The client calls this method a second time if it must restart the server to use a legacy protocol version.
     ///
     /// # Errors
-    /// The client fails with the error, as if the process could not be started.
-    fn launch(&self, def: &McpServerDef) -> io::Result<Launched>;
+    /// Return an error if the server cannot be started. The client reports it as a [`SpawnError`].
+    fn launch(&self, def: &McpServerDef) -> io::Result<ServerLaunch>;
 }
 
 impl<F> Launcher for F
 where
-    F: Fn(&McpServerDef) -> io::Result<Launched> + Send + Sync + 'static,
+    F: Fn(&McpServerDef) -> io::Result<ServerLaunch> + Send + Sync + 'static,
 {
-    fn launch(&self, def: &McpServerDef) -> io::Result<Launched> {
+    fn launch(&self, def: &McpServerDef) -> io::Result<ServerLaunch> {
         self(def)
     }
 }
 
-/// A server that a [`Launcher`] has started, or the command to start.
-pub struct Launched(Kind);
+/// The result of a [`Launcher`]: a running server, or another command for the client to start.
+pub struct ServerLaunch(LaunchKind);
 
-enum Kind {
-    Command(Box<McpServerDef>),
-    Streams(Box<LaunchedServer>),
-}
-
-impl Launched {
+impl ServerLaunch {
     /// Makes the client start the process of this definition instead.
     pub fn command(def: McpServerDef) -> Self {
-        Launched(Kind::Command(Box::new(def)))
+        ServerLaunch(LaunchKind::Command(Box::new(def)))
     }
 
-    /// Creates a server that runs elsewhere: the stream that the client reads, the stream that it writes, and a future that
-    /// ends when the server has ended.
+    /// Wraps a server that is running: the client reads `reader` and writes `writer`. `exit` resolves when the server has exited.
     ///
-    /// When the client closes the stream that it writes, the server should end. The blocking client has a thread for each
-    /// stream and for the future.
+    /// The server should exit when the client closes `writer`. The blocking client runs a thread for each stream and for
+    /// `exit`.
     pub fn streams(
         reader: impl ReadStream + Send + 'static,
         writer: impl WriteStream + Send + 'static,
@@ -64,7 +59,7 @@ impl Launched {
     ) -> Self {
         let status = Arc::<Mutex<Option<Exit>>>::default();
         let slot = Arc::clone(&status);
-        Launched(Kind::Streams(Box::new(LaunchedServer {
+        ServerLaunch(LaunchKind::Server(Box::new(LaunchedServer {
             reader: Box::pin(reader),
             writer: Box::pin(writer),
             stderr: None,
@@ -72,69 +67,70 @@ impl Launched {
                 let exit = exit.await;
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
             }),
-            control: LaunchedControl { status, kill: None },
+            handle: LaunchedServerHandle { status, kill: None },
         })))
     }
 
-    /// Sets the stream of the server's standard error. Has no effect on a command.
+    /// Sets the stream of the server's standard error. It has no effect on [`ServerLaunch::command`].
     pub fn stderr(mut self, stderr: impl ReadStream + Send + 'static) -> Self {
-        if let Kind::Streams(server) = &mut self.0 {
+        if let LaunchKind::Server(server) = &mut self.0 {
             server.stderr = Some(Box::pin(stderr));
         }
         self
     }
 
-    /// Sets the function that ends the server at once. Has no effect on a command.
+    /// Sets the function that kills the server. It has no effect on [`ServerLaunch::command`].
     ///
-    /// The client calls it if the server does not end by itself, and when the client is dropped. The function must return
-    /// at once, and must not use the client. Afterwards, the future of the exit must end.
+    /// The client calls the function when it is dropped, or when the server does not exit after its input was closed. The
+    /// function must return at once and must not use the client. The future `exit` must resolve afterwards.
     pub fn on_kill(mut self, kill: impl FnOnce() + Send + 'static) -> Self {
-        if let Kind::Streams(server) = &mut self.0 {
-            server.control.kill = Some(Box::new(kill));
+        if let LaunchKind::Server(server) = &mut self.0 {
+            server.handle.kill = Some(Box::new(kill));
         }
         self
     }
 }
 
-impl fmt::Debug for Launched {
+impl fmt::Debug for ServerLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Command(def) => f.debug_tuple("Command").field(def).finish(),
-            Kind::Streams(_) => f.debug_struct("Streams").finish_non_exhaustive(),
+            LaunchKind::Command(def) => f.debug_tuple("Command").field(def).finish(),
+            LaunchKind::Server(_) => f.debug_struct("Streams").finish_non_exhaustive(),
         }
     }
 }
 
-/// A server that runs elsewhere.
+/// A running server that a [`Launcher`] has started.
 pub struct LaunchedServer {
     /// The stream that the client reads.
     pub reader: Reader,
     /// The stream that the client writes.
     pub writer: Writer,
-    /// The standard error of the server.
+    /// Standard error of the server.
     pub stderr: Option<Reader>,
-    /// Ends when the server has ended, and stores its exit status for `control`.
+    /// Resolves when the server has exited, and stores the exit status for `handle`.
     pub exit: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Ends the server, and knows its exit status.
-    pub control: LaunchedControl,
+    /// Kills the server, and returns its exit status.
+    pub handle: LaunchedServerHandle,
 }
 
-/// Ends a server that runs elsewhere, and knows its exit status.
-pub struct LaunchedControl {
+/// Kills a server that a [`Launcher`] has started, and returns its exit status.
+pub struct LaunchedServerHandle {
+    /// `None` while the server is running.
     status: Arc<Mutex<Option<Exit>>>,
     kill: Option<Box<dyn FnOnce() + Send>>,
 }
 
-impl LaunchedControl {
-    /// Returns how the server has ended, or `None` if it is running.
+impl LaunchedServerHandle {
+    /// Returns the exit status of the server, or `None` if it is running.
     pub fn observe(&self) -> Option<Exit> {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the server at once. Without a function for that, the server counts as ended.
+    /// Kills the server. If the launcher has set no [`ServerLaunch::on_kill`], the server counts as exited.
     pub fn kill(&mut self) {
         match self.kill.take() {
-            // Its panic is of no use to anybody: the connection ends.
+            // The connection ends in any case, so a panic is ignored.
             Some(kill) => drop(catch_panic(kill)),
             None => {
                 self.status.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Exit::new(None, None));
@@ -143,36 +139,35 @@ impl LaunchedControl {
     }
 }
 
-impl fmt::Debug for LaunchedControl {
+impl fmt::Debug for LaunchedServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LaunchedControl").field("exit", &self.observe()).finish_non_exhaustive()
+        f.debug_struct("LaunchedServerHandle").field("exit", &self.observe()).finish_non_exhaustive()
     }
 }
 
-/// What a client does for the server of a definition.
-pub enum Launch {
-    /// It starts the process of this definition.
+/// How the client connects to the server of a definition.
+pub enum LaunchKind {
+    /// Start the process of this definition.
     Command(Box<McpServerDef>),
-    /// It uses the streams of a server that runs elsewhere.
+    /// Use the streams of a running server.
     Server(Box<LaunchedServer>),
 }
 
-/// Any [`Launcher`].
+/// A [`Launcher`] as a trait object. It does not panic.
 pub trait AnyLauncher: Send + Sync {
     /// Starts a server.
     ///
     /// # Errors
-    /// The launcher failed or panicked.
-    fn start(&self, def: &McpServerDef) -> Result<Launch, SpawnError>;
+    /// If the launcher fails or panics.
+    fn start(&self, def: &McpServerDef) -> Result<LaunchKind, SpawnError>;
 }
 
 impl<T: Launcher> AnyLauncher for T {
-    fn start(&self, def: &McpServerDef) -> Result<Launch, SpawnError> {
-        let launched = catch_panic(|| self.launch(def))
+    fn start(&self, def: &McpServerDef) -> Result<LaunchKind, SpawnError> {
+        let launch = catch_panic(|| self.launch(def))
             .unwrap_or_else(|message| Err(io::Error::other(format!("the launcher panicked: {message}"))));
-        match launched {
-            Ok(Launched(Kind::Command(def))) => Ok(Launch::Command(def)),
-            Ok(Launched(Kind::Streams(server))) => Ok(Launch::Server(server)),
+        match launch {
+            Ok(ServerLaunch(kind)) => Ok(kind),
             Err(error) => Err(SpawnError {
                 command: def.command.clone(),
                 cwd: def.cwd.clone(),

@@ -1,23 +1,26 @@
-//! What all clients of mcpwire share, without a process and without a runtime.
+//! Types and traits that all clients of mcpwire share, without processes and async runtimes.
 //!
-//! An application uses one of the adapters (`mcpwire-blocking`, `mcpwire-tokio`, ...), which re-export what it needs.
+//! Applications use one of the adapters (`mcpwire-blocking`, `mcpwire-tokio`, ...), which re-export the items of this crate.
 //!
 //! | file | content |
 //! |---|---|
-//! | `context` | [`ConnectionContext`]: what a connection keeps |
-//! | `definition` | [`McpServerDef`]: the command of a server, or its URL |
-//! | `error` | [`Error`]: why a method of a client failed |
-//! | `exit`, `shutdown_report` | [`Exit`], [`ShutdownReport`]: how a server's process ended |
+//! | `context` | [`ConnectionContext`]: the definition and options of a connection |
+//! | `definition` | [`McpServerDef`]: the command that starts a server, or its URL |
+//! | `error` | [`Error`]: the error of all methods of the clients |
+//! | `exit`, `shutdown_report` | [`Exit`], [`ShutdownReport`]: the exit status of a server, and how the server was ended |
 //! | `options` | [`ConnectOptions`]: the options of a connection |
-//! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's answers to requests of servers |
-//! | `observer`, `hooks` | [`Observer`]: what happens on connections and to their requests |
+//! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's code that answers requests of servers |
+//! | `observer`, `hooks` | [`Observer`]: receives the events of connections and their requests |
 //! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
-//! | `panics` | [`Panics`], [`CallbackPanic`]: panics in the program's own code |
-//! | `stderr` | [`Stderr`]: the last lines that a server wrote on standard error |
-//! | `trace`, `trace_source` | [`Tracer`]: the messages on the wire. [`TraceSource`]: the trace context of requests |
-//! | `event_queue`, `invalid_messages`, `connection_end`, `connection_state` | [`ConnectionState`], [`EventQueue`], [`InvalidMessages`], [`ConnectionEnd`]: what a server has reported |
-//! | `tracing` | spans and events for the `tracing` crate |
-//! | `tools` | [`Tools`]: the tools of a server |
+//! | `panics` | [`PanicCallbacks`], [`CallbackPanic`]: panics in the program's handlers and callbacks |
+//! | `stderr` | [`Stderr`]: the last output of a server on standard error |
+//! | `trace` | [`Tracer`]: passes the messages on the wire to a callback |
+//! | `trace_source` | [`TraceSource`]: the trace contexts of requests |
+//! | `connection_state`, `connection_end`, `invalid_messages` | [`ConnectionState`], [`ConnectionEnd`], [`InvalidMessages`]: the state of a connection |
+//! | `event_queue` | [`EventQueue`]: the events that a consumer has not taken yet |
+//! | `tracing`, `call_site` | spans and events for the `tracing` crate |
+//! | `tools` | [`Tools`]: a snapshot of the list of a server's tools |
+//! | `messages` | [`MessagesToLines`], [`LinesToMessages`]: a connection over whole messages |
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
@@ -36,6 +39,7 @@ mod hooks;
 pub mod http;
 mod invalid_messages;
 mod launcher;
+mod messages;
 mod observer;
 mod options;
 mod panics;
@@ -51,23 +55,24 @@ mod tracing;
 pub use connection_end::ConnectionEnd;
 pub use connection_state::{ConnectionState, subscription_options};
 pub use context::{ConnectionContext, ConnectionFacts};
-pub use definition::{EnvPolicy, McpServerDef, inherited_names};
+pub use definition::{EnvPolicy, McpServerDef, inherited_env_names};
 pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
 pub use event_queue::EventQueue;
 pub use exit::Exit;
 pub use handler::{
-    Answered, Cancelled, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, PendingAnswers,
-    RequestHandler, method_not_found,
+    CancelledFuture, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, OutgoingAnswer,
+    PendingAnswers, RequestHandler, method_not_found,
 };
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
-pub use launcher::{AnyLauncher, Launch, Launched, LaunchedControl, LaunchedServer, Launcher};
+pub use launcher::{AnyLauncher, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch};
+pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
-pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic};
+pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};
 pub use shutdown_report::ShutdownReport;
-pub use stderr::{Follower, Stderr, StderrLines, StderrTail};
+pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
 pub use tools::{IntoIter as ToolsIntoIter, Tools};
-pub use trace::{Direction, Tracer, Watcher};
+pub use trace::{Direction, TraceListener, Tracer};
 pub use trace_source::TraceSource;

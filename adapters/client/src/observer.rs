@@ -1,5 +1,6 @@
-//! [`Observer`]: what a program can learn about connections and their requests.
+//! [`Observer`]: receives the events of connections and their requests.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,12 +12,14 @@ use crate::{Direction, ErrorKind, Exit};
 /// Observes connections and their requests, for logs, metrics and spans. Set by
 /// [`ConnectOptions::observer`](crate::ConnectOptions::observer).
 ///
-/// All methods do nothing by default. Except for [`Observer::caller`] and [`Observer::trace_context`], the task that drives the connection calls them, in
-/// the order of what happens and without a lock; in the blocking client, that is the thread that waits for the server. They
-/// should return quickly. A panic in them is caught and reported to
+/// All methods do nothing by default, and should return quickly. A panic in a method is caught and reported to
 /// [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic).
 ///
-/// An observer never sees arguments, results, or headers.
+/// The task that drives the connection calls the methods, in the order of the events and without holding a lock. In the
+/// blocking client, the thread that waits for the server does. The task that sends a request calls [`Observer::caller`] and
+/// [`Observer::trace_context`].
+///
+/// An observer never receives arguments, results, or headers.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,65 +36,67 @@ use crate::{Direction, ErrorKind, Exit};
 /// let options = ConnectOptions::default().observer(Log);
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// Returns data of the place from which a request is sent, such as the current span. The task that sends the request
-    /// calls this method. [`RequestInfo::caller`] contains the data.
+    /// Returns data of the code that sends a request, such as the current span. [`RequestInfo::caller`] contains the data.
     ///
     /// `tool` is the tool that the request calls. The client may send other requests with the same data, such as
-    /// `tools/list` before a `tools/call`.
-    ///
-    /// The data is dropped if the client sends no request, because the cache has a response or the parameters are invalid.
+    /// `tools/list` before a `tools/call`. If it sends no request, for example because the cache has a response, it drops the
+    /// data.
     fn caller(&self, tool: Option<&str>) -> Option<Tag> {
         let _ = tool;
         None
     }
 
-    /// Returns the trace context of a request for which [`Observer::caller`] has returned `caller`. Takes precedence over
-    /// [`ConnectOptions::trace_context`](crate::ConnectOptions::trace_context). The task that sends the request calls this
-    /// method.
+    /// Returns the trace context of a request. `caller` is the data that [`Observer::caller`] has returned.
+    ///
+    /// The result takes precedence over [`ConnectOptions::trace_context`](crate::ConnectOptions::trace_context).
+    /// Of several observers, the first that returns a trace context sets it.
     fn trace_context(&self, caller: &Tag) -> Option<TraceContext> {
         let _ = caller;
         None
     }
 
-    /// A connection is being opened.
+    /// Called when the opening of a connection begins.
     fn connecting(&self, connection: &ConnectionInfo) {
         let _ = connection;
     }
 
-    /// A connection is open. `duration` is the time since [`Observer::connecting`].
+    /// Called when a connection is open. `duration` is the time since [`Observer::connecting`].
     fn connected(&self, connection: &ConnectionInfo, server: &ServerInfo, duration: Duration) {
         let _ = (connection, server, duration);
     }
 
-    /// A request was sent for the first time. Requests that are answered from the cache are not reported, nor are the
-    /// requests with which the client opens connections and polls tasks.
+    /// Called when a request was sent for the first time.
+    ///
+    /// Not called for requests that the cache answers, nor for the requests that open connections and poll tasks.
     fn begin(&self, request: &RequestInfo) {
         let _ = request;
     }
 
-    /// A request was sent again: with input that the server required, over HTTP in a new session or with other headers, or
-    /// to resume its event stream. `attempt` is at least 2.
+    /// Called when a request was sent again. `attempt` is at least 2.
+    ///
+    /// The client sends a request again with input that the server required. Over HTTP, also in a new session, with
+    /// other headers, or to resume the event stream.
     fn attempt(&self, request: &RequestInfo, attempt: u32) {
         let _ = (request, attempt);
     }
 
-    /// A request has ended. `duration` is the time since [`Observer::begin`].
+    /// Called when a request has ended. `duration` is the time since [`Observer::begin`].
     fn end(&self, request: &RequestInfo, outcome: &RequestOutcome, duration: Duration) {
         let _ = (request, outcome, duration);
     }
 
-    /// Bytes were sent or received: of the stream, or of the bodies of HTTP messages.
+    /// Called when bytes were sent or received. Over HTTP, only the bytes of bodies count.
     fn bytes(&self, connection: &ConnectionInfo, direction: Direction, bytes: u64) {
         let _ = (connection, direction, bytes);
     }
 
-    /// Something else happened on a connection.
+    /// Called for all other events of a connection.
     fn event(&self, connection: &ConnectionInfo, event: &ConnectionEvent<'_>) {
         let _ = (connection, event);
     }
 }
 
-/// A connection, as an [`Observer`] sees it. Cheap to clone.
+/// Describes a connection to an [`Observer`]. Cheap to clone.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionInfo {
@@ -99,7 +104,7 @@ pub struct ConnectionInfo {
     pub id: u64,
     /// Name of the server, as in errors.
     pub server: Arc<str>,
-    /// What carries the messages.
+    /// The transport of the messages.
     pub transport: Transport,
     /// The negotiated protocol version. `None` until the connection is open.
     pub protocol_version: Option<ProtocolVersion>,
@@ -113,19 +118,19 @@ impl ConnectionInfo {
     }
 }
 
-/// What carries the messages of a connection.
+/// The transport of a connection's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Transport {
     /// The standard input and output of a process that the client has started.
     Stdio,
-    /// A pair of streams from the program.
+    /// A pair of streams that the program has passed to the client.
     Stream,
     /// HTTP.
     Http,
 }
 
-/// A request, as an [`Observer`] sees it.
+/// Describes a request to an [`Observer`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestInfo {
@@ -133,53 +138,75 @@ pub struct RequestInfo {
     pub connection: ConnectionInfo,
     /// Key of the request within the connection.
     pub key: RequestKey,
-    /// JSON-RPC id with which the request was sent last.
+    /// JSON-RPC id of the last attempt.
     pub id: u64,
     /// Method of the request, such as `tools/call`.
     pub method: String,
-    /// Name of the tool or prompt, or URI of the resource, that the request is about.
+    /// Name of the tool or prompt, or URI of the resource, in the parameters.
     pub target: Option<String>,
-    /// The data that [`Observer::caller`] returned.
+    /// The data that [`Observer::caller`] of this observer returned.
     pub caller: Option<Tag>,
-    /// The `traceparent` that the request carries in its `_meta`.
+    /// The [`CallerData`] of the request.
+    pub(crate) caller_data: Option<Tag>,
+    /// The `traceparent` in the `_meta` of the request.
     pub trace_parent: Option<String>,
-    /// The span that was current where the request was sent, and its subscriber.
-    #[cfg(feature = "tracing")]
-    pub(crate) call_site: Option<crate::call_site::CallSite>,
 }
 
 impl RequestInfo {
+    /// Returns the request as the observer with this index sees it.
+    pub(crate) fn for_observer(&self, index: usize) -> Cow<'_, Self> {
+        // Created for the first observer.
+        if index == 0 {
+            return Cow::Borrowed(self);
+        }
+        let caller = self.caller_data().and_then(|caller_data| caller_data.callers.get(index)?.clone());
+        Cow::Owned(RequestInfo { caller, ..self.clone() })
+    }
+
+    /// Returns the place from which the request was sent.
+    pub(crate) fn caller_data(&self) -> Option<&CallerData> {
+        self.caller_data.as_ref().and_then(Tag::get)
+    }
+
     /// Returns the name of the server, as in errors.
     pub fn server(&self) -> &str {
         &self.connection.server
     }
 
-    /// Returns the name of the tool if the request calls one.
+    /// Returns the name of the tool if the request is `tools/call`.
     pub fn tool(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method == "tools/call")
     }
 
-    /// Returns the name of the prompt if the request gets one.
+    /// Returns the name of the prompt if the request is `prompts/get`.
     pub fn prompt(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method == "prompts/get")
     }
 }
 
-/// How a request ended.
+/// Data of the code that sends a request.
+pub(crate) struct CallerData {
+    /// The data that [`Observer::caller`] returned, in the order of the observers.
+    pub(crate) callers: Vec<Option<Tag>>,
+    #[cfg(feature = "tracing")]
+    pub(crate) call_site: crate::call_site::CallSite,
+}
+
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestOutcome {
     /// The server responded with a result.
     Ok,
-    /// The server responded with a result that says that the tool failed.
+    /// The server responded with a result whose `isError` is set.
     ToolFailed,
     /// The server responded with a JSON-RPC error of this code.
     Refused(i64),
-    /// The request has no result for another reason.
+    /// The request failed for another reason, such as a timeout.
     Failed(ErrorKind),
 }
 
-/// Something that happened on a connection.
+/// An event of a connection, for [`Observer::event`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEvent<'a> {
@@ -188,33 +215,33 @@ pub enum ConnectionEvent<'a> {
         /// Id of the process.
         pid: u32,
     },
-    /// The process of the server has ended, and nothing is left of it.
+    /// The process of the server and its process group have ended.
     ProcessExited {
-        /// How it ended. `None` if the system did not say.
+        /// The exit status. `None` if the system did not report it.
         exit: Option<&'a Exit>,
     },
-    /// The server ended on a request that it does not know, and is started again as a legacy server.
+    /// The server exited when it received `server/discover`. The client restarts it, and uses a legacy protocol version.
     Restarting,
-    /// The server ended the HTTP session, and the client has opened a new one.
+    /// The server ended the HTTP session, and the client has opened a new session.
     SessionReestablished,
-    /// The server sent a message that is not valid.
+    /// The server sent an invalid message.
     InvalidMessage {
         /// Beginning of the message, without control characters.
         excerpt: &'a str,
     },
-    /// The client refused a request of the server without asking a handler.
+    /// The client refused a request of the server without calling a handler.
     ServerRequestRefused {
         /// Method of the request, shortened and without control characters.
         method: &'a str,
     },
     /// A notification of the client, or its answer to a request of the server, could not be delivered over HTTP.
     DeliveryFailed {
-        /// Method of the notification. `None` for an answer.
+        /// Method of the notification. `None` for an answer to a request.
         method: Option<&'a str>,
     },
     /// Notifications of the server were dropped, because the program did not take them in time.
     NotificationsDropped {
-        /// Number of notifications.
+        /// Number of dropped notifications.
         count: u64,
     },
     /// The connection has ended, or could not be opened.

@@ -14,20 +14,21 @@ use mcpwire_core::{
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
 use crate::hooks::{HookSet, Hooks, NewHooks};
 use crate::{
-    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Follower, Launcher, McpServerDef, Observer, Panics,
-    TraceSource, Transport, Watcher,
+    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Launcher, McpServerDef, Observer, PanicCallbacks,
+    StderrListener, TraceListener, TraceSource, Transport,
 };
 
-/// The default name of the server at the other end of a pair of streams.
+/// The default name of a server that is connected by a pair of streams.
 const STREAM: &str = "stream";
 
-/// The callback for the lines on standard error. A trait object, so that a client without the callback contains no code that
-/// calls it.
+/// The callback for lines on standard error.
+///
+/// A trait object, so that a client without the callback contains no code for it.
 trait StderrCallback: Send + Sync {
     fn call(&self, line: &str);
 
-    /// Returns a function that calls the callback, and does not panic.
-    fn follower(self: Arc<Self>, panics: &Panics) -> Follower;
+    /// Returns a listener that calls the callback. Panics of the callback are caught and reported to `panics`.
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> StderrListener;
 }
 
 impl<F: FnMut(&str) + Send + 'static> StderrCallback for Mutex<F> {
@@ -35,27 +36,26 @@ impl<F: FnMut(&str) + Send + 'static> StderrCallback for Mutex<F> {
         self.lock().unwrap_or_else(PoisonError::into_inner)(line);
     }
 
-    fn follower(self: Arc<Self>, panics: &Panics) -> Follower {
-        panics.guard_follower(Box::new(move |line| self.call(line)))
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> StderrListener {
+        panics.guard_stderr(Box::new(move |line| self.call(line)))
     }
 }
 
-/// The callback for the messages on the wire. A trait object for the same reason.
+/// The callback for messages on the wire. A trait object for the same reason as [`StderrCallback`].
 trait TraceCallback: Send + Sync {
-    /// Returns a function that calls the callback, and does not panic.
-    fn watcher(self: Arc<Self>, panics: &Panics) -> Watcher;
+    /// Returns a listener that calls the callback. Panics of the callback are caught and reported to `panics`.
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> TraceListener;
 }
 
 impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
-    fn watcher(self: Arc<Self>, panics: &Panics) -> Watcher {
-        panics.guard_watcher(Box::new(move |direction, message| {
+    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> TraceListener {
+        panics.guard_trace(Box::new(move |direction, message| {
             self.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
         }))
     }
 }
 
-/// Options of a connection, for all clients: who the client is, its limits, who answers the requests of servers, and who
-/// observes the connection.
+/// Options of a connection: the client's name, timeouts and limits, handlers for requests of the server, and callbacks.
 ///
 /// ```
 /// use std::time::Duration;
@@ -76,28 +76,29 @@ impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
 ///
 /// # Callbacks
 ///
-/// The task that drives the connection calls the callbacks, in order and without a lock. In the blocking client, that is
-/// the thread that waits for the server. A callback should return quickly: nothing else of the connection moves meanwhile.
-/// A handler may wait, because its future is polled beside everything else; see [`ClientHandler`](ClientHandler#rules).
+/// The task that drives the connection calls the callbacks, in order and without holding a lock. In the blocking client, the
+/// thread that waits for the server does. A callback should return quickly, because it blocks the connection.
+///
+/// A handler may wait: the driving task polls its future together with the connection. See [`ClientHandler`](ClientHandler#rules).
 ///
 /// # Panics
 ///
-/// A panic in a handler or callback of the program is caught, and the connection continues. The handler or callback is
-/// called again the next time.
+/// The connection catches panics in handlers and callbacks of the program, and continues. It calls the handler or callback
+/// again for the next event.
 ///
-/// | what panics | what follows |
+/// | code that panics | consequence |
 /// |---|---|
 /// | a handler of a request of a legacy server | the server receives the error -32603, "Internal error" |
-/// | a handler of an input that a server requires for a request or a task (from 2026-07-28) | that call fails with [`InputError::Panicked`](mcpwire_core::InputError::Panicked), which contains the message |
-/// | [`on_answer_error`](Self::on_answer_error), [`on_notification`](Self::on_notification), [`on_invalid_message`](Self::on_invalid_message), [`stderr`](Self::stderr), [`trace`](Self::trace), the [`observer`](Self::observer) | the one line, message or event is skipped |
+/// | a handler of an input that a request or task requires (from revision 2026-07-28) | the call fails with [`InputError::Panicked`](mcpwire_core::InputError::Panicked), which contains the message |
+/// | [`on_answer_error`](Self::on_answer_error), [`on_notification`](Self::on_notification), [`on_invalid_message`](Self::on_invalid_message), [`stderr`](Self::stderr), [`trace`](Self::trace), the [`observer`](Self::observer) | the callback misses this line, message or event |
 /// | [`trace_context`](Self::trace_context) | the request is sent without a trace context |
-/// | a stream, a timer or a clock of the program or its runtime | the connection ends; pending calls fail with [`CloseReason::Failed`](mcpwire_core::CloseReason::Failed), which contains the message |
-/// | a token provider, an HTTP client, or `on_request` | the calls whose requests it should have made fail with the message |
+/// | a stream, timer or clock of the program or of its runtime | the connection ends; pending calls fail with [`CloseReason::Failed`](mcpwire_core::CloseReason::Failed), which contains the message |
+/// | a token provider, an HTTP client, or `on_request` | the request is not made, and its call fails with the message |
 /// | a callback of a call, such as `on_progress` | the panic reaches the caller; the call is cancelled |
 ///
-/// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller learns of anyway. The
-/// server never receives the message of a panic. The panic hook of the standard library runs as usual. A program that is
-/// built with `panic = "abort"` ends at a panic: nothing can be caught there.
+/// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller receives as an error or a
+/// panic. The server never receives the message of a panic. The panic hook of the standard library runs as usual. In a program
+/// built with `panic = "abort"`, a panic ends the process.
 #[derive(Default)]
 pub struct ConnectOptions {
     config: Config,
@@ -113,16 +114,16 @@ pub struct ConnectOptions {
     handlers: Option<Box<dyn HandlerSet>>,
     hooks: Option<Box<dyn HookSet>>,
     launcher: Option<Arc<dyn AnyLauncher>>,
-    panics: Panics,
+    panics: PanicCallbacks,
 }
 
-/// The options as the adapters need them.
+/// The options of one connection, for the adapters.
 #[doc(hidden)]
 pub struct OptionParts {
     pub config: Config,
     pub context: ConnectionContext,
-    pub stderr: Option<Follower>,
-    pub trace: Option<Watcher>,
+    pub stderr: Option<StderrListener>,
+    pub trace: Option<TraceListener>,
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
@@ -132,35 +133,34 @@ pub struct OptionParts {
 }
 
 impl ConnectOptions {
-    /// Creates options with this configuration of the protocol engine.
+    /// Creates options with a configuration of the protocol engine.
     pub fn new(config: Config) -> Self {
         ConnectOptions { config, ..ConnectOptions::default() }
     }
 
-    /// Returns the configuration of the protocol engine. A timeout in the definition of a server takes precedence over
-    /// the timeouts in it.
+    /// Returns the configuration of the protocol engine. The timeouts of a server's definition take precedence over its timeouts.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Returns the configuration of the protocol engine, to change what has no method here.
+    /// Returns the configuration of the protocol engine, to change settings that have no method here.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
 
-    /// Sets the name and version of the client, which the server receives.
+    /// Sets the client's name and version, which are sent to the server.
     pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.config.client_info = Implementation::new(name, version);
         self
     }
 
-    /// Sets which protocol versions the client accepts.
+    /// Sets the protocol versions that the client accepts.
     pub fn negotiate(mut self, negotiate: Negotiate) -> Self {
         self.config.negotiate = negotiate;
         self
     }
 
-    /// Sets how long a request waits for a response or a progress notification ([`Config::request_timeout`]).
+    /// Sets the maximum time that a request waits for a response or a progress notification ([`Config::request_timeout`]).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.config.request_timeout = timeout;
         self
@@ -190,24 +190,24 @@ impl ConnectOptions {
         self
     }
 
-    /// Allows the call of a tool that requires a task: the call ends with the result of the task
-    /// ([`Config::follow_tasks`]).
+    /// Allows calls of tools that require a task. The call waits for the result of the task ([`Config::follow_tasks`]).
     ///
-    /// Without it, such a call fails at once, unless the call itself asks for a task. [`Config::declare_tasks`] lets any
-    /// call become a task, if the server wants that.
+    /// Without this option, a call of a tool that requires a task fails at once, unless the call itself requests a task.
+    /// [`Config::declare_tasks`] allows the server to turn any call into a task.
     pub fn follow_tasks(mut self) -> Self {
         self.config.follow_tasks();
         self
     }
 
-    /// Sets the name of the server at the other end of a pair of streams, in errors and for handlers. Default: `stream`. The
-    /// definition of a server has a name of its own ([`McpServerDef::name`]).
+    /// Sets the name, in errors and for handlers, of a server that is connected by a pair of streams. Default: `stream`.
+    ///
+    /// For a server with a definition, set [`McpServerDef::name`] instead.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into().into());
         self
     }
 
-    /// Sets the duration of each step of the shutdown.
+    /// Sets the durations of the steps of the shutdown.
     pub fn grace_periods(mut self, grace_periods: GracePeriods) -> Self {
         self.grace_periods = grace_periods;
         self
@@ -220,11 +220,10 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the callback that adds headers to each HTTP request, right before it is sent. It has no effect on connections
-    /// that do not use HTTP.
+    /// Sets the callback that adds headers to each HTTP request, right before the request is sent.
     ///
     /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. If the
-    /// callback panics, the request is not sent, and fails with the message.
+    /// callback panics, the request is not sent and fails with the message of the panic.
     ///
     /// ```
     /// use mcpwire_client::ConnectOptions;
@@ -244,30 +243,33 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the object or closure that starts servers in another way than as a process of this machine. It has no effect on
-    /// connections over HTTP, and over streams of the program.
+    /// Sets the object or closure that starts servers in another way than as a local process.
+    ///
+    /// It has no effect on connections over HTTP or over a pair of streams.
     pub fn launcher(mut self, launcher: impl Launcher) -> Self {
         self.launcher = Some(Arc::new(launcher));
         self
     }
 
-    /// Sets the callback for each line that the server writes to standard error, without its line break. The text is the
-    /// server's: see [`printable`](mcpwire_core::printable).
+    /// Sets the callback for lines that the server writes to standard error. It receives each line without its line break.
+    ///
+    /// The line may contain control characters: use [`printable`](mcpwire_core::printable) to show it in a terminal.
+    #[doc(alias = "StderrHandler")]
     pub fn stderr(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
         self.stderr = Some(Arc::new(Mutex::new(f)));
         self
     }
 
-    /// Sets the callback for each message on the wire, without its line break.
+    /// Sets the callback for messages on the wire. It receives each message without its line break.
+    #[doc(alias = "MessageObserver")]
     pub fn trace(mut self, f: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
         self.trace = Some(Arc::new(Mutex::new(f)));
         self
     }
 
-    /// Sets the source of trace contexts. The task that sends a request calls it, and the request carries the trace
-    /// context. `mcpwire-opentelemetry` has a source.
+    /// Sets the source of the trace contexts that requests carry in `_meta`. `mcpwire-opentelemetry` provides a source.
     ///
-    /// The source is not called for a request whose `_meta` already contains `traceparent`.
+    /// The task that sends a request calls the source, unless the `_meta` of the request already contains `traceparent`.
     pub fn trace_context(mut self, source: TraceSource) -> Self {
         self.trace_context = Some(source);
         self
@@ -275,7 +277,7 @@ impl ConnectOptions {
 
     /// Sets the object that answers requests of the server and receives its notifications. Replaces an earlier object.
     ///
-    /// Handlers that are set with the methods below take precedence for the requests that they answer.
+    /// Handlers that are set with [`ConnectOptions::on_elicitation`] and the other methods take precedence over it.
     pub fn handler(mut self, handler: impl ClientHandler) -> Self {
         let handler: Arc<dyn AnyClientHandler> = Arc::new(handler);
         self.handlers().object = Some(Arc::clone(&handler));
@@ -283,12 +285,12 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the handler that asks the person that uses the program to fill in a form (2026-07-28, client/elicitation), and
-    /// declares that the client supports such forms.
+    /// Sets the handler that asks the user to fill in a form, and declares the capability `elicitation.form` (2026-07-28,
+    /// client/elicitation).
     ///
-    /// The client fills in the defaults of the form and checks the answer against the form before it sends the answer. An
-    /// answer that does not fit is reported to [`ConnectOptions::on_answer_error`], and the request is refused. The person
-    /// must see which server asks, and be able to decline.
+    /// The client adds the defaults of the form to the answer, and validates the answer. It reports an invalid answer to
+    /// [`ConnectOptions::on_answer_error`], and refuses the request. Show the user which server asks, and allow the user to
+    /// decline.
     ///
     /// ```
     /// use mcpwire_client::ConnectOptions;
@@ -310,11 +312,11 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the handler that asks the person that uses the program to visit a URL (from 2025-11-25), and declares that the
-    /// client supports that.
+    /// Sets the handler that asks the user to visit a URL, and declares the capability `elicitation.url` (from revision
+    /// 2025-11-25).
     ///
-    /// Show the whole URL, and open it only if the person agrees. [`ElicitAction::Accept`] says that the person agrees, not
-    /// that the visit is over.
+    /// Show the whole URL, and open it only if the user consents. [`ElicitAction::Accept`] means that the user consents, not
+    /// that the interaction is complete.
     pub fn on_url_elicitation<F>(
         mut self,
         handler: impl Fn(ElicitUrl, HandlerContext) -> F + Send + Sync + 'static,
@@ -326,8 +328,10 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the handler that asks a language model for a message (2026-07-28, client/sampling; deprecated from there on),
-    /// and declares that the client supports that, without tools. If the handler supports tools too, declare that with
+    /// Sets the handler that requests a message from a language model, and declares the capability `sampling` (2026-07-28,
+    /// client/sampling, deprecated).
+    ///
+    /// This declares no support for tools. To declare it, use
     /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
     pub fn on_sampling<F>(
         mut self,
@@ -340,18 +344,17 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the root directories that the server may list (2026-07-28, client/roots; deprecated from there on). The
-    /// client's `set_roots` changes them later.
+    /// Sets the root directories that the server may list, and declares the capability `roots` (2026-07-28, client/roots,
+    /// deprecated). The client's `set_roots` changes them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.handlers().roots = Some(roots.into_iter().collect());
         self
     }
 
-    /// Adds a handler for requests with these methods. If several handlers have the same method, the last one answers.
-    /// Handlers of one kind, such as [`ConnectOptions::on_elicitation`], take precedence.
+    /// Adds a handler for requests with these methods. It replaces earlier handlers of the same methods.
     ///
-    /// For a method that the protocol defines, also declares the capability that the method requires, unless
-    /// [`Config::capabilities`] already declare it.
+    /// Handlers for one kind of request, such as [`ConnectOptions::on_elicitation`], take precedence. For a method of the
+    /// specification, this declares the capability that the method requires, unless [`Config::capabilities`] contain it.
     ///
     /// ```
     /// use mcpwire_client::ConnectOptions;
@@ -373,8 +376,9 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the callback for requests of the server that were not answered: the handler refused or panicked, or its answer
-    /// did not fit. The server receives the same error, without the message of a panic.
+    /// Sets the callback for requests of the server that failed: the handler refused or panicked, or its answer was invalid.
+    ///
+    /// The server receives the same error, without the message of a panic.
     pub fn on_answer_error(mut self, f: impl Fn(&ServerRequest, &RpcError) + Send + Sync + 'static) -> Self {
         self.handlers().on_error = Some(Arc::new(f));
         self
@@ -400,8 +404,8 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the callback for received messages that are not valid. It receives the beginning of the message, without
-    /// control characters.
+    /// Sets the callback for invalid messages of the server. It receives the beginning of each message, without control
+    /// characters.
     pub fn on_invalid_message(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
         let f = Mutex::new(f);
         self.hooks().on_invalid_message =
@@ -409,14 +413,16 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the object that observes the connection and its requests. Replaces an earlier observer.
+    /// Adds an object that observes the connection and its requests. Observers are called in the order in which they were
+    /// added.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.hooks().observer = Some(Arc::new(observer));
+        self.hooks().observers.push(Arc::new(observer));
         self
     }
 
-    /// Adds a callback for panics in the program's own handlers and callbacks: see [above](ConnectOptions#panics). Any
-    /// thread may call it. A panic in it is ignored.
+    /// Adds a callback for panics in the program's handlers and callbacks: see [Panics](ConnectOptions#panics).
+    ///
+    /// Any thread may call it. A panic in the callback itself is ignored.
     ///
     /// ```
     /// use mcpwire_client::ConnectOptions;
@@ -448,7 +454,7 @@ impl ConnectOptions {
         self.handlers.get_or_insert_with(|| Box::new(Handlers::default())).handlers()
     }
 
-    /// Takes the options apart for a connection to this server, or over streams if there is no definition.
+    /// Converts the options for one connection. `definition` is `None` for a pair of streams.
     #[doc(hidden)]
     pub fn into_parts(self, definition: Option<Arc<McpServerDef>>) -> OptionParts {
         let ConnectOptions {
@@ -475,7 +481,7 @@ impl ConnectOptions {
             handlers.declare(&mut config);
             handlers.connect(Arc::clone(&name), panics.clone())
         });
-        // The events of `tracing` need no callback of the program.
+        // A subscriber of `tracing` needs hooks even if the program has set no callbacks.
         #[cfg(feature = "tracing")]
         let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(|| Box::new(Hooks::default()) as _));
         let hooks = hooks.map(|hooks| {
@@ -484,8 +490,8 @@ impl ConnectOptions {
         });
         OptionParts {
             config,
-            stderr: stderr.map(|f| f.follower(&panics)),
-            trace: trace.map(|f| f.watcher(&panics)),
+            stderr: stderr.map(|f| f.listener(&panics)),
+            trace: trace.map(|f| f.listener(&panics)),
             #[cfg(feature = "http")]
             http: self.http,
             #[cfg(feature = "http")]
@@ -506,15 +512,17 @@ impl ConnectOptions {
 }
 
 impl OptionParts {
-    /// Starts the callbacks for what happens on the connection.
+    /// Creates the hooks of the connection, and stores them in the context.
     pub fn start_hooks(&mut self, transport: Transport, clock: impl Fn() -> Timestamp + Send + Sync + 'static) {
         if let Some(hooks) = self.hooks.take() {
             self.context.hooks = Some(hooks.start(transport, Box::new(clock)));
         }
     }
 
-    /// Returns the HTTP client of the connection, which calls the program's callbacks. Calls `default` if the options name
-    /// no HTTP client. Call [`OptionParts::start_hooks`] before.
+    /// Returns the HTTP client of the connection, which calls the program's callbacks. If the options contain no HTTP client,
+    /// `default` creates it.
+    ///
+    /// Call [`OptionParts::start_hooks`] before.
     ///
     /// # Errors
     /// If `default` fails.

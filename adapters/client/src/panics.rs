@@ -1,6 +1,6 @@
-//! Panics in the program's code that a connection calls: caught, and reported to the program.
+//! Catches panics in the program's handlers and callbacks, and reports them to the program.
 //!
-//! With `panic = "abort"` nothing is caught: the process ends.
+//! In a program built with `panic = "abort"`, a panic ends the process.
 
 use std::any::Any;
 use std::fmt;
@@ -9,26 +9,26 @@ use std::sync::Arc;
 
 use mcpwire_core::{RpcError, ServerRequest, printable};
 
-use crate::{Follower, Watcher};
+use crate::{StderrListener, TraceListener};
 
-/// A panic in a handler or callback of the program, which the connection has caught.
+/// A panic in a handler or callback of the program. The connection has caught it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} panicked: {}", self.source, printable(message))]
 #[non_exhaustive]
 pub struct CallbackPanic {
-    /// Which code panicked. It is no source in the sense of `std::error::Error`, and written so for that reason.
+    /// The code that panicked. A raw identifier, because `thiserror` takes a field `source` for the source of the error.
     pub r#source: PanicSource,
     /// The message of the panic.
     pub message: String,
 }
 
-/// Which code of the program panicked.
+/// The code of the program that panicked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PanicSource {
     /// The handler of a server's request.
     Handler {
-        /// What the server asked for, such as `elicitation/create`.
+        /// Method of the request, such as `elicitation/create`.
         method: String,
     },
     /// The callback `on_answer_error`.
@@ -45,7 +45,7 @@ pub enum PanicSource {
     Trace,
     /// The source of trace contexts, `trace_context`.
     TraceContext,
-    /// What the connection runs on: a stream, a timer, a clock or a runtime of the program. The connection ends with it.
+    /// A stream, timer, clock or runtime that the program has passed to the connection. The panic ends the connection.
     Transport,
 }
 
@@ -65,10 +65,10 @@ impl fmt::Display for PanicSource {
     }
 }
 
-/// Runs code of the program.
+/// Calls `f`, and catches a panic.
 ///
 /// # Errors
-/// The message of the panic, if it panics.
+/// The message of the panic.
 pub fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| message_of(&*payload))
 }
@@ -78,65 +78,76 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a value that is no text").to_owned()
 }
 
-/// The program's callbacks for panics.
+/// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
 #[derive(Clone, Default)]
-pub struct Panics(Option<Hook>);
+pub struct PanicCallbacks(Option<PanicCallback>);
 
-/// One callback for all that were added. It does not panic.
-type Hook = Arc<dyn Fn(&CallbackPanic) + Send + Sync>;
+/// Calls all callbacks that were added, and does not panic.
+type PanicCallback = Arc<dyn Fn(&CallbackPanic) + Send + Sync>;
 
-impl Panics {
-    /// Adds a callback, which is called after those before it.
-    pub fn add(&mut self, hook: impl Fn(&CallbackPanic) + Send + Sync + 'static) {
+impl PanicCallbacks {
+    /// Adds a callback. Callbacks are called in the order in which they were added.
+    pub fn add(&mut self, callback: impl Fn(&CallbackPanic) + Send + Sync + 'static) {
         let former = self.0.take();
         self.0 = Some(Arc::new(move |panic| {
             if let Some(former) = &former {
                 former(panic);
             }
-            // There is no callback left to report its own panic to.
-            let _ = catch_panic(|| hook(panic));
+            // A panic in this callback cannot be reported to a callback.
+            let _ = catch_panic(|| callback(panic));
         }));
     }
 
-    /// Reports a panic to all callbacks.
+    /// Calls all callbacks with a panic.
     #[cold]
     #[inline(never)]
     pub fn report(&self, source: PanicSource, message: String) {
-        if let Some(hook) = &self.0 {
-            hook(&CallbackPanic { source, message });
+        if let Some(callback) = &self.0 {
+            callback(&CallbackPanic { source, message });
         }
     }
 
-    /// Reports a panic with this payload to all callbacks.
+    /// Reports a panic of a stream or the runtime, and returns the reason with which the connection ends.
+    ///
+    /// Call this before the connection ends: a caller that learns of the end may look for the report.
+    #[cold]
+    #[inline(never)]
+    pub fn report_transport(&self, message: String) -> Arc<str> {
+        let why = format!("{} panicked: {message}", PanicSource::Transport).into();
+        self.report(PanicSource::Transport, message);
+        why
+    }
+
+    /// Calls all callbacks with a panic that has this payload.
     #[cold]
     #[inline(never)]
     pub(crate) fn report_payload(&self, source: PanicSource, payload: &(dyn Any + Send)) {
         self.report(source, message_of(payload));
     }
 
-    /// Runs code of the program, and reports its panic. `None` if it panicked.
+    /// Calls `f`, and returns its result. If `f` panics, reports the panic and returns `None`.
     pub fn catch<T>(&self, source: PanicSource, f: impl FnOnce() -> T) -> Option<T> {
         catch_panic(f).map_err(|message| self.report(source, message)).ok()
     }
 
-    /// Makes the `stderr` callback one that does not panic.
-    pub fn guard_follower(&self, mut follower: Follower) -> Follower {
+    /// Wraps a listener of standard error, so that its panics are caught and reported.
+    pub fn guard_stderr(&self, mut listener: StderrListener) -> StderrListener {
         let panics = self.clone();
-        Box::new(move |line| panics.catch(PanicSource::Stderr, || follower(line)).unwrap_or_default())
+        Box::new(move |line| panics.catch(PanicSource::Stderr, || listener(line)).unwrap_or_default())
     }
 
-    /// Makes the `trace` callback one that does not panic.
-    pub fn guard_watcher(&self, mut watcher: Watcher) -> Watcher {
+    /// Wraps a trace listener, so that its panics are caught and reported.
+    pub fn guard_trace(&self, mut listener: TraceListener) -> TraceListener {
         let panics = self.clone();
         Box::new(move |direction, line| {
-            panics.catch(PanicSource::Trace, || watcher(direction, line)).unwrap_or_default();
+            panics.catch(PanicSource::Trace, || listener(direction, line)).unwrap_or_default();
         })
     }
 }
 
-impl fmt::Debug for Panics {
+impl fmt::Debug for PanicCallbacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Panics").field("has_callback", &self.0.is_some()).finish()
+        f.debug_struct("PanicCallbacks").field("has_callback", &self.0.is_some()).finish()
     }
 }
 
@@ -152,12 +163,12 @@ pub enum HandlerError {
 }
 
 impl HandlerError {
-    /// Returns the error that the program is told.
-    pub fn to_rpc_error(&self, ask: &ServerRequest) -> RpcError {
+    /// Returns the error for the program, with the message of a panic. `request` is the request that was not answered.
+    pub fn to_rpc_error(&self, request: &ServerRequest) -> RpcError {
         match self {
             HandlerError::Refused(error) => error.clone(),
             HandlerError::Panicked(message) => {
-                let source = PanicSource::Handler { method: ask.method.clone() };
+                let source = PanicSource::Handler { method: request.method.clone() };
                 RpcError::new(RpcError::INTERNAL_ERROR, format!("{source} panicked: {message}"))
             }
         }
@@ -179,30 +190,30 @@ mod tests {
     }
 
     #[test]
-    fn all_are_told_whoever_panics_on_it() {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let mut panics = Panics::default();
+    fn a_callback_that_panics_does_not_stop_the_other_callbacks() {
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let mut panics = PanicCallbacks::default();
         panics.add(|_| panic!("once more"));
-        let sink = Arc::clone(&told);
+        let sink = Arc::clone(&reports);
         panics.add(move |panic| sink.lock().unwrap().push(panic.to_string()));
         assert_eq!(panics.catch(PanicSource::Trace, || 1), Some(1));
         assert_eq!(panics.catch::<()>(PanicSource::Trace, || panic!("a\x1b[31m")), None);
         panics.report(PanicSource::Handler { method: "roots/list".into() }, "b".into());
         assert_eq!(
-            *told.lock().unwrap(),
+            *reports.lock().unwrap(),
             ["the callback `trace` panicked: a", "the handler of `roots/list` panicked: b"]
         );
     }
 
     #[test]
-    fn a_line_that_makes_its_follower_panic_is_not_the_last() {
+    fn a_listener_that_panics_receives_the_next_line() {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
-        let follower: Follower = Box::new(move |line| {
+        let listener: StderrListener = Box::new(move |line| {
             assert_ne!(line, "b", "on purpose");
             sink.lock().unwrap().push(line.to_owned());
         });
-        let mut stderr = crate::Stderr::new(Some(Panics::default().guard_follower(follower)));
+        let mut stderr = crate::Stderr::new(Some(PanicCallbacks::default().guard_stderr(listener)));
         stderr.push(b"a\nb\nc\n");
         assert_eq!(*lines.lock().unwrap(), ["a", "c"]);
     }

@@ -4,24 +4,24 @@ use mcpwire_core::shutdown::Step;
 
 use crate::exit::Exit;
 
-/// How a server ended.
+/// How a server was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// How its process ended; `None` for a pair of streams.
+    /// Exit status of the server's process. `None` for a connection without a process.
     pub exit: Option<Exit>,
-    /// What it took: closing its input, asking it to end, or a kill.
-    pub took: Step,
+    /// The last step that was taken before the server exited: closing its input, terminating it, or killing it.
+    pub last_step: Step,
 }
 
 impl ShutdownReport {
-    /// Creates the report of a process that has exited.
-    pub fn new(exit: Option<Exit>, took: Step) -> Self {
-        ShutdownReport { exit, took }
+    /// Creates the report of a process.
+    pub fn new(exit: Option<Exit>, last_step: Step) -> Self {
+        ShutdownReport { exit, last_step }
     }
 
-    /// The report of a connection without a process.
-    pub fn of_streams() -> Self {
-        ShutdownReport { exit: None, took: Step::CloseInput }
+    /// Creates the report of a connection without a process.
+    pub fn without_process() -> Self {
+        ShutdownReport { exit: None, last_step: Step::CloseInput }
     }
 }

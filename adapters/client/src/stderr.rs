@@ -1,24 +1,24 @@
-//! What a server writes on standard error: the end of it is kept, and it can be followed.
+//! [`Stderr`]: the last output of a server on standard error, and a listener for its lines.
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use mcpwire_core::printable;
 
-/// How much is kept. 64 KiB: the last thousand lines, of which an error shows some.
-const KEPT: usize = 64 * 1024;
+/// Maximum size of the stored output, in bytes. 64 KiB: about a thousand lines.
+const MAX_TAIL: usize = 64 * 1024;
 
-/// The longest line that a follower is given whole.
-const LONGEST: usize = 16 * 1024;
+/// Maximum length of a line that a listener receives, in bytes. A longer line is truncated.
+const MAX_LINE: usize = 16 * 1024;
 
-/// How much of it an error shows.
-const SHOWN_LINES: usize = 12;
-const SHOWN_BYTES: usize = 2 * 1024;
+/// Maximum number of lines, and of bytes, that an error message contains.
+const EXCERPT_LINES: usize = 12;
+const EXCERPT_BYTES: usize = 2 * 1024;
 
-/// Called with each line, as it comes, without its line break.
-pub type Follower = Box<dyn FnMut(&str) + Send>;
+/// A callback that receives each line, without its line break.
+pub type StderrListener = Box<dyn FnMut(&str) + Send>;
 
-/// The end of what a server wrote, and who follows it.
+/// The last output of a server on standard error, and a listener for its lines.
 #[derive(Debug, Default)]
 pub struct Stderr {
     tail: StderrTail,
@@ -26,47 +26,47 @@ pub struct Stderr {
 }
 
 impl Stderr {
-    /// Nothing yet.
-    pub fn new(follower: Option<Follower>) -> Self {
-        Stderr { tail: StderrTail::default(), lines: StderrLines::new(follower) }
+    /// Creates an empty buffer.
+    pub fn new(listener: Option<StderrListener>) -> Self {
+        Stderr { tail: StderrTail::default(), lines: StderrLines::new(listener) }
     }
 
-    /// Takes in what was read.
+    /// Stores bytes, and calls the listener with the lines that they complete.
     pub fn push(&mut self, bytes: &[u8]) {
         self.tail.push(bytes);
         self.lines.push(bytes);
     }
 
-    /// Hands on a last line that has no line break.
+    /// Calls the listener with the last line if it has no line break.
     pub fn flush(&mut self) {
         self.lines.flush();
     }
 
-    /// The last lines, bounded and printable.
+    /// Returns the last lines: at most 12 lines and 2 KiB, without control characters.
     pub fn tail(&self) -> String {
-        self.tail.shown()
+        self.tail.excerpt()
     }
 
-    /// Takes over the place of an earlier process: its follower, not its text.
-    pub fn take_over(&mut self) -> Stderr {
-        Stderr::new(self.lines.follower.take())
+    /// Moves the listener to a new, empty buffer for a restarted server.
+    pub fn take_for_restart(&mut self) -> Stderr {
+        Stderr::new(self.lines.listener.take())
     }
 }
 
-/// The end of what a server wrote: at most 64 KiB.
+/// The last output of a server on standard error, at most 64 KiB.
 #[derive(Debug, Default)]
 pub struct StderrTail(VecDeque<u8>);
 
 impl StderrTail {
-    /// Takes in what was read.
+    /// Stores bytes, and drops the oldest ones beyond 64 KiB.
     pub fn push(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[bytes.len().saturating_sub(KEPT)..];
-        let excess = (self.0.len() + bytes.len()).saturating_sub(KEPT);
+        let bytes = &bytes[bytes.len().saturating_sub(MAX_TAIL)..];
+        let excess = (self.0.len() + bytes.len()).saturating_sub(MAX_TAIL);
         self.0.drain(..excess);
         self.0.extend(bytes);
     }
 
-    /// All that is kept.
+    /// Returns the stored output. Bytes that are not valid UTF-8 are replaced.
     pub fn text(&self) -> String {
         let (a, b) = self.0.as_slices();
         let mut bytes = a.to_vec();
@@ -74,12 +74,12 @@ impl StderrTail {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The last lines, bounded and printable.
-    pub fn shown(&self) -> String {
+    /// Returns the last lines that are not empty: at most 12 lines and 2 KiB, without control characters.
+    pub fn excerpt(&self) -> String {
         let text = self.text();
         let mut lines: Vec<&str> = Vec::new();
         for line in text.rsplit('\n') {
-            if lines.len() == SHOWN_LINES {
+            if lines.len() == EXCERPT_LINES {
                 break;
             }
             if !line.chars().all(char::is_whitespace) {
@@ -94,7 +94,7 @@ impl StderrTail {
             tail.push_str(line);
         }
         let mut tail = format!("{}", printable(&tail));
-        if let Some(mut cut) = tail.len().checked_sub(SHOWN_BYTES).filter(|cut| *cut > 0) {
+        if let Some(mut cut) = tail.len().checked_sub(EXCERPT_BYTES).filter(|cut| *cut > 0) {
             while !tail.is_char_boundary(cut) {
                 cut += 1;
             }
@@ -104,31 +104,32 @@ impl StderrTail {
     }
 }
 
-/// Cuts what a server writes into lines, for someone who follows it.
+/// Splits the output of a server into lines for a listener.
 #[derive(Default)]
 pub struct StderrLines {
+    /// The beginning of a line whose end has not arrived.
     line: Vec<u8>,
-    follower: Option<Follower>,
+    listener: Option<StderrListener>,
 }
 
 impl StderrLines {
-    /// Nothing yet.
-    pub fn new(follower: Option<Follower>) -> Self {
-        StderrLines { line: Vec::new(), follower }
+    /// Creates a splitter. Without a listener, it stores nothing.
+    pub fn new(listener: Option<StderrListener>) -> Self {
+        StderrLines { line: Vec::new(), listener }
     }
 
-    /// Whether anybody listens.
-    pub fn is_followed(&self) -> bool {
-        self.follower.is_some()
+    /// Returns whether there is a listener.
+    pub fn has_listener(&self) -> bool {
+        self.listener.is_some()
     }
 
-    /// Hands on the lines that are whole.
+    /// Calls the listener with the lines that these bytes complete.
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.follower.is_none() {
+        if self.listener.is_none() {
             return;
         }
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
-            let room = LONGEST.saturating_sub(self.line.len());
+            let room = MAX_LINE.saturating_sub(self.line.len());
             self.line.extend_from_slice(&piece[..piece.len().min(room)]);
             if piece.ends_with(b"\n") {
                 self.flush();
@@ -136,12 +137,12 @@ impl StderrLines {
         }
     }
 
-    /// Hands on a last line that has no line break.
+    /// Calls the listener with the last line if it has no line break.
     pub fn flush(&mut self) {
-        if let Some(follower) = &mut self.follower
+        if let Some(listener) = &mut self.listener
             && !self.line.is_empty()
         {
-            follower(String::from_utf8_lossy(&self.line).trim_end_matches(['\n', '\r']));
+            listener(String::from_utf8_lossy(&self.line).trim_end_matches(['\n', '\r']));
             self.line.clear();
         }
     }
@@ -149,7 +150,7 @@ impl StderrLines {
 
 impl fmt::Debug for StderrLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StderrLines").field("followed", &self.follower.is_some()).finish_non_exhaustive()
+        f.debug_struct("StderrLines").field("has_listener", &self.listener.is_some()).finish_non_exhaustive()
     }
 }
 
@@ -160,21 +161,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_end_is_kept() {
+    fn only_the_last_64_kib_are_stored() {
         let mut stderr = Stderr::default();
         for _ in 0..100 {
             stderr.push(&[b'a'; 1500]);
         }
-        stderr.push(b"\nlast words\n");
-        assert_eq!(stderr.tail.text().len(), KEPT);
-        assert!(stderr.tail().ends_with("last words"));
-        assert!(stderr.tail().len() <= SHOWN_BYTES + 3);
-        stderr.push(&vec![b'b'; 10 * KEPT]);
-        assert_eq!(stderr.tail.text(), "b".repeat(KEPT));
+        stderr.push(b"\nlast line\n");
+        assert_eq!(stderr.tail.text().len(), MAX_TAIL);
+        assert!(stderr.tail().ends_with("last line"));
+        assert!(stderr.tail().len() <= EXCERPT_BYTES + 3);
+        stderr.push(&vec![b'b'; 10 * MAX_TAIL]);
+        assert_eq!(stderr.tail.text(), "b".repeat(MAX_TAIL));
     }
 
     #[test]
-    fn a_follower_gets_lines_however_they_come() {
+    fn a_listener_receives_lines_that_arrive_in_pieces() {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = lines.clone();
         let mut stderr = Stderr::new(Some(Box::new(move |line| sink.lock().unwrap().push(line.to_owned()))));

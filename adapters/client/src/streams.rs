@@ -4,21 +4,21 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A stream of bytes that a client reads, of any runtime.
+/// A byte stream of any runtime that a client reads.
 ///
 /// With the feature `futures-io`, all types that implement `futures_io::AsyncRead` implement this trait.
 pub trait ReadStream {
-    /// Reads into `buf`, and returns the number of bytes that were read; 0 at the end of the stream. If no byte is
-    /// available, wakes the task of `cx` when that changes.
+    /// Reads into `buf`, and returns the number of bytes that were read, or 0 at the end of the stream. If no byte is
+    /// available, wakes the task of `cx` when there is one.
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>>;
 }
 
-/// A stream of bytes that a client writes, of any runtime.
+/// A byte stream of any runtime that a client writes.
 ///
 /// With the feature `futures-io`, all types that implement `futures_io::AsyncWrite` implement this trait.
 pub trait WriteStream {
     /// Writes a part of `buf`, and returns the number of bytes that were written. If the stream is full, wakes the task
-    /// of `cx` when that changes.
+    /// of `cx` when there is room.
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>>;
 
     /// Sends all bytes that the stream has buffered.
@@ -50,8 +50,8 @@ impl<S: futures_io::AsyncWrite> WriteStream for S {
     }
 }
 
-/// A [`ReadStream`] of any type.
+/// A boxed [`ReadStream`].
 pub type Reader = Pin<Box<dyn ReadStream + Send>>;
 
-/// A [`WriteStream`] of any type.
+/// A boxed [`WriteStream`].
 pub type Writer = Pin<Box<dyn WriteStream + Send>>;

@@ -1,13 +1,13 @@
-//! [`Tools`]: the tools of a server, as they were listed at one time.
+//! [`Tools`]: a snapshot of the list of a server's tools.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use mcpwire_core::{InvalidItem, Tool, ToolList};
 
-/// The tools of a server, as they were listed at one time.
+/// A snapshot of the list of a server's tools.
 ///
-/// Dereferences to a slice of [`Tool`]s. A clone shares the list, so it costs little.
+/// Dereferences to a slice of [`Tool`]s. Clones are cheap and share the list.
 #[derive(Clone, Debug)]
 pub struct Tools(Arc<ToolList>);
 
@@ -17,7 +17,7 @@ impl Tools {
         Tools(list)
     }
 
-    /// Returns the entries of the server's list that are no valid tools, and what is wrong with them.
+    /// Returns the invalid entries of the server's list, with the reasons.
     pub fn rejected(&self) -> &[InvalidItem] {
         &self.0.listed().rejected
     }
@@ -27,7 +27,7 @@ impl Tools {
         self.0.get(name)
     }
 
-    /// Returns the list itself, to store and share it.
+    /// Returns the shared list.
     pub fn list(&self) -> &Arc<ToolList> {
         &self.0
     }
@@ -65,7 +65,7 @@ impl IntoIterator for Tools {
     }
 }
 
-/// An iterator that returns a copy of each tool in [`Tools`].
+/// An iterator over copies of the tools in [`Tools`].
 #[derive(Clone, Debug)]
 pub struct IntoIter {
     tools: Tools,

@@ -1,8 +1,8 @@
-//! Watching the messages that go over the wire.
+//! [`Tracer`]: splits the bytes on the wire into messages for a listener.
 
 use std::fmt;
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From this client to the server.
@@ -11,16 +11,18 @@ pub enum Direction {
     Received,
 }
 
-/// Called with each line as it goes over the wire, without its line break.
-pub type Watcher = Box<dyn FnMut(Direction, &[u8]) + Send>;
+/// A callback that receives each message on the wire, without its line break.
+pub type TraceListener = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
-/// The longest line that is shown whole.
-const LONGEST: usize = 64 << 20;
+/// Maximum length of a traced message, in bytes. A longer message is truncated.
+const MAX_LINE: usize = 64 << 20;
 
-/// Cuts what goes over the wire into lines again.
+/// Splits the bytes on the wire into messages, and calls a listener with each.
 pub struct Tracer {
-    watcher: Watcher,
+    listener: TraceListener,
+    /// The beginning of a message whose end was not sent yet.
     sent: Vec<u8>,
+    /// The beginning of a message whose end has not arrived.
     received: Vec<u8>,
 }
 
@@ -31,26 +33,26 @@ impl fmt::Debug for Tracer {
 }
 
 impl Tracer {
-    /// Nothing has been seen yet.
-    pub fn new(watcher: Watcher) -> Self {
-        Tracer { watcher, sent: Vec::new(), received: Vec::new() }
+    /// Creates a tracer that calls this listener.
+    pub fn new(listener: TraceListener) -> Self {
+        Tracer { listener, sent: Vec::new(), received: Vec::new() }
     }
 
-    /// Takes in bytes that went over the wire.
+    /// Calls the listener with the messages that these bytes complete.
     pub fn push(&mut self, direction: Direction, bytes: &[u8]) {
         let line = match direction {
             Direction::Sent => &mut self.sent,
             Direction::Received => &mut self.received,
         };
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
-            let room = LONGEST.saturating_sub(line.len());
+            let room = MAX_LINE.saturating_sub(line.len());
             line.extend_from_slice(&piece[..piece.len().min(room)]);
             if piece.ends_with(b"\n") {
                 let text = line.trim_ascii_end();
                 if !text.is_empty() {
-                    (self.watcher)(direction, text);
+                    (self.listener)(direction, text);
                 }
-                // A long line is not to be kept for short ones.
+                // Frees the buffer: the message may have been large.
                 *line = Vec::new();
             }
         }

@@ -1,18 +1,18 @@
-//! Emits what happens on connections as spans and events of the `tracing` crate. Part of the feature `tracing`.
+//! [`TracingObserver`]: emits spans and events of the `tracing` crate. Part of the feature `tracing`.
 //!
-//! | target | level | what |
+//! | target | level | spans and events |
 //! |---|---|---|
-//! | `mcpwire::connection` | debug | opening, notifications that the server did not get, requests that the client refused |
+//! | `mcpwire::connection` | debug | opening, requests that the client refused, a connection that the client closed |
 //! | | info | open, session re-established, process started and ended |
-//! | | warn | invalid messages, dropped notifications, a connection that failed or that the server ended |
-//! | `mcpwire::request` | info | a span for each request, a child of the span that was current where the request was sent |
-//! | | debug | the end of a request, and another attempt |
-//! | | warn | the end of a request that failed |
+//! | | warn | invalid messages, messages that could not be delivered, dropped notifications, a connection that failed or that the server ended |
+//! | `mcpwire::request` | info | a span for each request, a child of the span of the code that sent the request |
+//! | | debug | the success of a request, and each further attempt |
+//! | | warn | the failure of a request |
 //!
-//! A connection emits to the subscriber that is current where it is opened, and a request to the one where it is sent. A
-//! connection that is opened without a subscriber emits nothing.
+//! The events of a connection go to the subscriber of the thread that opens it, those of a request to the subscriber of the thread
+//! that sends it. A connection that is opened without a subscriber emits nothing.
 //!
-//! Arguments, results, headers, URIs and the content of messages are never part of them.
+//! Spans and events never contain arguments, results, headers, URIs, or the content of messages.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -31,24 +31,24 @@ use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, Re
 const CONNECTION: &str = "mcpwire::connection";
 const REQUEST: &str = "mcpwire::request";
 
-/// Maximum length of a text of the server, in characters.
+/// Maximum length of a text from the server in an event, in characters.
 const MAX_TEXT: usize = 200;
 
-/// Returns whether this thread has a subscriber. Without one, a connection costs what it costs without the feature.
+/// Returns whether this thread has a subscriber. Without a subscriber, the feature costs a connection nothing.
 pub(crate) fn has_subscriber() -> bool {
     !dispatcher::get_default(Dispatch::is::<NoSubscriber>)
 }
 
-/// Emits what happens on one connection.
+/// Emits the spans and events of one connection.
 pub(crate) struct TracingObserver {
-    /// The subscriber where the connection was opened.
+    /// The subscriber of the thread that opened the connection.
     subscriber: Subscriber,
     /// The spans of the requests in flight.
     requests: Mutex<HashMap<RequestKey, CallSite>>,
 }
 
 impl TracingObserver {
-    /// Creates the observer of a connection that is being opened. `None` if there is no subscriber.
+    /// Creates the observer of a connection that is being opened, or `None` if there is no subscriber.
     pub(crate) fn new() -> Option<Self> {
         has_subscriber().then(|| TracingObserver { subscriber: Subscriber::current(), requests: Mutex::default() })
     }
@@ -60,7 +60,7 @@ impl TracingObserver {
 
 impl Observer for TracingObserver {
     fn connecting(&self, connection: &ConnectionInfo) {
-        let (server, transport) = (printable(&connection.server), name(connection.transport));
+        let (server, transport) = (printable(&connection.server), transport_name(connection.transport));
         self.subscriber.emit(|| debug!(target: CONNECTION, %server, transport, "connecting"));
     }
 
@@ -70,10 +70,10 @@ impl Observer for TracingObserver {
             info!(
                 target: CONNECTION,
                 server = %printable(&connection.server),
-                transport = name(connection.transport),
+                transport = transport_name(connection.transport),
                 protocol_version = %info.protocol_version,
-                server_name = implementation.map(|server| short(&server.name)),
-                server_version = implementation.map(|server| short(&server.version)),
+                server_name = implementation.map(|server| excerpt(&server.name)),
+                server_version = implementation.map(|server| excerpt(&server.version)),
                 duration_ms = milliseconds(duration),
                 "connected"
             );
@@ -81,16 +81,20 @@ impl Observer for TracingObserver {
     }
 
     fn begin(&self, request: &RequestInfo) {
-        let Some(CallSite { subscriber, span: parent }) = &request.call_site else { return };
+        let Some(CallSite { subscriber, span: parent }) =
+            request.caller_data().map(|caller_data| &caller_data.call_site)
+        else {
+            return;
+        };
         let span = subscriber.emit(|| {
             info_span!(
                 target: REQUEST,
                 parent: parent.id(),
                 "request",
                 server = %printable(request.server()),
-                method = short(&request.method),
-                tool = request.tool().map(short),
-                prompt = request.prompt().map(short),
+                method = excerpt(&request.method),
+                tool = request.tool().map(excerpt),
+                prompt = request.prompt().map(excerpt),
                 id = request.id,
                 attempts = Empty,
                 duration_ms = Empty,
@@ -114,7 +118,7 @@ impl Observer for TracingObserver {
         let outcome_name = outcome_name(outcome);
         subscriber.emit(|| {
             span.record("duration_ms", duration_ms).record("outcome", &*outcome_name);
-            let (method, tool) = (short(&request.method), request.tool().map(short));
+            let (method, tool) = (excerpt(&request.method), request.tool().map(excerpt));
             let (server, outcome_name) = (printable(request.server()), &*outcome_name);
             if *outcome == RequestOutcome::Ok {
                 debug!(target: REQUEST, parent: &span, %server, method, tool, duration_ms, outcome = outcome_name, "request ended");
@@ -134,20 +138,20 @@ impl Observer for TracingObserver {
             }
             ConnectionEvent::Restarting => info!(target: CONNECTION, %server, "restarting as a legacy server"),
             ConnectionEvent::SessionReestablished => info!(target: CONNECTION, %server, "session re-established"),
-            // Without the excerpt, which may contain a result.
+            // Omits the excerpt, because it may contain a result.
             ConnectionEvent::InvalidMessage { .. } => warn!(target: CONNECTION, %server, "received an invalid message"),
             ConnectionEvent::ServerRequestRefused { method } => {
-                debug!(target: CONNECTION, %server, method = short(method), "refused a request of the server");
+                debug!(target: CONNECTION, %server, method = excerpt(method), "refused a request of the server");
             }
             ConnectionEvent::DeliveryFailed { method } => {
-                warn!(target: CONNECTION, %server, method = method.map(short), "could not deliver a message");
+                warn!(target: CONNECTION, %server, method = method.map(excerpt), "could not deliver a message");
             }
             ConnectionEvent::NotificationsDropped { count } => {
-                warn!(target: CONNECTION, %server, count, "dropped notifications that nobody took");
+                warn!(target: CONNECTION, %server, count, "dropped notifications that the program did not take");
             }
             ConnectionEvent::Closed { reason: CloseReason::ByClient } => debug!(target: CONNECTION, %server, "closed"),
             ConnectionEvent::Closed { reason } => {
-                let reason = short(&reason.to_string());
+                let reason = excerpt(&reason.to_string());
                 warn!(target: CONNECTION, %server, reason, "connection ended");
             }
         });
@@ -160,7 +164,7 @@ impl fmt::Debug for TracingObserver {
     }
 }
 
-fn name(transport: Transport) -> &'static str {
+fn transport_name(transport: Transport) -> &'static str {
     match transport {
         Transport::Stdio => "stdio",
         Transport::Stream => "stream",
@@ -168,7 +172,7 @@ fn name(transport: Transport) -> &'static str {
     }
 }
 
-/// Returns the outcome as a text of few possible values.
+/// Returns the outcome as a text with few possible values, for use as a label.
 fn outcome_name(outcome: &RequestOutcome) -> String {
     match outcome {
         RequestOutcome::Ok => "ok".into(),
@@ -179,7 +183,7 @@ fn outcome_name(outcome: &RequestOutcome) -> String {
 }
 
 /// Returns the beginning of a text, without control characters.
-fn short(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     printable(text).to_string().chars().take(MAX_TEXT).collect()
 }
 

@@ -1,4 +1,4 @@
-//! [`Call`]: a call of a tool, with its options.
+//! [`Call`]: builds a tool call with options, and sends it.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -23,10 +23,13 @@ use crate::tasks::TaskOrResult;
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
-/// A call of a tool that was not sent yet. Made by [`McpClient::call_tool`]. It is sent when it is awaited.
+/// A tool call that was not sent yet. Created by [`McpClient::call_tool`]. Awaiting it sends the call.
+///
+/// A call borrows the name of the tool, its arguments and its callbacks, but not the client. If they are `'static`, the
+/// future that [`Call::call`] returns is `'static` too, and can be spawned: `set.spawn(client.call_tool("echo", arguments).call())`.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'c, R, A> {
-    client: &'c McpClient<R>,
+    client: McpClient<R>,
     name: &'c str,
     arguments: A,
     options: RequestOptions,
@@ -35,19 +38,19 @@ pub struct Call<'c, R, A> {
 }
 
 impl<'c, R, A: Serialize> Call<'c, R, A> {
-    pub(crate) fn new(client: &'c McpClient<R>, name: &'c str, arguments: A) -> Self {
+    pub(crate) fn new(client: McpClient<R>, name: &'c str, arguments: A) -> Self {
         let options = RequestOptions::new();
         Call { client, name, arguments, options, on_progress: None, on_status: None }
     }
 
-    /// Replaces the options of the request. Options that were set before are lost; callbacks stay.
+    /// Replaces all options of the request. Callbacks are not replaced.
     pub fn options(mut self, options: RequestOptions) -> Self {
         let wants_progress = self.on_progress.is_some();
         self.options = if wants_progress { options.progress() } else { options };
         self
     }
 
-    /// Sets the maximum time the call waits for a response or a progress notification.
+    /// Sets the maximum time without a response or progress.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
@@ -59,7 +62,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Requests progress notifications, and calls `f` with each. Progress restarts the timeout.
+    /// Requests progress notifications, and calls `f` with each. Each notification restarts the timeout.
     ///
     /// The task that awaits the call calls `f`.
     #[doc(alias = "notifications/progress")]
@@ -69,9 +72,9 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Calls `f` with the status of the task that the call has become, whenever the status has changed.
+    /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
     ///
-    /// The task that awaits the call calls `f`.
+    /// The task of this program that awaits the call calls `f`.
     #[doc(alias = "notifications/tasks/status")]
     pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
         self.on_status = Some(Box::new(f));
@@ -80,7 +83,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
 
     /// Allows the server to execute the call as a task, and waits for the result of the task.
     ///
-    /// A server of revision 2025-11-25 is asked for a task if the tool allows one. [`Call::as_task`] returns the task itself.
+    /// In revision 2025-11-25, the client requests a task if the tool supports tasks. Use [`Call::as_task`] to get the task itself.
     pub fn follow_task(mut self) -> Self {
         self.options = self.options.task(TaskMode::Follow);
         self
@@ -104,7 +107,8 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
-    /// Allows the server to execute the call twice: it is sent again if the server ends the HTTP session before it responds.
+    /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the call
+    /// twice.
     pub fn repeatable(mut self) -> Self {
         self.options = self.options.repeatable();
         self
@@ -120,11 +124,11 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// Sends the call, and decodes the structured content of its result.
     ///
     /// # Errors
-    /// Also if the tool failed, or if the result has no structured content or another than expected
-    /// ([`CallError::Structured`]).
+    /// In addition to the errors of a call: [`CallError::Structured`] if the tool failed, or if the structured content
+    /// is missing or does not match `T`.
     #[doc(alias = "structuredContent")]
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let (client, tool) = (self.client, self.name);
+        let (client, tool) = (self.client.clone(), self.name);
         let result = self.call().await?;
         result
             .structured()
@@ -138,25 +142,25 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
 
     /// Sends the call without waiting for its result.
     ///
-    /// The returned future is `'static`: it can be spawned, for example in a `JoinSet`. Unlike [`Call::call`], this does not
-    /// look for the tool on the server first, so a tool that requires a task must be in the list of tools. Callbacks are not
-    /// called: progress is among the [`McpClient::notifications`], with the key of the request.
+    /// The returned future is `'static`, whatever the call borrows. Unlike [`Call::call`], this does not
+    /// request the list of tools, so a tool that requires a task must be in the loaded list. It does not call the callbacks: find
+    /// the progress among the [`McpClient::notifications`] by [`Pending::key`].
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, mut options, .. } = self;
         let shared = client.connection().shared();
-        shared.trace_call(&mut options, name);
+        shared.add_caller_context(&mut options, name);
         let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
-        let request = request.map_err(|error| shared.refused(error).with_tool(name))?;
+        let request = request.map_err(|error| shared.not_sent_error(error).with_tool(name))?;
         let call = ToolCall::new(name, request, options);
         let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
-        pending.map_err(|error| error.with_tool(name))
+        pending.map(|pending| pending.of_tool(name)).map_err(|error| error.with_tool(name))
     }
 
-    /// Sends the call, and returns the task that the server creates for it, or the result if it creates none.
+    /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
     ///
-    /// Callbacks are not called.
+    /// This does not call the callbacks.
     pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
-        let client = self.client;
+        let client = self.client.clone();
         self.options = self.options.task(TaskMode::Handle);
         Ok(match CallFuture::<R, CallToolAsTask, A>::new(self).await? {
             CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
@@ -174,10 +178,10 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
     }
 }
 
-/// A call of a tool as a future. It is sent when it is first polled, and cancelled when it is dropped before its end.
+/// The future of a tool call. The first poll sends the call. Dropping the future before its end cancels the call.
 #[must_use = "a call is sent when it is awaited"]
 pub struct CallFuture<'c, R, M: Method, A> {
-    client: &'c McpClient<R>,
+    client: McpClient<R>,
     name: &'c str,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
@@ -221,11 +225,11 @@ where
         if matches!(this.stage, Stage::New { .. })
             && let Stage::New { arguments, mut options } = mem::replace(&mut this.stage, Stage::Done)
         {
-            // Large arguments take time to serialize, so that happens before the lock is acquired.
+            // Serializes the arguments before the lock is acquired, because large arguments take time.
             let shared = this.client.connection().shared();
-            shared.trace_call(&mut options, this.name);
+            shared.add_caller_context(&mut options, this.name);
             let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
-            let request = request.map_err(|error| shared.refused(error).with_tool(this.name))?;
+            let request = request.map_err(|error| shared.not_sent_error(error).with_tool(this.name))?;
             let call = ToolCall::new(this.name, request, options);
             let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
             this.stage = Stage::Running { call, runner };
@@ -238,7 +242,7 @@ where
     }
 }
 
-// Nothing in the future is pinned.
+// No field is structurally pinned.
 impl<R, M: Method, A> Unpin for CallFuture<'_, R, M, A> {}
 
 impl<R, A> fmt::Debug for Call<'_, R, A> {

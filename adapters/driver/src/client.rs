@@ -1,4 +1,4 @@
-//! [`McpClient`]: a server, as a program uses it.
+//! [`McpClient`]: a connection to one server.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -11,39 +11,79 @@ use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, S
 
 use crate::connect;
 use crate::notifications::{Events, Notifications};
-use crate::operation::Boxed;
+use crate::operation::BoxFuture;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
 use crate::shared::{ConnectionRef, RestartAttempt};
 use mcpwire_client::{ReadStream, WriteStream};
 
-/// A connection to one server, on the runtime `R`. A clone costs little, and any number of tasks may use it at once.
+/// A connection to one server, on the runtime `R`. Clones are cheap, and any number of tasks can use the client concurrently.
 ///
-/// When the last clone is dropped, the server and all that it started are ended at once, with no runtime needed;
-/// [`McpClient::shutdown`] does it politely.
+/// Dropping the last clone kills the server and all processes that it started. This needs no runtime. Use
+/// [`McpClient::shutdown`] to let the server exit by itself. A pending call counts as a clone.
+///
+/// # Many calls at once
+///
+/// A call borrows the name of the tool, but not the client. So a call of a tool that is named by a `&'static str` can be
+/// spawned:
+///
+/// ```
+/// # use mcpwire_driver::{Error, McpClient};
+/// # use mcpwire_driver::protocol::CallToolResult;
+/// # struct JoinSet;
+/// # impl JoinSet {
+/// #     fn spawn(&mut self, _: impl Future<Output = Result<CallToolResult, Error>> + Send + 'static) {}
+/// # }
+/// # fn start<R: 'static>(client: &McpClient<R>, set: &mut JoinSet) {
+/// for number in 0..10 {
+///     set.spawn(client.call_tool("echo", [("message", number)]).call());
+/// }
+/// # }
+/// ```
+///
+/// [`Call::begin`](crate::Call::begin) does the same for a name that does not live long enough.
+///
+/// # Cancellation
+///
+/// A request whose future is dropped is cancelled, and the server is notified. So `select!`, `timeout`, aborted tasks, and
+/// `CancellationToken::run_until_cancelled` of `tokio-util` cancel requests.
+/// [`Pending::cancel`](crate::Pending::cancel) also tells the server the reason.
+///
+/// # When the connection ends
+///
+/// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
+/// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
+/// client, or use `mcpwire-hub`, which restarts servers.
+///
+/// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
+/// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
 pub struct McpClient<R> {
     pub(crate) connection: ConnectionRef,
     runtime: PhantomData<fn() -> R>,
 }
 
 impl<R: CurrentRuntime> McpClient<R> {
-    /// Starts a server without opening the connection.
+    /// Starts a server without opening the connection. Over HTTP, this sends nothing.
     ///
-    /// [`McpClient::initialize`] opens it. Over HTTP, nothing is sent yet.
-    ///
-    /// The function does not wait, so it is not `async`. The connection belongs to the runtime in which it is called; all other
-    /// methods may be called anywhere.
+    /// Then call [`McpClient::initialize`] to open the connection. Call this function inside the runtime that drives the
+    /// connection. The methods of the client can be called anywhere.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Ok(McpClient { connection: connect::connect_with_defaults(R::current(), def)?, runtime: PhantomData })
     }
 
     /// Starts a server with options, without opening the connection.
     ///
-    /// [`McpClient::initialize`] opens it, and [`McpClient::list_tools`] lists the tools.
+    /// Then call [`McpClient::initialize`] to open the connection, and [`McpClient::list_tools`] to list the tools.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         Self::connect_on(R::current(), def, options)
     }
 
-    /// Creates a connection over a pair of streams, such as a socket.
+    /// Creates a client over a pair of streams, such as the halves of a socket.
+    ///
+    /// The streams carry one message per line. At the other end may be a task of this program: `memory::duplex` (feature
+    /// `futures-io`) has streams for that, and tokio has `tokio::io::duplex`. [`ConnectOptions::name`] names the server.
+    ///
+    /// An error of a stream ends the connection. Pending calls fail with its text.
+    #[doc(alias = "from_stream")]
     pub fn over(
         reader: impl ReadStream + Send + 'static,
         writer: impl WriteStream + Send + 'static,
@@ -54,18 +94,20 @@ impl<R: CurrentRuntime> McpClient<R> {
 
     /// Starts a server, opens the connection and lists the server's tools.
     ///
-    /// A server without tools is no error: [`McpClient::tools`] is empty then.
+    /// A server without tools is not an error: [`McpClient::tools`] returns an empty list.
     pub async fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
-        Self::opened(def, ConnectOptions::default()).await
+        Self::open(def, ConnectOptions::default()).await
     }
 
     /// Starts a server with options, opens the connection and lists the server's tools.
     pub async fn connect_and_initialize_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        Self::opened(def, options).await
+        Self::open(def, options).await
     }
 
+    /// Connects, opens the connection and lists the tools.
+    ///
     /// Boxed, because this large future would be compiled into each future that awaits it.
-    fn opened(def: &McpServerDef, options: ConnectOptions) -> Boxed<'_, Result<Self, Error>> {
+    fn open(def: &McpServerDef, options: ConnectOptions) -> BoxFuture<'_, Result<Self, Error>> {
         Box::pin(async move {
             let client = Self::connect_with(def, options)?;
             if OpeningOutcome::lists_tools(client.initialize().await?) {
@@ -74,23 +116,15 @@ impl<R: CurrentRuntime> McpClient<R> {
             Ok(client)
         })
     }
-
-    /// Starts a server, runs `f` with its client, and ends the server.
-    pub async fn with<T>(def: &McpServerDef, f: impl AsyncFnOnce(&Self) -> T) -> Result<T, Error> {
-        let client = Self::connect_and_initialize(def).await?;
-        let value = f(&client).await;
-        client.shutdown().await?;
-        Ok(value)
-    }
 }
 
 impl<R> McpClient<R> {
-    /// Starts a server with options, on this runtime. May be called outside of it.
+    /// Starts a server with options, on this runtime. Can be called outside of the runtime.
     pub fn connect_on(runtime: Arc<dyn Runtime>, def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         Ok(McpClient { connection: connect::connect(runtime, def, options)?, runtime: PhantomData })
     }
 
-    /// Connects over any pair of streams, on this runtime. May be called outside of it.
+    /// Creates a connection over a pair of streams, on this runtime. Can be called outside of the runtime.
     pub fn over_on(
         runtime: Arc<dyn Runtime>,
         reader: impl ReadStream + Send + 'static,
@@ -101,19 +135,19 @@ impl<R> McpClient<R> {
         McpClient { connection, runtime: PhantomData }
     }
 
-    /// Opens the connection: negotiates the protocol version, and learns what the server is.
+    /// Opens the connection: negotiates the protocol version, and requests the server's info and capabilities.
     ///
-    /// A server that ends because it is asked for its era is started again, and opened as a legacy server. This does not list
+    /// If the server exits when it receives `server/discover`, the client restarts it and sends `initialize`. This does not list
     /// the tools: see [`McpClient::list_tools`].
     ///
-    /// Any number of tasks may wait for the same opening, and a dropped wait may be repeated. Once a task has learned that the
-    /// connection is open, a further call is an error ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
+    /// Any number of tasks can call this concurrently, and a call whose future was dropped can be repeated. After one call has
+    /// succeeded, a further call fails ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
     #[doc(alias = "server/discover")]
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
         let shared = self.connection.shared();
-        let begun = shared.clock.now();
-        shared.send(|state| state.begin_opening(begun))?;
-        // Before the opening, the driver reads nothing.
+        let start = shared.clock.now();
+        shared.send(|state| state.begin_opening(start))?;
+        // The driver reads nothing before the opening, so it must be woken to read the response.
         shared.wake_driver();
         loop {
             if let Some(server) = shared.server.get() {
@@ -123,30 +157,30 @@ impl<R> McpClient<R> {
             let outcome = poll_fn(|cx| shared.poll_opened(cx)).await;
             if matches!(outcome, OpeningOutcome::Restart) {
                 let _attempt = RestartAttempt(shared);
-                connect::restart(shared, begun)?;
+                connect::restart(shared, start)?;
             } else if let Some(error) = outcome.into_error() {
                 return Err(shared.connect_error(error));
             }
         }
     }
 
-    /// Returns the same client without the type of its runtime, to store clients of several runtimes together.
+    /// Returns a client without the type of its runtime, to store clients of several runtimes together.
     pub fn without_runtime(&self) -> McpClient<()> {
         McpClient { connection: self.connection.clone(), runtime: PhantomData }
     }
 
-    /// Returns the server's notifications from now on.
+    /// Returns a queue that receives the server's notifications from now on.
     #[doc(alias = "notifications/message")]
     pub fn notifications(&self) -> Notifications {
         Notifications::new(&mut self.connection.shared().lock())
     }
 
-    /// Returns the events of the connection from now on: notifications, and what becomes of the connection.
+    /// Returns a queue that receives the events of the connection from now on, including notifications.
     pub fn events(&self) -> Events {
         Events::new(&mut self.connection.shared().lock())
     }
 
-    /// Returns the description of the server, or `None` before [`McpClient::initialize`].
+    /// Returns the server's info and capabilities, or `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
         self.connection.shared().server.get().map(|server| &**server)
     }
@@ -161,7 +195,7 @@ impl<R> McpClient<R> {
         self.server_info().map(|server| server.protocol_version)
     }
 
-    /// Returns the definition from which the server was started, or `None` for a pair of streams.
+    /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.shared().context.definition.as_deref()
     }
@@ -181,9 +215,9 @@ impl<R> McpClient<R> {
         self.connection.shared().lock().pid
     }
 
-    /// Returns the last lines that the server wrote on standard error, without control characters, at most 64 KiB.
+    /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
     pub fn stderr_tail(&self) -> String {
-        self.connection.shared().lock().stderr.shown()
+        self.connection.shared().lock().stderr.excerpt()
     }
 
     /// Returns the number of requests that have no response yet.
@@ -191,20 +225,20 @@ impl<R> McpClient<R> {
         self.connection.shared().lock().engine.session().in_flight()
     }
 
-    /// Returns counters of the messages that were ignored or refused.
+    /// Returns the number of messages that the client has ignored or rejected, by reason.
     pub fn stats(&self) -> Stats {
         self.connection.shared().lock().engine.session().stats()
     }
 
-    /// Returns the messages of the server that could not be read: how many, and the beginnings of the last ones.
+    /// Returns the number of invalid messages from the server, and the beginnings of the last ones.
     pub fn invalid_messages(&self) -> InvalidMessages {
-        self.connection.shared().lock().record.invalid_messages.clone()
+        self.connection.shared().lock().connection.invalid_messages.clone()
     }
 
     /// Waits until the connection has ended, and returns why.
     ///
-    /// Returns at once if the connection has already ended. The future does not keep the connection alive: if the last client
-    /// is dropped, the connection ends.
+    /// Returns at once if the connection has already ended. The future does not keep the connection alive: dropping the last
+    /// client ends the connection.
     pub fn closed(&self) -> impl Future<Output = ConnectionEnd> + Send + use<R> {
         let shared = Arc::clone(self.connection.shared());
         async move { poll_fn(|cx| shared.poll_closed(cx)).await }
@@ -215,16 +249,16 @@ impl<R> McpClient<R> {
         self.connection.shared().lock().connection_end()
     }
 
-    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills what is left.
+    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills the group.
     ///
     /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Pending requests fail at
-    /// once. The server ends for all clones of this client. The future may be dropped: the shutdown continues.
+    /// once. The server ends for all clones of this client. If the future is dropped, the shutdown continues.
     ///
     /// # Errors
-    /// If the process is still there after it was killed.
+    /// If the process has not exited after it was killed.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
         let connection = self.connection.clone();
-        connection.shared().ask_for_end();
+        connection.shared().start_shutdown();
         async move {
             let report = poll_fn(|cx| connection.shared().poll_ended(cx)).await;
             connection.shared().context.shutdown_result(report)
@@ -233,14 +267,14 @@ impl<R> McpClient<R> {
 
     /// Kills the server and all processes that it started. Pending requests fail.
     ///
-    /// The server ends for all clones of this client. This needs no runtime: it is what happens when the last clone is dropped.
-    /// It does not wait, unless the runtime's tasks run only while the program waits for them, as those of tokio's
-    /// current-thread runtime: then it waits until the server has exited, which takes a moment (500 ms at most).
+    /// The server ends for all clones of this client. Dropping the last clone does the same. This needs no runtime.
+    ///
+    /// This does not wait, with one exception: on a runtime without threads of its own, such as tokio's current-thread runtime,
+    /// this blocks until the killed process has exited, at most 500 ms.
     pub fn kill(&self) {
-        self.connection.shared().end_at_once();
+        self.connection.shared().kill();
     }
 
-    /// Returns the connection.
     pub(crate) fn connection(&self) -> &ConnectionRef {
         &self.connection
     }
@@ -248,6 +282,17 @@ impl<R> McpClient<R> {
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.connection.shared().call_error(error)
     }
+}
+
+/// Starts a server, runs `f` with its client, and ends the server.
+pub async fn with_client<R: CurrentRuntime, T>(
+    def: &McpServerDef,
+    f: impl AsyncFnOnce(&McpClient<R>) -> T,
+) -> Result<T, Error> {
+    let client = McpClient::connect_and_initialize(def).await?;
+    let value = f(&client).await;
+    client.shutdown().await?;
+    Ok(value)
 }
 
 impl<R> Clone for McpClient<R> {

@@ -1,4 +1,4 @@
-//! [`Clock`]: the time of an engine.
+//! [`Clock`]: the clock of a connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,33 +6,34 @@ use std::time::Instant;
 
 use mcpwire_core::Timestamp;
 
-/// The time of an engine.
+/// The clock of a connection: the system's monotonic clock, or a function.
 #[derive(Clone)]
 pub struct Clock(Kind);
 
 #[derive(Clone)]
 enum Kind {
     System(Instant),
-    Other(Arc<dyn Fn() -> Timestamp + Send + Sync>),
+    Custom(Arc<dyn Fn() -> Timestamp + Send + Sync>),
 }
 
 impl Clock {
-    /// Creates a clock from the system's monotonic clock. Its origin is now.
+    /// Creates a clock that starts now, from the system's monotonic clock.
     pub fn system() -> Self {
         Clock(Kind::System(Instant::now()))
     }
 
-    /// Creates a clock from a function: that of a runtime, or of a test. The function must not go backwards, and must not
-    /// call the client.
+    /// Creates a clock from a function, for a runtime or a test with simulated time.
+    ///
+    /// The returned times must not decrease. The function must not call the client.
     pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Clock(Kind::Other(Arc::new(now)))
+        Clock(Kind::Custom(Arc::new(now)))
     }
 
-    /// Returns the time.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Kind::System(origin) => Timestamp::from_origin(origin.elapsed()),
-            Kind::Other(now) => now(),
+            Kind::Custom(now) => now(),
         }
     }
 }

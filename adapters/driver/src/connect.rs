@@ -1,26 +1,27 @@
-//! From a definition, or a pair of streams, to a connection whose task runs.
+//! Creates a connection from a definition or a pair of streams, and spawns its driver.
 
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{AnyLauncher, ConnectOptions, Error, Launch, LaunchedServer, McpServerDef, Transport};
+use mcpwire_client::{AnyLauncher, ConnectOptions, Error, LaunchedServer, McpServerDef, Transport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
-use mcpwire_process::Process;
+use mcpwire_process::{Process, RunningServer};
 
-use crate::driver::Loop;
+use crate::driver::Driver;
 use crate::runtime::{Runtime, Streams};
 use crate::shared::{ConnectionRef, Shared};
 use crate::state::{CloseIntent, State};
 
-/// Does the same as [`connect`] with the default options. A function of its own, so that a program without options does not
-/// contain the code that drops them: 1.2 KiB.
+/// Calls [`connect`] with the default options.
+///
+/// A separate function, because a program without options then does not contain the code that drops options (1.2 KiB).
 #[inline(never)]
 pub(crate) fn connect_with_defaults(runtime: Arc<dyn Runtime>, def: &McpServerDef) -> Result<ConnectionRef, Error> {
     connect(runtime, def, ConnectOptions::default())
 }
 
-/// Starts a server, or prepares a connection by HTTP. No request is sent.
+/// Starts a server, or prepares a connection over HTTP. This sends no request.
 pub(crate) fn connect(
     runtime: Arc<dyn Runtime>,
     def: &McpServerDef,
@@ -33,7 +34,7 @@ pub(crate) fn connect(
     Ok(connect_streams(runtime, Some((def, process)), streams, options))
 }
 
-/// Connects over streams: those of a process, or of a program.
+/// Creates a connection over the streams of a process, or over streams that the program has passed.
 pub(crate) fn connect_streams(
     runtime: Arc<dyn Runtime>,
     process: Option<(&McpServerDef, Process)>,
@@ -47,7 +48,7 @@ pub(crate) fn connect_streams(
     options.start_hooks(transport, move || clock.now());
     let engine = AnyEngine::stream(mem::take(&mut options.config));
     let shared = Shared::new(runtime, State::new(engine, Some(writer), process), options);
-    Loop::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
+    Driver::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
     ConnectionRef::new(shared)
 }
 
@@ -63,12 +64,12 @@ fn connect_http(
     let clock = runtime.clock();
     options.start_hooks(Transport::Http, move || clock.now());
     let settings = options.http.settings(def)?;
-    let is_watched = options.trace.is_some();
+    let is_traced = options.trace.is_some();
     let client = options.http_client(|| runtime.http_client(def))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
     let shared = Shared::new(runtime, State::new(engine, None, None), options);
-    let mut driver = Loop::new(Arc::clone(&shared), None, None, None);
-    driver.http = Some(Box::new(crate::http::Exchanges::new(client, is_watched)));
+    let mut driver = Driver::new(Arc::clone(&shared), None, None, None);
+    driver.http = Some(Box::new(crate::http::Exchanges::new(client, is_traced)));
     driver.spawn();
     Ok(ConnectionRef::new(shared))
 }
@@ -78,9 +79,11 @@ fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> R
     Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
 }
 
-/// Starts the server again, as a legacy one, after it ended on the probe.
+/// Restarts a server that has exited when it received `server/discover`, and sends `initialize`.
+///
+/// `opening_start` is the time at which the opening began: the connect timeout includes both processes.
 #[cold]
-pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Error> {
+pub(crate) fn restart(shared: &Arc<Shared>, opening_start: Timestamp) -> Result<(), Error> {
     let closed = || Err(shared.connect_error(ConnectError::Closed));
     let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().close_intent == CloseIntent::None)
     else {
@@ -91,19 +94,19 @@ pub(crate) fn restart(shared: &Arc<Shared>, begun: Timestamp) -> Result<(), Erro
     let now = shared.clock.now();
     let mut state = shared.lock();
     if state.close_intent != CloseIntent::None {
-        // The program has asked for the end meanwhile.
+        // The program has ended the connection while the process was started.
         drop(state);
         return closed();
     }
-    let Some(engine) = state.engine.restarted(now.duration_since(begun)) else {
+    let Some(engine) = state.engine.restarted(now.duration_since(opening_start)) else {
         drop(state);
         return closed();
     };
     state.restart(engine, writer, process);
-    let begun = state.engine.calls().initialize(now);
+    let sent = state.engine.calls().initialize(now);
     drop(state);
-    begun.map_err(|error| Error::new(shared.name(), error))?;
-    Loop::new(Arc::clone(shared), Some(reader), stderr, exit).spawn();
+    sent.map_err(|error| Error::new(shared.name(), error))?;
+    Driver::new(Arc::clone(shared), Some(reader), stderr, exit).spawn();
     Ok(())
 }
 
@@ -112,21 +115,15 @@ fn start_process(
     launcher: Option<&dyn AnyLauncher>,
     def: &McpServerDef,
 ) -> Result<(Process, Streams), Error> {
-    let server = def.display_name();
-    let command;
-    let def = match launcher.map(|launcher| launcher.start(def)) {
-        None => def,
-        Some(Ok(Launch::Command(other))) => {
-            command = other;
-            &command
+    let name = def.display_name();
+    match RunningServer::start(def, launcher).map_err(|error| Error::new(name, error))? {
+        RunningServer::Local(process, pipes) => {
+            let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(name, error))?;
+            Ok((process, streams))
         }
-        Some(Ok(Launch::Server(remote))) => {
-            let LaunchedServer { reader, writer, stderr, exit, control } = *remote;
-            return Ok((Process::launched(control), Streams { reader, writer, stderr, exit: Some(exit) }));
+        RunningServer::Launched(server) => {
+            let LaunchedServer { reader, writer, stderr, exit, handle } = *server;
+            Ok((Process::launched(handle), Streams { reader, writer, stderr, exit: Some(exit) }))
         }
-        Some(Err(error)) => return Err(Error::new(server, error)),
-    };
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
-    let streams = runtime.pipes(pipes, process.exit_handle()).map_err(|error| Error::new(server, error))?;
-    Ok((process, streams))
+    }
 }

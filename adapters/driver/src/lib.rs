@@ -1,7 +1,7 @@
-//! The Model Context Protocol client for async programs, on any runtime.
+//! The async client of the Model Context Protocol, for any runtime.
 //!
-//! An application uses the crate of its runtime (`mcpwire-tokio`, `mcpwire-smol`, `mcpwire-async-std`), which is this one
-//! with a [`Runtime`] filled in. For a runtime that has no such crate, implement [`Runtime`]: tasks, threads, timers, and pipes.
+//! Applications use the crate of their runtime: `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std`. These crates implement
+//! [`Runtime`] and re-export this crate. For another runtime, implement [`Runtime`]: tasks, threads, timers, and pipes.
 //!
 //! ```text
 //!   tasks that call              behind a short lock               one task per connection
@@ -9,19 +9,22 @@
 //!   McpClient ── parameters ──▶ ┌──────────────────┐ ── bytes ──▶ ┌────────┐ ──▶ stdin
 //!                               │ engine (core)    │              │ driver │
 //!   Call, Pending ◀── reply ─── │ slots of replies │ ◀── bytes ── │        │ ◀── stdout, stderr, exit, timer
-//!      decodes it               └──────────────────┘              └────────┘
+//!      decodes the reply        └──────────────────┘              └────────┘
 //! ```
 //!
-//! There is no channel and no task per message. The task that waits for a reply decodes it, without the lock.
+//! There is no channel, and no task per message. The task that awaits a reply decodes it, without holding the lock.
 //!
-//! | where | what |
+//! | item | purpose |
 //! |---|---|
-//! | [`McpClient`], [`Call`], [`Pending`] | using a server |
-//! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
-//! | [`RunningTask`] | a call that goes on after its answer |
-//! | [`ConnectOptions`], [`ClientHandler`] | who this client is, its limits, its callbacks, and its answers to requests of servers |
+//! | [`McpClient`], [`Call`], [`Pending`] | a connection to a server, and its requests |
+//! | [`Notifications`], [`Events`], [`Subscription`] | streams of notifications, of events of the connection, and of changes |
+//! | [`Tools`] | the list of the server's tools |
+//! | [`RunningTask`] | a task that the server executes for a call |
+//! | [`ConnectOptions`], [`ClientHandler`] | options, callbacks, and handlers for requests of the server |
 //! | `tool_client` (feature `tool-client`) | the trait `ToolClient`, for agent frameworks |
-//! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
+//! | `McpClient::over_messages` (feature `messages`) | connects over a WebSocket, or another transport of whole messages |
+//! | `memory` (feature `futures-io`) | in-memory streams, for a server in the same process |
+//! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | the interface to a runtime |
 
 mod answers;
 mod call;
@@ -31,6 +34,10 @@ mod connect;
 mod driver;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "futures-io")]
+pub mod memory;
+#[cfg(feature = "messages")]
+mod messages;
 mod notifications;
 mod opening;
 mod operation;
@@ -41,9 +48,9 @@ mod resources;
 mod restart;
 mod runtime;
 mod shared;
+mod shutdown;
 mod slots;
 mod state;
-mod stop;
 mod subscribers;
 mod subscription;
 mod tasks;
@@ -52,23 +59,23 @@ mod tool_client_trait;
 mod tools;
 
 pub use call::{Call, CallFuture};
-pub use client::McpClient;
+pub use client::{McpClient, with_client};
 pub use clock::Clock;
 pub use mcpwire_client::{
-    CallbackPanic, Cancelled, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent, ConnectionInfo,
-    Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError, InvalidMessages,
-    Launched, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler,
-    RequestInfo, RequestOutcome, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource, Transport,
-    WriteStream, Writer, inherited_names,
+    CallbackPanic, CancelledFuture, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent,
+    ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError,
+    InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler,
+    RequestInfo, RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource,
+    Transport, WriteStream, Writer, inherited_env_names,
 };
-pub use mcpwire_core as core;
+pub use mcpwire_core as protocol;
 pub use mcpwire_process as process;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
 pub use pending::Pending;
 #[cfg(feature = "http")]
-pub use runtime::Work;
-pub use runtime::{CurrentRuntime, ExitWatch, Runtime, Streams, Task, Timer};
+pub use runtime::BlockingTask;
+pub use runtime::{CurrentRuntime, ExitWatch, Runtime, Streams, TaskFuture, Timer};
 pub use subscription::Subscription;
 pub use tasks::{RunningTask, TaskOrResult};

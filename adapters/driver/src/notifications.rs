@@ -1,4 +1,4 @@
-//! [`Notifications`] and [`Events`]: what the server and the connection report, as streams.
+//! [`Notifications`] and [`Events`]: streams of the server's notifications and of the connection's events.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,31 +11,32 @@ use mcpwire_core::{Event, Notification, Phase};
 use crate::state::State;
 use crate::subscribers::{Consumer, Subscribers};
 
-/// The notifications of the server, in the order in which they arrived. Made by
-/// [`McpClient::notifications`](crate::McpClient::notifications); ends when the connection does.
+/// A stream of the server's notifications, in the order of their arrival. It ends with the connection. Created by
+/// [`McpClient::notifications`](crate::McpClient::notifications).
 ///
-/// A consumer that keeps up misses nothing: before its queue is full, the server is not read for up to 20 ms. A consumer
-/// that does not keep up delays nobody: if more than 1,024 notifications or 1 MiB of them wait, the oldest ones are
-/// dropped, and counted by [`Notifications::dropped`]. A change of a list is never dropped; until it is taken, a second
-/// change of the same list is left out.
+/// The queue contains at most 1,024 notifications and 1 MiB. When the queue is half full, the client stops reading from the
+/// server for up to 20 ms, so that the consumer can catch up. When the queue is full, the client drops the oldest notification,
+/// and [`Notifications::dropped`] counts it.
+///
+/// List changes are never dropped. The queue contains at most one change of each list.
 #[derive(Debug)]
 pub struct Notifications(Consumer);
 
-/// The events of the connection, in the order in which they occurred. Made by
-/// [`McpClient::events`](crate::McpClient::events); ends when the connection does.
+/// A stream of the connection's events, in the order of their occurrence. It ends with the connection. Created by
+/// [`McpClient::events`](crate::McpClient::events).
 ///
-/// These are the notifications of the server, and what becomes of the connection: messages that could not be read, requests
-/// that were refused, notifications and answers that could not be delivered over HTTP, a new HTTP session in place of one
-/// that the server has ended, and the end of the connection. The queue has the limits of [`Notifications`].
+/// The events are the server's notifications, invalid messages, refused requests of the server, messages that could not be
+/// delivered over HTTP, a new HTTP session after the server has ended the previous one, and the end of the connection. The queue
+/// has the same limits as that of [`Notifications`].
 #[derive(Debug)]
 pub struct Events(Consumer);
 
 impl Notifications {
     pub(crate) fn new(state: &mut State) -> Self {
-        Notifications(consumer(EventQueue::of_notifications(), state))
+        Notifications(consumer(EventQueue::for_notifications(), state))
     }
 
-    /// Waits for the next notification. Returns `None` when the connection has ended and all were taken.
+    /// Waits for the next notification. Returns `None` after the last notification of a connection that has ended.
     pub async fn next(&mut self) -> Option<Notification> {
         poll_fn(|cx| self.0.poll(cx)).await.and_then(notification)
     }
@@ -45,7 +46,7 @@ impl Notifications {
         self.0.try_next().and_then(notification)
     }
 
-    /// Returns how many notifications were dropped because they were not taken in time.
+    /// Returns the number of notifications that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.0.dropped()
     }
@@ -61,10 +62,10 @@ impl Stream for Notifications {
 
 impl Events {
     pub(crate) fn new(state: &mut State) -> Self {
-        Events(consumer(EventQueue::of_events(), state))
+        Events(consumer(EventQueue::for_events(), state))
     }
 
-    /// Waits for the next event. Returns `None` when the connection has ended and all were taken.
+    /// Waits for the next event. Returns `None` after the last event of a connection that has ended.
     pub async fn next(&mut self) -> Option<Event> {
         poll_fn(|cx| self.0.poll(cx)).await
     }
@@ -74,7 +75,7 @@ impl Events {
         self.0.try_next()
     }
 
-    /// Returns how many events were dropped because they were not taken in time.
+    /// Returns the number of events that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.0.dropped()
     }
@@ -95,8 +96,8 @@ fn notification(event: Event) -> Option<Notification> {
     }
 }
 
-/// Adds a queue to the state, and returns the end at which its events are taken.
+/// Registers an event queue, and returns the consumer that reads from the queue.
 fn consumer(events: EventQueue, state: &mut State) -> Consumer {
-    let is_over = state.engine.session().phase() == Phase::Closed;
-    state.subscribers.get_or_insert_with(|| Box::new(Subscribers::default())).add(events, is_over)
+    let has_ended = state.engine.session().phase() == Phase::Closed;
+    state.subscribers.get_or_insert_with(|| Box::new(Subscribers::default())).add(events, has_ended)
 }

@@ -1,16 +1,17 @@
-//! [`Opening`]: the progress of the opening of a connection.
+//! [`Opening`]: the state of the opening of a connection.
 
 use std::task::Waker;
 
 use mcpwire_core::internal::OpeningOutcome;
 
-/// The progress of the opening, and the tasks that wait for it.
+/// The state of the opening of a connection, and the tasks that wait for its outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
+    /// `None` until the opening has ended.
     pub(crate) outcome: Option<OpeningOutcome>,
-    /// Whether a caller has learned that the connection is open.
+    /// Whether a call of `initialize` has returned `Ok`.
     pub(crate) is_reported: bool,
-    /// Whether one of the waiting tasks restarts the server.
+    /// Whether a task is restarting the server. Other tasks wait for the outcome.
     pub(crate) is_restarting: bool,
-    pub(crate) waiting: Vec<Waker>,
+    pub(crate) wakers: Vec<Waker>,
 }

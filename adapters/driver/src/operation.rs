@@ -1,4 +1,4 @@
-//! [`OperationRunner`]: runs the operations of the core.
+//! [`OperationRunner`]: polls an operation of the core to its end.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use mcpwire_core::{Calls, Notification, Reply, Timestamp};
 use crate::pending::PendingReply;
 use crate::shared::ConnectionRef;
 
-/// A boxed future: it is awaited in several places, and compiled once.
-pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A boxed future, so that it is compiled once although it is awaited in several places.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Runs an operation: polls it under the lock, and waits for the replies to its requests.
+/// Polls an operation under the lock, and waits for the replies to its requests.
 #[derive(Default)]
 pub(crate) struct OperationRunner {
-    /// The request whose reply the operation waits for.
+    /// The request whose reply the operation waits for. `None` if the operation can proceed without a reply.
     pending: Option<PendingReply>,
-    /// Whether reports about the requests are kept for the caller.
+    /// Whether the caller receives progress notifications and task statuses.
     wants_reports: bool,
 }
 
@@ -35,13 +35,13 @@ impl OperationRunner {
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Result<O::Output, Error>> {
-        let mut polled = Polled { operation, output: None };
-        match self.poll_any(connection, &mut polled, cx, on_report) {
+        let mut with_output = OperationWithOutput { operation, output: None };
+        match self.poll_any(connection, &mut with_output, cx, on_report) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Ready(Ok(())) => match polled.output {
+            Poll::Ready(Ok(())) => match with_output.output {
                 Some(output) => Poll::Ready(Ok(output)),
-                None => Poll::Ready(Err(connection.shared().lost())),
+                None => Poll::Ready(Err(connection.shared().unknown_request_error())),
             },
         }
     }
@@ -57,10 +57,10 @@ impl OperationRunner {
         loop {
             if let Some(pending) = &mut self.pending {
                 let Poll::Ready(reply) = pending.poll(cx, on_report) else { return Poll::Pending };
-                let Some(mut reply) = reply else { return Poll::Ready(Err(shared.lost())) };
-                // Replies are decoded outside of the lock.
+                let Some(mut reply) = reply else { return Poll::Ready(Err(shared.unknown_request_error())) };
+                // Decodes the reply without holding the lock.
                 let has_ended = operation.receive(&mut reply);
-                pending.give_back(reply);
+                pending.recycle(reply);
                 self.pending = None;
                 if has_ended {
                     return Poll::Ready(Ok(()));
@@ -68,15 +68,15 @@ impl OperationRunner {
             }
             let now = shared.clock.now();
             let step = shared.with_state(|state| {
-                let step = operation.poll(&mut state.record.client, &mut state.engine.calls(), now);
+                let step = operation.poll(&mut state.connection.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
-                    state.expect(key, self.wants_reports);
+                    state.add_slot(key, self.wants_reports);
                 }
                 step
             });
             match step {
                 Step::Wait(key) => self.pending = Some(PendingReply::new(connection, key)),
-                // The driver reads in the background.
+                // The driver's task reads all input anyway.
                 Step::Drain => {}
                 Step::Done(result) => return Poll::Ready(result.map_err(|error| shared.request_error(error))),
             }
@@ -84,7 +84,7 @@ impl OperationRunner {
     }
 }
 
-/// An operation without the type of its output, so that [`OperationRunner::poll_any`] is compiled once and not for each method.
+/// An operation without its output type, so that [`OperationRunner::poll_any`] is compiled once for all methods.
 trait AnyOperation {
     fn poll(
         &mut self,
@@ -97,13 +97,13 @@ trait AnyOperation {
     fn receive(&mut self, reply: &mut Reply) -> bool;
 }
 
-/// An operation that is being polled, and its output.
-struct Polled<'o, O: Operation> {
+/// An operation, and its output when it has ended.
+struct OperationWithOutput<'o, O: Operation> {
     operation: &'o mut O,
     output: Option<O::Output>,
 }
 
-impl<O: Operation> AnyOperation for Polled<'_, O> {
+impl<O: Operation> AnyOperation for OperationWithOutput<'_, O> {
     fn poll(
         &mut self,
         client: &mut ClientState,
@@ -128,7 +128,7 @@ impl<O: Operation> AnyOperation for Polled<'_, O> {
     }
 }
 
-/// Runs an operation to its end.
+/// Polls an operation to its end.
 pub(crate) async fn run<O: Operation>(connection: &ConnectionRef, mut operation: O) -> Result<O::Output, Error> {
     let mut runner = OperationRunner::default();
     poll_fn(|cx| runner.poll(connection, &mut operation, cx, &mut |_| {})).await

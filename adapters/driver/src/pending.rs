@@ -1,4 +1,4 @@
-//! [`Pending`]: a request that was sent and has no result yet.
+//! [`Pending`]: the future of the result of a request that was sent.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,27 +8,28 @@ use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{ClientState, RequestError};
-use mcpwire_core::{Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
+use mcpwire_core::{CallError, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
 use crate::shared::ConnectionRef;
 use crate::state::SlotPoll;
 
-/// The buffers of replies of at least this size are reused.
-const LARGE: usize = 64 * 1024;
+/// Minimum size of a reply whose buffer is returned to the engine for reuse, in bytes.
+const MIN_RECYCLED: usize = 64 * 1024;
 
-/// A request that was sent, and whose result was not taken yet: a future of the result. Made by
-/// [`McpClient::begin`](crate::McpClient::begin).
+/// The future of the result of a request that was sent. Created by [`McpClient::begin`](crate::McpClient::begin).
 ///
-/// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive. If it is
-/// dropped, the request is cancelled.
+/// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive. Dropping it cancels
+/// the request.
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Pending<M: Method> {
     reply: PendingReply,
     ticket: Ticket<M>,
+    /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
+    tool: Option<Box<str>>,
 }
 
 impl<M: Method> Pending<M> {
-    /// Sends a request by `send`, which is called under the lock.
+    /// Sends a request by calling `send` under the lock.
     pub(crate) fn begin(
         connection: &ConnectionRef,
         send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
@@ -36,15 +37,31 @@ impl<M: Method> Pending<M> {
         let shared = connection.shared();
         let now = shared.clock.now();
         let result = shared.with_state(|state| {
-            let ticket = send(&mut state.record.client, &mut state.engine.calls(), now)?;
-            state.expect(ticket.key(), false);
+            let ticket = send(&mut state.connection.client, &mut state.engine.calls(), now)?;
+            state.add_slot(ticket.key(), false);
             Ok(ticket)
         });
         let ticket = result.map_err(|error| shared.request_error(error))?;
-        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket })
+        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket, tool: None })
     }
 
-    /// Returns the key of the request, which its progress notifications contain.
+    /// Sets the tool that the request calls.
+    pub(crate) fn of_tool(mut self, tool: &str) -> Self {
+        self.tool = Some(tool.into());
+        self
+    }
+
+    /// Returns the error of the request.
+    #[cold]
+    fn error(&self, error: CallError) -> Error {
+        let error = self.reply.connection.shared().call_error(error);
+        match &self.tool {
+            Some(tool) => error.with_tool(tool),
+            None => error,
+        }
+    }
+
+    /// Returns the key of the request. Its progress notifications contain the same key.
     pub fn key(&self) -> RequestKey {
         self.ticket.key()
     }
@@ -60,11 +77,11 @@ impl<M: Method> Future for Pending<M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.reply.poll(cx, &mut |_| {}).map(|reply| {
-            let Some(mut reply) = reply else { return Err(self.reply.connection.shared().lost()) };
-            // The reply is decoded in the caller's task, outside of the lock.
+            let Some(mut reply) = reply else { return Err(self.reply.connection.shared().unknown_request_error()) };
+            // Decodes the reply in the caller's task, without holding the lock.
             let result = self.ticket.decode_mut(&mut reply);
-            self.reply.give_back(reply);
-            result.map_err(|error| self.reply.connection.shared().call_error(error))
+            self.reply.recycle(reply);
+            result.map_err(|error| self.error(error))
         })
     }
 }
@@ -77,9 +94,9 @@ impl<M: Method> fmt::Debug for Pending<M> {
     }
 }
 
-/// The reply to a request of any method. If it is dropped before the reply has arrived, the request is cancelled.
+/// Waits for the reply to a request. Dropping this value before the reply has arrived cancels the request.
 ///
-/// It has no type parameter, so it is compiled once and not for each method.
+/// Without a type parameter, so that it is compiled once for all methods.
 pub(crate) struct PendingReply {
     connection: ConnectionRef,
     key: RequestKey,
@@ -87,18 +104,18 @@ pub(crate) struct PendingReply {
 }
 
 impl PendingReply {
-    /// Waits for the reply to a request that was sent, and for which the state has a slot.
+    /// Waits for the reply to a request that was sent. [`State::add_slot`](crate::state::State::add_slot) must have been called.
     pub(crate) fn new(connection: &ConnectionRef, key: RequestKey) -> Self {
         PendingReply { connection: connection.clone(), key, is_done: false }
     }
 
-    /// Returns the reply, or `None` if the connection does not know the request.
+    /// Polls for the reply. `None` means that the request is unknown, so that no reply will arrive.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Option<Reply>> {
-        // A statement of its own, so that callbacks run and wakers are dropped without the lock.
+        // A separate statement, so that the lock is released before callbacks run and wakers are dropped.
         let poll = self.connection.shared().lock().poll_slot(self.key, cx);
         let (reports, unused_waker, reply) = match poll {
             SlotPoll::Pending { reports, unused_waker } => (reports, unused_waker, Poll::Pending),
@@ -111,14 +128,14 @@ impl PendingReply {
         reply
     }
 
-    /// Lets the engine reuse the buffer of a large reply that was decoded.
-    pub(crate) fn give_back(&self, reply: Reply) {
-        if reply.message().is_some_and(|message| message.len() >= LARGE) {
+    /// Gives the buffer of a large reply back to the engine for reuse.
+    pub(crate) fn recycle(&self, reply: Reply) {
+        if reply.message().is_some_and(|message| message.len() >= MIN_RECYCLED) {
             self.connection.shared().lock().engine.recycle(reply);
         }
     }
 
-    /// Cancels the request, unless its reply was taken.
+    /// Cancels the request, unless its reply has arrived.
     fn cancel(&mut self, reason: &str) {
         if !self.is_done {
             self.is_done = true;

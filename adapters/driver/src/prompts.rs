@@ -1,4 +1,4 @@
-//! The prompts of a server, and completions of arguments.
+//! `McpClient` methods for prompts and completions.
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::SingleRequest;
@@ -12,13 +12,13 @@ use crate::client::McpClient;
 use crate::operation::run;
 
 impl<R> McpClient<R> {
-    /// Lists the server's prompts, all pages.
+    /// Requests all pages of the server's prompt list.
     #[doc(alias = "prompts/list")]
     pub async fn list_prompts(&self) -> Result<ItemList<Prompt>, Error> {
         self.list_all::<ListPrompts>().await
     }
 
-    /// Requests a prompt, filled in with arguments: an object of strings.
+    /// Requests a prompt with arguments, an object of strings.
     #[doc(alias = "prompts/get")]
     pub async fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, Error> {
         self.get_prompt_with(name, arguments, &RequestOptions::new()).await
@@ -37,7 +37,7 @@ impl<R> McpClient<R> {
 
     /// Requests completions of an argument of a prompt or a resource template.
     ///
-    /// The context is left out if the protocol version does not have it.
+    /// The client omits the context if the protocol version does not support it.
     #[doc(alias = "completion/complete")]
     pub async fn complete(&self, params: &CompleteParams<'_>) -> Result<CompleteResult, Error> {
         self.complete_with(params, &RequestOptions::new()).await
@@ -50,7 +50,7 @@ impl<R> McpClient<R> {
         params: &CompleteParams<'_>,
         options: &RequestOptions,
     ) -> Result<CompleteResult, Error> {
-        let options = self.connection.shared().traced(options);
+        let options = self.connection.shared().with_caller_context(options);
         run(&self.connection, SingleRequest::<Complete, _>::new(*params, &options)).await
     }
 }

@@ -1,17 +1,15 @@
-//! Requests and notifications of any method.
+//! `McpClient` methods for requests and notifications of any method.
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{PageWalk, PingServer, Prepared, RawRequest, SetLogLevel, SingleRequest};
-use mcpwire_core::{
-    ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root, RootsListChanged,
-};
+use mcpwire_core::{ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root};
 
 use crate::client::McpClient;
 use crate::operation::run;
 use crate::pending::Pending;
 
 impl<R> McpClient<R> {
-    /// Sends a request of a typed method, and waits for its result.
+    /// Sends a request of the method `M`, and waits for its result.
     pub async fn request<M: Method>(
         &self,
         params: &impl Params<M>,
@@ -20,15 +18,15 @@ impl<R> McpClient<R> {
         self.begin(params, options)?.await
     }
 
-    /// Sends a request of a typed method without waiting for its result.
+    /// Sends a request of the method `M` without waiting for its result.
     ///
-    /// Any number of requests may be pending. The returned future is `'static`: it can be spawned, for example in a
-    /// `JoinSet`. [`Call::begin`](crate::Call::begin) is the same for a call of a tool.
+    /// Any number of requests can be pending. The returned future is `'static`: it can be spawned, for example in a `JoinSet`.
+    /// For tool calls, use [`Call::begin`](crate::Call::begin).
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
         let shared = self.connection.shared();
-        // Large parameters take time to serialize, so that happens before the lock is acquired.
-        let request = Prepared::<M>::new(params).map_err(|error| shared.refused(error))?;
-        let options = shared.traced(options);
+        // Serializes the parameters before the lock is acquired, because large parameters take time.
+        let request = Prepared::<M>::new(params).map_err(|error| shared.not_sent_error(error))?;
+        let options = shared.with_caller_context(options);
         Pending::begin(&self.connection, |_, calls, now| Ok(calls.request_prepared(&request, &options, now)?))
     }
 
@@ -36,13 +34,13 @@ impl<R> McpClient<R> {
     #[doc(alias = "send_raw")]
     pub async fn request_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let options = RequestOptions::new();
-        let options = self.connection.shared().traced(&options);
+        let options = self.connection.shared().with_caller_context(&options);
         run(&self.connection, SingleRequest::<Raw, _>::new(RawRequest { method, params }, &options)).await
     }
 
     /// Sends a notification of any method.
     ///
-    /// The notification is queued, and sent as soon as the server reads.
+    /// This queues the notification and does not wait until it is written.
     #[doc(alias = "send_notification")]
     pub fn notify_raw(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
         let shared = self.connection.shared();
@@ -50,42 +48,36 @@ impl<R> McpClient<R> {
         shared.send(|state| state.engine.calls().notify_raw(method, params, now))
     }
 
-    /// Replaces the roots. A legacy server that was told that they may change is notified.
+    /// Replaces the roots. If the client has declared `roots.listChanged` to a legacy server, notifies the server.
     #[doc(alias = "notifications/roots/list_changed")]
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let shared = self.connection.shared();
-        // Without handlers, the server was not told that it may ask for roots.
+        // Without handlers, the client has not declared the capability `roots`.
         if let Some(handlers) = &shared.handlers {
             handlers.set_roots(roots.into_iter().collect());
         }
         let now = shared.clock.now();
-        shared.send(|state| {
-            if state.engine.session().declares_roots_list_changed() {
-                state.engine.calls().notify::<RootsListChanged>(&(), now)
-            } else {
-                Ok(())
-            }
-        })
+        shared.send(|state| state.engine.calls().notify_roots_changed(now))
     }
 
     /// Sets the minimum level of the server's log messages.
     ///
-    /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`; a modern one receives the level with each
-    /// request from now on.
+    /// To a legacy server (up to revision 2025-11-25), this sends `logging/setLevel`. To a modern server, the client sends the
+    /// level with each further request.
     #[doc(alias = "logging/setLevel")]
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
         let options = RequestOptions::new();
-        run(&self.connection, SetLogLevel::new(level, &self.connection.shared().traced(&options))).await
+        run(&self.connection, SetLogLevel::new(level, &self.connection.shared().with_caller_context(&options))).await
     }
 
     /// Checks that the server responds.
     ///
-    /// A legacy server (up to revision 2025-11-25) receives `ping`. Modern servers have no `ping`, so they receive
-    /// `server/discover`.
+    /// This sends `ping` to a legacy server (up to revision 2025-11-25), and `server/discover` to a modern server, because
+    /// revision 2026-07-28 has no `ping`.
     #[doc(alias = "server/discover")]
     pub async fn ping(&self) -> Result<(), Error> {
         let options = RequestOptions::new();
-        run(&self.connection, PingServer::new(&self.connection.shared().traced(&options))).await
+        run(&self.connection, PingServer::new(&self.connection.shared().with_caller_context(&options))).await
     }
 
     /// Requests all pages of a list.
@@ -110,7 +102,7 @@ impl<R> McpClient<R> {
         for<'a> ListParams<'a>: Params<M>,
     {
         let shared = self.connection.shared();
-        let options = shared.traced(options).into_owned();
+        let options = shared.with_caller_context(options).into_owned();
         let walk = PageWalk::<M>::new(options, shared.lock().engine.session().config(), shared.clock.now());
         run(&self.connection, walk).await
     }

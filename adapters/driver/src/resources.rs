@@ -1,4 +1,4 @@
-//! The resources of a server.
+//! `McpClient` methods for resources.
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
@@ -10,13 +10,13 @@ use mcpwire_core::{
 use crate::client::McpClient;
 
 impl<R> McpClient<R> {
-    /// Lists the server's resources, all pages.
+    /// Requests all pages of the server's resource list.
     #[doc(alias = "resources/list")]
     pub async fn list_resources(&self) -> Result<ItemList<Resource>, Error> {
         self.list_all::<ListResources>().await
     }
 
-    /// Lists the server's resource templates, all pages.
+    /// Requests all pages of the server's list of resource templates.
     #[doc(alias = "resources/templates/list")]
     pub async fn list_resource_templates(&self) -> Result<ItemList<ResourceTemplate>, Error> {
         self.list_all::<ListResourceTemplates>().await
@@ -34,15 +34,15 @@ impl<R> McpClient<R> {
         self.request::<ReadResource>(&ReadResourceParams { uri }, options).await
     }
 
-    /// Asks a legacy server (up to revision 2025-11-25) to report changes of a resource.
+    /// Subscribes to updates of a resource on a legacy server (up to revision 2025-11-25).
     ///
-    /// The changes are among the [`McpClient::notifications`]. [`McpClient::subscribe`] works with all servers.
+    /// The changes arrive as [`McpClient::notifications`]. [`McpClient::subscribe`] works with all servers.
     #[doc(alias = "resources/subscribe")]
     pub async fn subscribe_resource(&self, uri: &str) -> Result<(), Error> {
         self.request::<Subscribe>(&SubscribeParams { uri }, &RequestOptions::new()).await.map(drop)
     }
 
-    /// Asks a legacy server (up to revision 2025-11-25) to report changes of a resource no more.
+    /// Unsubscribes from updates of a resource on a legacy server (up to revision 2025-11-25).
     #[doc(alias = "resources/unsubscribe")]
     pub async fn unsubscribe_resource(&self, uri: &str) -> Result<(), Error> {
         self.request::<Unsubscribe>(&UnsubscribeParams { uri }, &RequestOptions::new()).await.map(drop)

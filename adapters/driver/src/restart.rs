@@ -1,4 +1,4 @@
-//! Opens a connection, and restarts a server that has ended because it was asked for its era.
+//! The opening of a connection, and the restart of a server that exits when it receives `server/discover`.
 
 use std::mem;
 use std::task::Waker;
@@ -11,11 +11,11 @@ use mcpwire_process::Process;
 use crate::state::{CloseIntent, State};
 
 impl State {
-    /// Replaces a server that has ended because it was asked for its era.
+    /// Replaces a server that has exited when it received `server/discover`. Resets the state of the connection.
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
-        self.unflushed = false;
+        self.needs_flush = false;
         self.pid = process.pid();
         if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid) {
             hooks.process_started(pid);
@@ -24,30 +24,30 @@ impl State {
         self.exit = None;
         self.stderr = StderrTail::default();
         self.writer_panic = None;
-        self.record = ConnectionState::default();
+        self.connection = ConnectionState::default();
         self.report = None;
         self.driver = None;
-        self.armed = None;
+        self.timer_deadline = None;
         self.opening.outcome = None;
         self.opening.is_restarting = false;
     }
 
-    /// Stores how the opening ended, and adds the tasks that wait for it to `wakers`.
-    pub(crate) fn opened(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
+    /// Stores the outcome of the opening, and adds the tasks that wait for it to `wakers`.
+    pub(crate) fn finish_opening(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
         self.opening.outcome = Some(outcome);
-        wakers.extend(mem::take(&mut self.opening.waiting));
+        wakers.extend(mem::take(&mut self.opening.wakers));
     }
 
-    /// Returns whether the server has ended because it was asked for its era, and may be restarted.
-    pub(crate) fn is_to_be_restarted(&self) -> bool {
+    /// Returns whether the server has exited when it received `server/discover`, and the client will restart it.
+    pub(crate) fn will_restart(&self) -> bool {
         self.close_intent == CloseIntent::None && matches!(self.opening.outcome, Some(OpeningOutcome::Restart))
     }
 
-    /// Begins to open the connection, unless it is being opened already.
+    /// Begins to open the connection, unless the opening has already begun.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
         match (&self.opening.outcome, self.engine.session().phase()) {
             (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
-            // The task that began the opening has not waited for its end.
+            // The call that began the opening was dropped before it returned.
             (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
             _ => {
                 self.engine.calls().initialize(now)?;
@@ -59,12 +59,12 @@ impl State {
         }
     }
 
-    /// Ends an opening whose server is not restarted.
-    pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
+    /// Fails the opening, because the server could not be restarted.
+    pub(crate) fn fail_opening(&mut self, wakers: &mut Vec<Waker>) {
         self.opening.is_restarting = false;
-        self.opened(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
-        self.record.close_reason.get_or_insert(CloseReason::ByServer);
+        self.finish_opening(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
+        self.connection.close_reason.get_or_insert(CloseReason::ByServer);
         self.end_subscribers(wakers);
-        wakers.append(&mut self.ended);
+        wakers.append(&mut self.end_wakers);
     }
 }

@@ -15,55 +15,55 @@ use mcpwire_process::{ExitHandle, Pipes};
 
 use crate::clock::Clock;
 
-/// A future that a runtime runs to its end.
-pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// The future of a task, without an output.
+pub type TaskFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A function that may block its thread.
+/// A function for [`Runtime::spawn_blocking`]. It may block its thread.
 #[cfg(feature = "http")]
-pub type Work = Box<dyn FnOnce() + Send>;
+pub type BlockingTask = Box<dyn FnOnce() + Send>;
 
 /// An async runtime: tasks, threads that may block, timers, and the pipes of processes.
 ///
-/// Clients and hubs hold it as an `Arc<dyn Runtime>` and may call it on any thread, so it must not depend on the thread that
-/// calls. [`CurrentRuntime`] finds the runtime of a thread.
+/// Clients and hubs use an `Arc<dyn Runtime>` on any thread, so the methods must not depend on the calling thread.
+/// [`CurrentRuntime`] returns the runtime of the current thread.
 ///
 /// `mcpwire-tokio`, `mcpwire-smol` and `mcpwire-async-std` implement this trait. For another runtime, implement it, and use
 /// [`McpClient::connect_on`](crate::McpClient::connect_on).
 pub trait Runtime: Send + Sync + 'static {
-    /// Runs a task that nobody waits for. If the task drives a connection, dropping the task ends the server.
-    fn spawn(&self, task: Task);
+    /// Spawns a detached task. If the task drives a connection, dropping it kills the server.
+    fn spawn(&self, task: TaskFuture);
 
-    /// Runs a function on a thread that may block. Nobody waits for it. By default, starts a thread for each function, and drops
-    /// the function if there can be no more threads.
+    /// Runs a function on a thread that may block, without waiting for its end.
     ///
-    /// The method needs the feature `http`: a program that only starts servers does not need it, and tokio's threads would add
-    /// 41 KiB to that program.
+    /// The default implementation starts a thread for each function, and drops the function if the thread cannot be started. The
+    /// method requires the feature `http`, because a program without HTTP does not need it, and tokio's thread pool would add
+    /// 41 KiB to the program.
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
-        drop(std::thread::Builder::new().name("mcpwire-blocking".into()).spawn(work));
+    fn spawn_blocking(&self, task: BlockingTask) {
+        drop(std::thread::Builder::new().name("mcpwire-blocking".into()).spawn(task));
     }
 
-    /// Creates a timer that is not set.
+    /// Creates a timer. [`Timer::reset`] sets it.
     fn timer(&self) -> Box<dyn Timer>;
 
-    /// Returns the clock that the timers go by. By default, the system's monotonic clock.
+    /// Returns the clock of the timers. Default: the system's monotonic clock.
     fn clock(&self) -> Clock {
         Clock::system()
     }
 
-    /// Returns whether tasks run on threads of the runtime.
+    /// Returns whether the runtime runs tasks on its own threads. Default: `true`.
     ///
-    /// If tasks run only while the program waits for the runtime, dropping the last client of a server waits until the
-    /// killed server is gone, because no task may be polled again.
-    fn runs_by_itself(&self) -> bool {
+    /// `false` means that tasks run only while the program blocks on the runtime. Then dropping the last client blocks until the
+    /// killed server has exited, because the task that reaps the server may never be polled again.
+    fn has_own_threads(&self) -> bool {
         true
     }
 
-    /// Converts the pipes of a process to streams. If there is an exit handle, [`Streams::exit`] watches it.
+    /// Converts the pipes of a process to streams. [`Streams::exit`] should resolve when the `exit` handle becomes readable.
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams>;
 
-    /// Creates the HTTP client for a connection to `def` that has no other
-    /// ([`HttpOptions::client`](crate::http::HttpOptions::client)). By default, there is none.
+    /// Creates the HTTP client for a connection whose options set none
+    /// ([`HttpOptions::client`](crate::http::HttpOptions::client)). The default implementation returns an error.
     #[cfg(feature = "http")]
     fn http_client(&self, def: &McpServerDef) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
         let _ = def;
@@ -71,28 +71,26 @@ pub trait Runtime: Send + Sync + 'static {
     }
 }
 
-/// Finds the runtime that a client is connected on: the type parameter of [`McpClient`](crate::McpClient).
+/// Provides the runtime of the current thread. The type parameter of [`McpClient`](crate::McpClient) implements this trait.
 pub trait CurrentRuntime: Send + Sync + 'static {
-    /// Returns the runtime of the current thread. It may be used on any thread afterwards.
+    /// Returns the runtime of the current thread. The runtime can then be used on any thread.
     ///
     /// # Panics
-    ///
     /// May panic if the thread has no runtime, as tokio does.
     fn current() -> Arc<dyn Runtime>;
 }
 
-/// One timer of a runtime.
+/// A timer of a runtime.
 pub trait Timer: Send + 'static {
-    /// Sets the timer to go off once `after` has passed, and not before. If `after` is longer than a day, the timer may go off
-    /// after a day.
+    /// Sets the timer to elapse after this duration, not earlier. If `after` is longer than a day, the timer may elapse after a
+    /// day.
     fn reset(&mut self, after: Duration);
 
-    /// Returns whether the timer has gone off, and wakes the task when it does. Only called after [`Timer::reset`], until it
-    /// is ready.
+    /// Polls whether the timer has elapsed. Only called after [`Timer::reset`], until the result is ready.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 }
 
-/// A future that ends when a process has exited.
+/// A future that resolves when a process has exited.
 pub type ExitWatch = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The streams of a connection.
@@ -103,8 +101,7 @@ pub struct Streams {
     pub writer: Writer,
     /// Standard error of the server.
     pub stderr: Option<Reader>,
-    /// Ends when the process has exited. Without it, the client notices the exit at the end of the streams, or when it polls
-    /// the process.
+    /// Resolves when the process has exited. If this is `None`, the client polls the process at intervals.
     pub exit: Option<ExitWatch>,
 }
 

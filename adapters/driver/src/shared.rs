@@ -1,4 +1,4 @@
-//! [`Shared`]: what the callers and the driver of a connection share.
+//! [`Shared`]: the data that the callers and the driver of a connection share.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,98 +14,99 @@ use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInf
 
 use crate::clock::Clock;
 use crate::runtime::Runtime;
-use crate::state::{CloseIntent, State, wait};
+use crate::state::{CloseIntent, State, add_waker};
 
-/// One connection.
+/// The data that the callers and the driver of a connection share.
 pub(crate) struct Shared {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
     /// The program's handlers for requests of the server.
     pub(crate) handlers: Option<Arc<dyn ConnectionHandlers>>,
+    /// Set when the connection is open.
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
-    /// The callbacks for messages and standard error, while no driver has them.
-    pub(crate) watchers: Mutex<Watchers>,
+    /// The callbacks for messages and standard error. Empty while a driver owns them.
+    pub(crate) listeners: Mutex<Listeners>,
 }
 
-/// The callbacks for messages and standard error. They are called without any lock.
+/// The callbacks for messages and standard error. The driver calls them without holding a lock.
 #[derive(Debug, Default)]
-pub(crate) struct Watchers {
+pub(crate) struct Listeners {
     pub(crate) lines: StderrLines,
     pub(crate) tracer: Option<Tracer>,
 }
 
-impl Watchers {
+impl Listeners {
     fn new(options: &mut OptionParts) -> Self {
         let tracer = options.trace.take().map(Tracer::new);
-        Watchers { lines: StderrLines::new(options.stderr.take()), tracer }
+        Listeners { lines: StderrLines::new(options.stderr.take()), tracer }
     }
 }
 
 impl Shared {
-    /// Creates a connection with these options, except those that are part of the state.
+    /// Creates the shared data of a connection.
     pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
         state.set_hooks(options.context.hooks.clone());
-        state.runs_by_itself = runtime.runs_by_itself();
-        let watchers = Mutex::new(Watchers::new(&mut options));
+        state.has_own_threads = runtime.has_own_threads();
+        let listeners = Mutex::new(Listeners::new(&mut options));
         let OptionParts { context, handlers, .. } = options;
         let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { runtime, context, clock, handlers, server, state, watchers })
+        Arc::new(Shared { runtime, context, clock, handlers, server, state, listeners })
     }
 
-    /// Returns the options of a request with the trace context of the calling code.
-    pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        self.context.traced(options)
+    /// Returns the options with the trace context and the observer's data of the calling code.
+    pub(crate) fn with_caller_context<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        self.context.with_caller_context(options)
     }
 
-    /// Adds the trace context of the calling code to the options of a call of this tool.
-    pub(crate) fn trace_call(&self, options: &mut RequestOptions, tool: &str) {
-        if !self.context.is_traced() {
+    /// Adds the trace context and the observer's data of the calling code to the options of a tool call.
+    pub(crate) fn add_caller_context(&self, options: &mut RequestOptions, tool: &str) {
+        if !self.context.has_caller_context() {
             return;
         }
-        let traced = match self.context.traced_call(options, Some(tool)) {
-            Cow::Owned(traced) => Some(traced),
+        let with_context = match self.context.with_tool_caller_context(options, Some(tool)) {
+            Cow::Owned(options) => Some(options),
             Cow::Borrowed(_) => None,
         };
-        if let Some(traced) = traced {
-            *options = traced;
+        if let Some(with_context) = with_context {
+            *options = with_context;
         }
     }
 
-    /// Locks the state. Not inlined, because there are twenty callers.
+    /// Locks the state. Not inlined, because it has many callers.
     #[inline(never)]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `f` under the lock, and sends the bytes that the engine then has.
+    /// Calls `f` under the lock, then sends the engine's output or wakes the driver to send it.
     pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = f(&mut state);
-        Self::hand_over(state);
+        Self::send_or_wake_driver(state);
         result
     }
 
-    /// A function of its own, so that it is compiled once.
+    /// A separate function, so that it is compiled once and not for each `f`.
     #[inline(never)]
-    fn hand_over(mut state: MutexGuard<'_, State>) {
-        let waker = state.hand_over();
+    fn send_or_wake_driver(mut state: MutexGuard<'_, State>) {
+        let waker = state.send_or_wake_driver();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
     }
 
-    /// Like [`Shared::with_state`], for what may fail.
+    /// Does the same as [`Shared::with_state`], and converts the error of `f`.
     pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State) -> Result<T, SendError>) -> Result<T, Error> {
         self.with_state(|state| f(state).map_err(|error| self.send_error(error, state)))
     }
 
-    /// Returns the error of a request that was not sent.
+    /// Converts the error of a request that was not sent.
     #[cold]
     #[inline(never)]
-    pub(crate) fn refused(&self, error: SendError) -> Error {
+    pub(crate) fn not_sent_error(&self, error: SendError) -> Error {
         self.send_error(error, &mut self.lock())
     }
 
@@ -115,18 +116,18 @@ impl Shared {
         self.context.send_error(error, &mut state)
     }
 
-    /// Waits for the end of the opening. If the server is to be restarted, it has ended then.
+    /// Waits for the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited.
     pub(crate) fn poll_opened(&self, cx: &mut Context<'_>) -> Poll<OpeningOutcome> {
         let mut state = self.lock();
         match state.opening.outcome {
-            Some(OpeningOutcome::Restart) if state.report.is_none() => wait(&mut state.ended, cx),
-            Some(OpeningOutcome::Restart) if state.opening.is_restarting => wait(&mut state.opening.waiting, cx),
+            Some(OpeningOutcome::Restart) if state.report.is_none() => add_waker(&mut state.end_wakers, cx),
+            Some(OpeningOutcome::Restart) if state.opening.is_restarting => add_waker(&mut state.opening.wakers, cx),
             Some(OpeningOutcome::Restart) => {
                 state.opening.is_restarting = true;
                 return Poll::Ready(OpeningOutcome::Restart);
             }
             Some(ref outcome) => return Poll::Ready(outcome.clone()),
-            None => wait(&mut state.opening.waiting, cx),
+            None => add_waker(&mut state.opening.wakers, cx),
         }
         Poll::Pending
     }
@@ -135,28 +136,28 @@ impl Shared {
     pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<ShutdownReport> {
         let mut state = self.lock();
         if state.report.is_none() {
-            wait(&mut state.ended, cx);
+            add_waker(&mut state.end_wakers, cx);
         }
         state.report.map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Waits until nothing is left of the server, and returns why the connection has ended.
+    /// Waits until the connection and the server have ended, and returns why.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<ConnectionEnd> {
         let mut state = self.lock();
         if let Some(end) = state.connection_end().filter(|_| state.report.is_some()) {
             return Poll::Ready(end);
         }
-        wait(&mut state.ended, cx);
+        add_waker(&mut state.end_wakers, cx);
         Poll::Pending
     }
 
-    /// Starts the shutdown, which ends the server step by step.
-    pub(crate) fn ask_for_end(&self) {
+    /// Starts the shutdown.
+    pub(crate) fn start_shutdown(&self) {
         let mut wakers = Vec::new();
         let mut state = self.lock();
-        if state.is_to_be_restarted() && state.report.is_some() {
-            // Between two processes there is no driver.
-            state.give_up_opening(&mut wakers);
+        if state.will_restart() && state.report.is_some() {
+            // The first process has ended and the second was not started, so there is no driver to wake.
+            state.fail_opening(&mut wakers);
         }
         if state.close_intent == CloseIntent::None {
             state.close_intent = CloseIntent::Shutdown;
@@ -166,23 +167,23 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Kills the server, also during a shutdown.
-    pub(crate) fn end_at_once(&self) {
+    /// Kills the server, even during a shutdown.
+    pub(crate) fn kill(&self) {
         let mut wakers = Vec::new();
         let mut state = self.lock();
-        if state.is_to_be_restarted() && state.report.is_some() {
-            state.give_up_opening(&mut wakers);
+        if state.will_restart() && state.report.is_some() {
+            state.fail_opening(&mut wakers);
         }
-        Self::abandon(state);
+        Self::kill_process(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Kills the server and all processes that it started.
     #[inline(never)]
-    fn abandon(mut state: MutexGuard<'_, State>) {
+    fn kill_process(mut state: MutexGuard<'_, State>) {
         state.close_intent = CloseIntent::Kill;
-        // If no driver may run any more, the process is reaped here.
-        let process = if state.runs_by_itself { None } else { state.process.take() };
+        // If the driver may never be polled again, dropping the process here kills and reaps it.
+        let process = if state.has_own_threads { None } else { state.process.take() };
         if let Some(process) = &mut state.process {
             process.kill();
         }
@@ -207,27 +208,27 @@ impl Shared {
         self.context.name()
     }
 
-    /// Returns the error of an operation that ended without a result.
+    /// Converts the error of an operation, which may have occurred before or after its request was sent.
     #[cold]
     #[inline(never)]
     pub(crate) fn request_error(&self, error: RequestError) -> Error {
         self.context.request_error(error, &mut &mut *self.lock())
     }
 
-    /// Returns the error of a request that was sent and has no result.
+    /// Converts the error of a request that was sent.
     #[cold]
     #[inline(never)]
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.context.call_error(error, &mut &mut *self.lock())
     }
 
-    /// Returns the error of a request that the connection does not know.
+    /// Returns the error for a request that the state has no slot for.
     #[cold]
-    pub(crate) fn lost(&self) -> Error {
+    pub(crate) fn unknown_request_error(&self) -> Error {
         self.call_error(CallError::WrongTicket { method: "a request".into() })
     }
 
-    /// Returns the error of a connection that could not be opened.
+    /// Converts the error of a connection that could not be opened.
     #[cold]
     #[inline(never)]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
@@ -235,7 +236,7 @@ impl Shared {
     }
 }
 
-/// The attempt to restart a server. If it fails or is dropped, the opening fails for all tasks that wait for it.
+/// Guards the restart of a server. If the restart fails or is cancelled, dropping the guard fails the opening for all tasks.
 pub(crate) struct RestartAttempt<'s>(pub(crate) &'s Shared);
 
 impl Drop for RestartAttempt<'_> {
@@ -243,16 +244,16 @@ impl Drop for RestartAttempt<'_> {
         let mut wakers = Vec::new();
         let mut state = self.0.lock();
         if state.opening.is_restarting {
-            state.give_up_opening(&mut wakers);
+            state.fail_opening(&mut wakers);
         }
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 }
 
-/// Keeps a connection alive: when the last clone is dropped, the server is killed.
+/// A reference that keeps a connection alive. Dropping the last clone kills the server.
 ///
-/// A trait object, so that dropping a connection is compiled once, and not into the code of each program.
+/// A trait object, so that the code that drops a connection is compiled once.
 #[derive(Clone)]
 pub(crate) struct ConnectionRef(Arc<dyn SharedAccess>);
 
@@ -263,7 +264,7 @@ trait SharedAccess: Send + Sync {
 impl ConnectionRef {
     #[inline(never)]
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        ConnectionRef(Arc::new(LastReference(shared)))
+        ConnectionRef(Arc::new(ConnectionGuard(shared)))
     }
 
     #[inline]
@@ -272,21 +273,22 @@ impl ConnectionRef {
     }
 }
 
-struct LastReference(Arc<Shared>);
+/// Kills the server when it is dropped.
+struct ConnectionGuard(Arc<Shared>);
 
-impl SharedAccess for LastReference {
+impl SharedAccess for ConnectionGuard {
     fn shared(&self) -> &Arc<Shared> {
         &self.0
     }
 }
 
-impl Drop for LastReference {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         if state.report.is_some() {
             let mut wakers = Vec::new();
-            if state.is_to_be_restarted() {
-                state.give_up_opening(&mut wakers);
+            if state.will_restart() {
+                state.fail_opening(&mut wakers);
             }
             state.end_subscribers(&mut wakers);
             drop(state);
@@ -294,9 +296,9 @@ impl Drop for LastReference {
             return;
         }
         if state.close_intent == CloseIntent::None {
-            return Shared::abandon(state);
+            return Shared::kill_process(state);
         }
-        // A shutdown continues, also if nobody waits for its end.
+        // A shutdown in progress continues in the driver.
         let driver = state.driver.take();
         drop(state);
         if let Some(driver) = driver {

@@ -1,33 +1,35 @@
-//! [`Slots`]: the requests whose replies were not taken yet.
+//! [`Slots`]: a table of the replies to pending requests, by request key.
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 use mcpwire_core::{Notification, Reply, RequestKey};
 
-/// A request whose reply was not taken yet.
+/// The reply to a pending request, and the task that waits for the reply.
 #[derive(Default)]
 pub(crate) struct Slot {
+    /// `None` until the reply arrives.
     pub(crate) reply: Option<Reply>,
     pub(crate) waker: Option<Waker>,
-    /// Progress of the request, and status changes of its task. `None` if the caller wants no reports.
+    /// Progress notifications and task statuses for the caller. `None` if the caller does not want them.
     pub(crate) reports: Option<VecDeque<Notification>>,
 }
 
-/// The slots by their keys.
+/// A table of slots, sorted by key.
 ///
-/// Keys only grow, so the queue stays sorted. A slot that is taken leaves a hole. Holes at the front are removed at once,
-/// other holes when they are the majority.
+/// Keys increase, so new slots are added at the end. Removing a slot leaves a hole. Holes at the front are removed at once, other
+/// holes when they are the majority.
 #[derive(Default)]
 pub(crate) struct Slots {
     table: VecDeque<(RequestKey, Option<Slot>)>,
+    /// Number of slots, without holes.
     len: usize,
-    /// Whether an empty table keeps its memory.
-    is_kept: bool,
+    /// Whether an empty table retains its buffer.
+    keeps_memory: bool,
 }
 
-/// Number of holes that are not worth removing.
-const FEW: usize = 16;
+/// Holes are removed when they outnumber the slots by more than this.
+const MIN_HOLES: usize = 16;
 
 impl Slots {
     /// Adds a slot. Its key must be greater than all earlier keys.
@@ -41,6 +43,7 @@ impl Slots {
         self.table[at].1.as_mut()
     }
 
+    /// Removes and returns a slot.
     pub(crate) fn take(&mut self, key: RequestKey) -> Option<Slot> {
         let at = self.position(key)?;
         let slot = self.table[at].1.take()?;
@@ -49,20 +52,21 @@ impl Slots {
         while let Some((_, None)) = self.table.front() {
             self.table.pop_front();
         }
-        if self.table.len() > 2 * self.len + FEW {
+        if self.table.len() > 2 * self.len + MIN_HOLES {
             self.table.retain(|(_, slot)| slot.is_some());
         }
         Some(slot)
     }
 
-    /// Sets whether an empty table keeps its memory.
-    pub(crate) fn keep(&mut self, is_kept: bool) {
-        self.is_kept = is_kept;
+    /// Sets whether an empty table retains its buffer.
+    pub(crate) fn set_keeps_memory(&mut self, keeps_memory: bool) {
+        self.keeps_memory = keeps_memory;
         self.release_buffers();
     }
 
+    /// Frees the buffer of an empty table, unless the buffer is small and requests follow each other.
     fn release_buffers(&mut self) {
-        if self.len == 0 && !(self.is_kept && self.table.capacity() <= 4 * FEW) {
+        if self.len == 0 && !(self.keeps_memory && self.table.capacity() <= 4 * MIN_HOLES) {
             self.table = VecDeque::new();
         }
     }

@@ -1,4 +1,4 @@
-//! [`State`]: what the lock of a connection protects.
+//! [`State`]: the data of a connection that its lock protects.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -21,72 +21,79 @@ use crate::slots::{Slot, Slots};
 use crate::subscribers::EventSink;
 use mcpwire_client::Writer;
 
-/// Maximum number of reports about a request that wait for its caller. 64: later reports say more than earlier ones.
-const MOST_REPORTS: usize = 64;
+/// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
+const MAX_REPORTS: usize = 64;
 
-/// How often no request must be in flight before a connection counts as busy. 16: many programs connect to many servers and
-/// make one or two calls.
-const OFTEN: u8 = 16;
+/// A connection counts as busy if it became idle more often than this while the timer was set.
+///
+/// 16: many programs connect to many servers and make only one or two calls.
+const BUSY_THRESHOLD: u8 = 16;
 
-/// What the lock of a connection protects. While the lock is held, nothing waits, and no code of the program runs.
+/// The data of a connection that its lock protects.
+///
+/// While the lock is held, nothing blocks, and no code of the program runs except its writer.
 pub(crate) struct State {
     pub(crate) engine: AnyEngine,
+    /// `None` when the input of the server is closed.
     pub(crate) writer: Option<Writer>,
-    /// Whether something was written and not flushed.
-    pub(crate) unflushed: bool,
+    /// Whether bytes were written and not flushed.
+    pub(crate) needs_flush: bool,
     slots: Slots,
-    /// Wakes the driver. The code that wakes it takes the waker, so that the driver is woken once.
+    /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
     pub(crate) opening: Opening,
-    /// Whether the driver runs on threads of its own, whatever the program does.
-    pub(crate) runs_by_itself: bool,
-    /// `None` when nothing is left of the process, and for a pair of streams.
+    /// See [`Runtime::has_own_threads`](crate::Runtime::has_own_threads).
+    pub(crate) has_own_threads: bool,
+    /// `None` after the process has ended, and for a connection without a process.
     pub(crate) process: Option<Process>,
     pub(crate) pid: Option<u32>,
     pub(crate) exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
-    /// What the client remembers of the connection.
-    pub(crate) record: ConnectionState,
-    /// `None` until the program asks for events.
+    /// The state that also exists after the connection has ended.
+    pub(crate) connection: ConnectionState,
+    /// `None` until the program requests a stream of events.
     pub(crate) subscribers: Option<Box<dyn EventSink>>,
     /// The tasks that wait for the next event of a subscription.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
-    /// The requests of the server, and their cancellations, for the driver to take.
+    /// Requests of the server and their cancellations, which the driver has not taken yet.
     pub(crate) server_requests: Vec<ServerRequestEvent>,
-    /// The program's callbacks for what happens on the connection.
+    /// The observer and the other callbacks of the program.
     pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
-    /// Number of bytes that were sent since the callbacks learned of them.
+    /// Number of bytes that were sent and not reported to `hooks` yet.
     sent: u64,
-    /// Number of bytes that were received since the callbacks learned of them.
+    /// Number of bytes that were received and not reported to `hooks` yet.
     pub(crate) received: u64,
     pub(crate) close_intent: CloseIntent,
-    /// The message of a panic in the writer. The driver ends the connection with it.
+    /// The message of a panic in the program's writer. The driver ends the connection with this message.
     pub(crate) writer_panic: Option<String>,
-    /// How the server ended, once the driver has ended.
+    /// How the server was ended. `None` until the driver has ended.
     pub(crate) report: Option<ShutdownReport>,
-    pub(crate) ended: Vec<Waker>,
-    /// Whether the program watches the messages: then only the driver writes.
-    pub(crate) traced: bool,
-    /// When the driver's timer goes off.
-    pub(crate) armed: Option<Timestamp>,
-    /// How often no request was in flight since the timer last went off.
-    lulls: u8,
+    /// The tasks that wait for the end of the server.
+    pub(crate) end_wakers: Vec<Waker>,
+    /// Whether there is a trace callback. Then only the driver writes.
+    pub(crate) is_traced: bool,
+    /// Time at which the driver's timer elapses. `None` if the timer is not set.
+    pub(crate) timer_deadline: Option<Timestamp>,
+    /// How often the connection became idle since the timer last elapsed.
+    idle_count: u8,
 }
 
-/// Whether, and how, the clients want the connection to end.
+/// How the clients want the connection to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CloseIntent {
-    /// Nobody has asked for the end.
+    /// The connection stays open.
     #[default]
     None,
-    /// End the server step by step.
+    /// Shut the server down step by step.
     Shutdown,
-    /// Kill the server: a client has asked for it, or all clients were dropped.
+    /// Kill the server: a client has requested it, or all clients were dropped.
     Kill,
 }
 
-/// What has arrived for a request. The caller must drop `unused_waker` without the lock: it may be the last reference to a
-/// task, whose values may need the lock when they are dropped.
+/// The result of polling a slot.
+///
+/// The caller must drop `unused_waker` without holding the lock. It may be the last reference to a task, and dropping the values of
+/// the task may need the lock.
 pub(crate) enum SlotPoll {
     Pending {
         reports: VecDeque<Notification>,
@@ -97,7 +104,7 @@ pub(crate) enum SlotPoll {
         reply: Reply,
         unused_waker: Option<Waker>,
     },
-    /// The connection does not know the request, so no reply will arrive.
+    /// There is no such slot, so no reply will arrive.
     Unknown,
 }
 
@@ -107,10 +114,10 @@ pub(crate) enum ServerRequestEvent {
     Cancelled(ServerRequestId),
 }
 
-/// Adds a task to the tasks to wake, unless it is there already.
-pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
-    if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
-        waiting.push(cx.waker().clone());
+/// Adds the current task to `wakers`, unless the list already contains it.
+pub(crate) fn add_waker(wakers: &mut Vec<Waker>, cx: &mut Context<'_>) {
+    if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+        wakers.push(cx.waker().clone());
     }
 }
 
@@ -119,16 +126,16 @@ impl State {
         State {
             engine,
             writer,
-            unflushed: false,
+            needs_flush: false,
             slots: Slots::default(),
             driver: None,
             opening: Opening::default(),
-            runs_by_itself: false,
+            has_own_threads: false,
             pid: process.as_ref().and_then(Process::pid),
             process,
             exit: None,
             stderr: StderrTail::default(),
-            record: ConnectionState::default(),
+            connection: ConnectionState::default(),
             subscribers: None,
             subscriptions: Vec::new(),
             server_requests: Vec::new(),
@@ -138,14 +145,14 @@ impl State {
             close_intent: CloseIntent::None,
             writer_panic: None,
             report: None,
-            ended: Vec::new(),
-            traced: false,
-            armed: None,
-            lulls: 0,
+            end_wakers: Vec::new(),
+            is_traced: false,
+            timer_deadline: None,
+            idle_count: 0,
         }
     }
 
-    /// Sets the program's callbacks for what happens on the connection.
+    /// Sets the observer and the other callbacks of the program, and reports the start of the process to them.
     pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<dyn ConnectionHooks>>) {
         if let (Some(hooks), Some(pid)) = (&hooks, self.pid) {
             hooks.process_started(pid);
@@ -153,20 +160,20 @@ impl State {
         self.hooks = hooks;
     }
 
-    /// Records the bytes on the wire for the program's callbacks.
+    /// Reports the numbers of bytes that were sent and received to the hooks.
     #[cold]
     pub(crate) fn record_bytes(&mut self, hooks: &dyn ConnectionHooks) {
         hooks.bytes(Direction::Sent, mem::take(&mut self.sent));
         hooks.bytes(Direction::Received, mem::take(&mut self.received));
     }
 
-    /// Adds a slot for the reply to a request that was sent, and for reports about it if the caller wants them.
-    pub(crate) fn expect(&mut self, key: RequestKey, wants_reports: bool) {
+    /// Adds a slot for the reply to a request that was sent. `wants_reports` also collects its progress and task statuses.
+    pub(crate) fn add_slot(&mut self, key: RequestKey, wants_reports: bool) {
         let reports = wants_reports.then(VecDeque::new);
         self.slots.add(key, Slot { reply: None, waker: None, reports });
     }
 
-    /// Returns what has arrived for a request. If that is no reply, wakes the task when more arrives.
+    /// Takes the reply and the reports of a request. If the reply has not arrived, the task of `cx` is woken when it does.
     pub(crate) fn poll_slot(&mut self, key: RequestKey, cx: &mut Context<'_>) -> SlotPoll {
         let Some(slot) = self.slots.get_mut(key) else { return SlotPoll::Unknown };
         let reports = slot.reports.as_mut().map(mem::take).unwrap_or_default();
@@ -183,35 +190,39 @@ impl State {
         }
     }
 
-    /// Cancels a request; the server receives the reason. Returns the waker of its task, to be dropped without the lock.
+    /// Cancels a request, and sends the reason to the server.
+    ///
+    /// Returns the waker of the task that waits for the reply. Drop it without holding the lock.
     #[must_use]
     pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str, now: Timestamp) -> Option<Waker> {
         self.engine.calls().cancel(key, Some(reason), now);
         self.slots.take(key)?.waker
     }
 
-    /// Forgets the task that waits for the next event of a subscription. Returns its waker, to be dropped without the lock.
-    pub(crate) fn forget_subscriber(&mut self, key: SubscriptionKey) -> Option<Waker> {
+    /// Removes and returns the waker of the task that waits for the next event of a subscription.
+    ///
+    /// Wake it, or drop it without holding the lock.
+    pub(crate) fn take_subscription_waker(&mut self, key: SubscriptionKey) -> Option<Waker> {
         let at = self.subscriptions.iter().position(|(waiting, _)| *waiting == key)?;
         Some(self.subscriptions.swap_remove(at).1)
     }
 
-    /// Sends the pending bytes, or returns the waker of the driver that must send them.
+    /// Writes the engine's output, or returns the waker of the driver if the driver must write it.
     ///
-    /// If only one request is in flight, its caller writes it. The driver writes several requests together.
-    pub(crate) fn hand_over(&mut self) -> Option<Waker> {
+    /// If one request is in flight, its caller writes it. If several are, the driver writes them together.
+    pub(crate) fn send_or_wake_driver(&mut self) -> Option<Waker> {
         #[cfg(feature = "http")]
         if self.engine.is_http() {
             // Only the driver starts exchanges.
             return self.driver.take();
         }
         if self.engine.transmit().is_empty() {
-            // The engine may have events all the same: a request has ended, or its response came from the cache.
+            // The engine may have events without output, for example when the cache has answered a request.
             return if self.engine.session().has_events() { self.driver.take() } else { None };
         }
-        // Without a waker, the driver was woken already.
+        // If there is no waker, the driver was already woken.
         let driver = self.driver.take()?;
-        if self.engine.session().in_flight() > 1 || self.traced {
+        if self.engine.session().in_flight() > 1 || self.is_traced {
             return Some(driver);
         }
         let mut cx = Context::from_waker(&driver);
@@ -219,54 +230,57 @@ impl State {
         if written.is_err() || !self.engine.transmit().is_empty() {
             return Some(driver);
         }
-        if self.engine.session().has_events() || !self.has_time(self.engine.poll_timeout()) {
+        if self.engine.session().has_events() || !self.is_timer_set_by(self.engine.poll_timeout()) {
             return Some(driver);
         }
         self.driver = Some(driver);
         None
     }
 
-    /// Frees the request buffers if no request is in flight: a program may have many idle connections.
+    /// Frees the request buffers if no request is in flight, because a program may have many idle connections.
     ///
-    /// If requests follow each other, the buffers are kept until the timer that was set for one of them goes off.
+    /// A busy connection does not free them until the timer elapses.
     pub(crate) fn shrink(&mut self) {
         if self.engine.session().in_flight() > 0 {
             return;
         }
-        self.lulls = self.lulls.saturating_add(1);
-        let is_busy = self.lulls > OFTEN && self.armed.is_some();
+        self.idle_count = self.idle_count.saturating_add(1);
+        let is_busy = self.idle_count > BUSY_THRESHOLD && self.timer_deadline.is_some();
         if !is_busy {
             self.engine.shrink();
         }
-        self.slots.keep(is_busy);
+        self.slots.set_keeps_memory(is_busy);
     }
 
-    /// Notes that the driver's timer has gone off.
-    pub(crate) fn gone_off(&mut self) {
-        self.armed = None;
-        self.lulls = 0;
+    /// Records that the driver's timer has elapsed.
+    pub(crate) fn timer_elapsed(&mut self) {
+        self.timer_deadline = None;
+        self.idle_count = 0;
     }
 
-    /// Returns whether the driver's timer goes off at this time or before.
-    pub(crate) fn has_time(&self, at: Option<Timestamp>) -> bool {
-        at.is_none_or(|at| self.armed.is_some_and(|armed| armed <= at))
+    /// Returns whether the driver's timer elapses at this time or earlier. `true` if `at` is `None`.
+    pub(crate) fn is_timer_set_by(&self, at: Option<Timestamp>) -> bool {
+        at.is_none_or(|at| self.timer_deadline.is_some_and(|timer_deadline| timer_deadline <= at))
     }
 
-    /// Writes what can be written without waiting. Returns whether anything was written, or an error if the stream is closed.
+    /// Writes output of the engine until the stream is full. Returns whether any bytes were written.
+    ///
+    /// # Errors
+    /// If the stream is closed or fails.
     pub(crate) fn write(
         &mut self,
         cx: &mut Context<'_>,
         watch: impl FnMut(Direction, &[u8]),
     ) -> Result<bool, std::io::Error> {
-        // The writer may be the program's. Its panic must not reach the caller whose request is written.
-        catch_panic(|| self.write_some(cx, watch)).unwrap_or_else(|message| {
+        // The writer may be code of the program. Its panic must not reach the caller of a request.
+        catch_panic(|| self.write_pending(cx, watch)).unwrap_or_else(|message| {
             self.writer_panic = Some(message);
             self.writer = None;
             Err(std::io::ErrorKind::BrokenPipe.into())
         })
     }
 
-    fn write_some(
+    fn write_pending(
         &mut self,
         cx: &mut Context<'_>,
         mut watch: impl FnMut(Direction, &[u8]),
@@ -283,7 +297,7 @@ impl State {
                     watch(Direction::Sent, &bytes[..n]);
                     self.engine.transmitted(n);
                     self.sent += n as u64;
-                    self.unflushed = true;
+                    self.needs_flush = true;
                     written = true;
                 }
                 Poll::Ready(Ok(_)) => return Err(std::io::ErrorKind::WriteZero.into()),
@@ -291,19 +305,20 @@ impl State {
                 Poll::Ready(Err(error)) => return Err(error),
             }
         }
-        if self.unflushed
+        if self.needs_flush
             && let Some(writer) = &mut self.writer
             && let Poll::Ready(flushed) = writer.as_mut().poll_flush(cx)
         {
-            self.unflushed = false;
+            self.needs_flush = false;
             flushed?;
         }
         Ok(written)
     }
 
-    /// Handles the events of the engine, until a consumer of events should have its turn. Returns whether there were any.
+    /// Handles events of the engine, until the queue of a consumer is half full. Returns whether there were events.
+    ///
     /// Adds the tasks to wake to `wakers`.
-    pub(crate) fn events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
+    pub(crate) fn handle_events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
         let mut any = false;
         while let Some(event) = self.engine.poll_event() {
             any = true;
@@ -312,28 +327,28 @@ impl State {
             }
             match event {
                 Event::Reply(reply) => {
-                    // Without a slot, the caller does not wait any more.
+                    // If there is no slot, the caller has dropped its future.
                     if let Some(slot) = self.slots.get_mut(reply.key()) {
                         wakers.extend(slot.waker.take());
                         slot.reply = Some(reply);
                     }
                 }
-                Event::Subscription(key) => wakers.extend(self.forget_subscriber(key)),
-                Event::ServerRequest(ask) => self.server_requests.push(ServerRequestEvent::Received(ask)),
+                Event::Subscription(key) => wakers.extend(self.take_subscription_waker(key)),
+                Event::ServerRequest(request) => self.server_requests.push(ServerRequestEvent::Received(request)),
                 Event::ServerRequestCancelled(key) => self.server_requests.push(ServerRequestEvent::Cancelled(key)),
                 Event::Connected => {
                     if let Some(info) = self.engine.session().shared_server() {
                         let _ = server.set(info);
                     }
-                    self.opened(OpeningOutcome::Connected, wakers);
+                    self.finish_opening(OpeningOutcome::Connected, wakers);
                 }
-                Event::Restart => self.opened(OpeningOutcome::Restart, wakers),
+                Event::Restart => self.finish_opening(OpeningOutcome::Restart, wakers),
                 event => {
-                    self.record.handle_event(&event, &mut self.engine.calls());
+                    self.connection.handle_event(&event, &mut self.engine.calls());
                     match &event {
-                        Event::Notification(notification) => self.report(notification, wakers),
+                        Event::Notification(notification) => self.add_report(notification, wakers),
                         Event::Closed(reason) if server.get().is_none() => {
-                            self.opened(OpeningOutcome::Closed(reason.clone()), wakers);
+                            self.finish_opening(OpeningOutcome::Closed(reason.clone()), wakers);
                         }
                         _ => {}
                     }
@@ -356,12 +371,12 @@ impl State {
         any
     }
 
-    /// Adds the progress of a request, or the status of its task, to the reports for its caller.
-    fn report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
-        if let Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } = notification
-            && let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(*key)
+    /// Adds a progress notification or task status to the reports for the caller of its request.
+    fn add_report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
+        if let Some(key) = notification.request_key()
+            && let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(key)
         {
-            if reports.len() == MOST_REPORTS {
+            if reports.len() == MAX_REPORTS {
                 reports.pop_front();
             }
             reports.push_back(notification.clone());
@@ -369,52 +384,62 @@ impl State {
         }
     }
 
-    /// Ends the connection because this side cannot continue.
+    /// Stores the error of a stream, with which the connection is going to end. The exit of a process is a better reason than the error
+    /// of its pipe.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn stream_failed(&mut self, error: &std::io::Error) {
+        if self.process.is_none() {
+            self.connection.failure = Some(error.to_string().into());
+        }
+    }
+
+    /// Ends the connection because of a failure of the client.
     #[cold]
     pub(crate) fn fail(&mut self, why: Arc<str>) {
         self.engine.close_failed(Arc::clone(&why));
-        self.record.failure = Some(why);
+        self.connection.failure = Some(why);
     }
 
-    /// Closes the connection: all pending requests fail, and all waiting tasks are added to `wakers`.
+    /// Closes the connection. All pending requests fail, and all waiting tasks are added to `wakers`.
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) {
         self.engine.close();
-        while self.events(server, wakers) {}
+        while self.handle_events(server, wakers) {}
         if self.opening.outcome.is_none() && server.get().is_none() {
-            self.opened(OpeningOutcome::Closed(CloseReason::ByClient), wakers);
+            self.finish_opening(OpeningOutcome::Closed(CloseReason::ByClient), wakers);
         }
-        // A server that is restarted continues to report events.
-        if !self.is_to_be_restarted() {
-            // Before the opening, the engine reports no end.
-            self.record.close_reason.get_or_insert(CloseReason::ByClient);
+        // The streams of events continue with the restarted server.
+        if !self.will_restart() {
+            // The engine reports no end before the opening.
+            self.connection.close_reason.get_or_insert(CloseReason::ByClient);
             self.end_subscribers(wakers);
         }
-        wakers.extend(mem::take(&mut self.opening.waiting));
+        wakers.extend(mem::take(&mut self.opening.wakers));
     }
 
-    /// Ends the queues of events: no more events will be added.
+    /// Ends the streams of events.
     pub(crate) fn end_subscribers(&mut self, wakers: &mut Vec<Waker>) {
         if let Some(subscribers) = &mut self.subscribers {
             subscribers.end(wakers);
         }
     }
 
-    /// Returns why the connection has ended, or `None` if it is open or about to be restarted.
+    /// Returns why the connection has ended, or `None` if it is open or will be restarted.
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
-        let reason = self.record.close_reason.clone().filter(|_| !self.is_to_be_restarted())?;
+        let reason = self.connection.close_reason.clone().filter(|_| !self.will_restart())?;
         Some(ConnectionEnd::new(reason, (&mut *self).process_report()))
     }
 
-    /// Removes the process, of which nothing is left, and keeps its exit status.
-    pub(crate) fn gone(&mut self, report: &ShutdownReport) {
+    /// Removes the process, which has ended, and stores its exit status.
+    pub(crate) fn remove_process(&mut self, report: &ShutdownReport) {
         self.process = None;
         self.exit = report.exit.or(self.exit);
     }
 
-    /// Stores how the server ended.
-    pub(crate) fn end(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
+    /// Stores the report of the shutdown, and adds the tasks that wait for it to `wakers`.
+    pub(crate) fn finish(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
         self.report = Some(report);
-        wakers.append(&mut self.ended);
+        wakers.append(&mut self.end_wakers);
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
@@ -425,18 +450,18 @@ impl State {
     }
 }
 
-/// For a reference, because a trait object brings the code that drops its type: 4 KiB for the state, in the driver and again in the
-/// program.
+/// Implemented for a reference: unlike a trait object of `State`, a trait object of a reference contains no code to drop `State`,
+/// which saves 4 KiB.
 impl ConnectionFacts for &mut State {
     fn process_report(&mut self) -> Option<Box<ProcessReport>> {
         let exit = match &mut self.process {
             Some(process) => process.observe().copied(),
             None => Some(self.exit?),
         };
-        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.shown() }))
+        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.excerpt() }))
     }
 
     fn failure(&self) -> Option<Arc<str>> {
-        self.record.failure.clone()
+        self.connection.failure.clone()
     }
 }

@@ -1,4 +1,4 @@
-//! [`Subscribers`]: the queues of events that consumers take, and the driver fills.
+//! [`Subscribers`]: the event queues between the driver and the program's streams of events.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -7,49 +7,51 @@ use std::task::{Context, Poll, Waker};
 use mcpwire_client::EventQueue;
 use mcpwire_core::Event;
 
-/// The end of a queue at which events are taken.
+/// The consumer of an event queue.
 #[derive(Debug)]
 pub(crate) struct Consumer(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
     events: EventQueue,
-    /// Whether no more events will be added.
-    is_over: bool,
-    /// Whether the consumer was dropped. Then the queue stores no waker: whoever has the last reference to the queue may
-    /// drop it while it holds the lock of the connection.
+    /// Whether the connection has ended, so that no more events are added.
+    has_ended: bool,
+    /// Whether the consumer was dropped. Then the queue stores no waker, because the driver may drop the queue while it holds the
+    /// lock of the connection.
     is_abandoned: bool,
+    /// Wakes the consumer.
     waker: Option<Waker>,
-    /// Whether the consumer did not keep up, and has not caught up since.
+    /// Whether the driver has given up waiting for the consumer. Reset when the consumer has emptied the queue.
     is_stalled: bool,
-    /// Wakes the driver that waits for the consumer to catch up.
-    room: Option<Waker>,
+    /// Wakes the driver, which waits until the consumer has emptied the queue.
+    driver_waker: Option<Waker>,
 }
 
 impl Consumer {
-    /// Takes the next event; `None` at the end of the connection. If there is no event, the task is woken for the next one.
+    /// Polls for the next event. Returns `None` after the last event of a connection that has ended.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        let mut is_over = false;
-        // Dropped without the lock: the waker may be the last reference to a task.
+        let mut has_ended = false;
+        // Dropped after the lock is released, because it may be the last reference to a task.
         let mut unused_waker = None;
         let next = self.take(|queue| {
-            is_over = queue.is_over;
+            has_ended = queue.has_ended;
             unused_waker = replace(&mut queue.waker, cx.waker());
         });
         drop(unused_waker);
-        if next.is_none() && !is_over { Poll::Pending } else { Poll::Ready(next) }
+        if next.is_none() && !has_ended { Poll::Pending } else { Poll::Ready(next) }
     }
 
-    /// Takes the next event if there is one.
+    /// Returns the next event, or `None` if the queue is empty.
     pub(crate) fn try_next(&mut self) -> Option<Event> {
         self.take(|_| {})
     }
 
-    /// Returns how many events were dropped because they were not taken in time.
+    /// Returns the number of events that were dropped because the queue was full.
     pub(crate) fn dropped(&self) -> u64 {
         lock(&self.0).events.dropped()
     }
 
+    #[inline]
     fn take(&mut self, if_empty: impl FnOnce(&mut Queue)) -> Option<Event> {
         let mut queue = lock(&self.0);
         let event = queue.events.pop();
@@ -59,7 +61,7 @@ impl Consumer {
         let mut driver = None;
         if queue.events.is_empty() {
             queue.is_stalled = false;
-            driver = queue.room.take();
+            driver = queue.driver_waker.take();
         }
         drop(queue);
         if let Some(driver) = driver {
@@ -73,14 +75,14 @@ impl Drop for Consumer {
     fn drop(&mut self) {
         let mut queue = lock(&self.0);
         queue.is_abandoned = true;
-        let wakers = (queue.waker.take(), queue.room.take());
+        let wakers = (queue.waker.take(), queue.driver_waker.take());
         drop(queue);
         drop(wakers);
     }
 }
 
 impl Queue {
-    /// Returns whether it is worth waiting for the consumer.
+    /// Returns whether the driver should wait for the consumer: the queue is half full, and the consumer is not stalled.
     fn is_crowded(&self) -> bool {
         !self.is_stalled && !self.is_abandoned && self.events.is_half_full()
     }
@@ -90,52 +92,57 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stores the waker of a task. Returns the former waker if that is another, to be dropped without any lock.
-#[must_use = "a waker is dropped without any lock"]
+/// Stores a waker, and returns the previous waker if it belongs to another task.
+#[must_use = "drop the waker without holding a lock"]
 fn replace(stored: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
     match stored {
-        Some(former) if former.will_wake(waker) => None,
+        Some(previous) if previous.will_wake(waker) => None,
         stored => stored.replace(waker.clone()),
     }
 }
 
-/// The queues of events as the state fills them. A trait object, so that a program without consumers of events contains no code
-/// for them.
+/// The event queues of a connection.
+///
+/// A trait object, so that a program without streams of events contains no code for them.
 pub(crate) trait EventSink: Send {
-    /// Adds a queue.
-    fn add(&mut self, events: EventQueue, is_over: bool) -> Consumer;
+    /// Adds a queue, and returns its consumer. `has_ended` is whether the connection has already ended.
+    fn add(&mut self, events: EventQueue, has_ended: bool) -> Consumer;
 
-    /// Adds an event to the queues. Adds the tasks to wake to `wakers`. Returns how many events were dropped.
+    /// Adds an event to all queues that accept it. Returns the number of events that were dropped.
+    ///
+    /// Adds the tasks to wake to `wakers`.
     fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64;
 
-    /// Returns whether a queue is so full that its consumer should have its turn.
+    /// Returns whether the driver should wait for a consumer.
     fn is_crowded(&self) -> bool;
 
-    /// Returns whether a queue is still crowded. Then `driver` is woken when its consumer has caught up. Adds wakers that are
-    /// not needed any more to `unused`, to be dropped without the lock.
+    /// Returns whether a queue is still crowded. If so, `driver` is woken when the consumer has emptied the queue.
+    ///
+    /// Adds wakers to `unused` that the caller must drop without holding the lock.
     fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool;
 
-    /// Stops waiting for the consumers that have not caught up, until they have.
+    /// Marks the consumers of crowded queues as stalled, so that the driver no longer waits for them.
     fn give_up_waiting(&mut self);
 
-    /// Ends all queues: no more events will be added.
+    /// Ends all queues, and adds their consumers to `wakers`.
     fn end(&mut self, wakers: &mut Vec<Waker>);
 }
 
-/// The queues of all consumers of events.
+/// The event queues of all consumers.
 #[derive(Default)]
 pub(crate) struct Subscribers {
     queues: Vec<Weak<Mutex<Queue>>>,
-    /// Whether a queue is so full that its consumer should have its turn.
+    /// Whether the driver should wait for a consumer.
     is_crowded: bool,
 }
 
 impl EventSink for Subscribers {
-    fn add(&mut self, events: EventQueue, is_over: bool) -> Consumer {
-        let queue = Queue { events, is_over, is_abandoned: false, waker: None, is_stalled: false, room: None };
+    fn add(&mut self, events: EventQueue, has_ended: bool) -> Consumer {
+        let queue =
+            Queue { events, has_ended, is_abandoned: false, waker: None, is_stalled: false, driver_waker: None };
         let queue = Arc::new(Mutex::new(queue));
         if self.queues.len() == self.queues.capacity() {
-            // The queues of dropped consumers need no place.
+            // Removes the queues of dropped consumers before the vector grows.
             self.queues.retain(|queue| queue.strong_count() > 0);
         }
         self.queues.push(Arc::downgrade(&queue));
@@ -143,27 +150,29 @@ impl EventSink for Subscribers {
     }
 
     fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
-        let mut dropped = 0;
-        let mut event = Some(event);
-        let mut left = self.queues.len();
-        self.queues.retain(|queue| {
-            left -= 1;
-            let Some(queue) = queue.upgrade() else { return false };
-            let mut queue = lock(&queue);
-            if !event.as_ref().is_some_and(|event| queue.events.takes(event)) {
-                return true;
-            }
-            // The last queue needs no copy.
-            let event = if left == 0 { event.take() } else { event.clone() };
+        let Some((last, others)) = self.queues.split_last() else { return 0 };
+        let (mut dropped, mut is_crowded) = (0, self.is_crowded);
+        let mut push = |queue: &mut Queue, event: Event| {
             let before = queue.events.dropped();
-            if let Some(event) = event {
-                queue.events.push(event);
-            }
+            queue.events.push(event);
             dropped += queue.events.dropped() - before;
             wakers.extend(queue.waker.take());
-            self.is_crowded |= queue.is_crowded();
-            true
-        });
+            is_crowded |= queue.is_crowded();
+        };
+        for queue in others.iter().filter_map(Weak::upgrade) {
+            let mut queue = lock(&queue);
+            if queue.events.accepts(&event) {
+                push(&mut queue, event.clone());
+            }
+        }
+        // The last queue needs no copy.
+        if let Some(queue) = last.upgrade() {
+            let mut queue = lock(&queue);
+            if queue.events.accepts(&event) {
+                push(&mut queue, event);
+            }
+        }
+        self.is_crowded = is_crowded;
         dropped
     }
 
@@ -177,7 +186,7 @@ impl EventSink for Subscribers {
             let mut queue = lock(&queue);
             if queue.is_crowded() {
                 self.is_crowded = true;
-                unused.extend(replace(&mut queue.room, driver));
+                unused.extend(replace(&mut queue.driver_waker, driver));
             }
         }
         self.is_crowded
@@ -194,7 +203,7 @@ impl EventSink for Subscribers {
     fn end(&mut self, wakers: &mut Vec<Waker>) {
         for queue in mem::take(&mut self.queues).iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
-            queue.is_over = true;
+            queue.has_ended = true;
             wakers.extend(queue.waker.take());
         }
         self.is_crowded = false;
@@ -216,8 +225,8 @@ mod tests {
     #[test]
     fn the_queue_of_a_dropped_consumer_stores_no_waker() {
         let mut subscribers = Subscribers::default();
-        let consumer = subscribers.add(EventQueue::of_events(), false);
-        // As the driver has it while it looks at the queue.
+        let consumer = subscribers.add(EventQueue::for_events(), false);
+        // The driver holds such a reference while it inspects the queue.
         let queue = Arc::clone(&consumer.0);
         for n in 0..2_000 {
             subscribers.push(Event::InvalidMessage { excerpt: n.to_string() }, &mut Vec::new());
@@ -226,11 +235,11 @@ mod tests {
         let waker = Waker::from(Arc::clone(&task));
         let mut unused = Vec::new();
         assert!(subscribers.wait_for_room(&waker, &mut unused), "the queue is crowded");
-        assert_eq!(Arc::strong_count(&task), 3, "the queue wakes the driver when there is room");
+        assert_eq!(Arc::strong_count(&task), 3, "the queue stores the waker of the driver");
         drop(consumer);
         assert_eq!(Arc::strong_count(&task), 2);
-        assert!(!subscribers.wait_for_room(&waker, &mut unused), "nobody will make room");
-        assert_eq!(Arc::strong_count(&task), 2, "the last reference to the queue has no waker to drop");
+        assert!(!subscribers.wait_for_room(&waker, &mut unused), "the consumer was dropped");
+        assert_eq!(Arc::strong_count(&task), 2, "the queue stores no waker");
         drop(queue);
     }
 }

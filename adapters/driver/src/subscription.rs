@@ -1,4 +1,4 @@
-//! [`Subscription`]: the changes that a server reports to a client that has subscribed to them.
+//! [`Subscription`]: a stream of the changes that the client has subscribed to.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -11,16 +11,16 @@ use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
 use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
 
 use crate::client::McpClient;
-use crate::operation::Boxed;
+use crate::operation::BoxFuture;
 use crate::shared::ConnectionRef;
 
-/// The changes that a server reports to a client that has subscribed to them: a stream that ends with the subscription.
-/// Made by [`McpClient::subscribe`].
+/// A stream of the changes that the client has subscribed to. It ends with the subscription. Created by
+/// [`McpClient::subscribe`].
 ///
-/// No change is lost, however late it is taken: a change that is reported twice before it is taken is one, and if more than
-/// 1,024 resources change, one event stands for them ([`SubscriptionEvent::ManyResourcesUpdated`]).
+/// No change is lost, even if the program takes it late. Repeated changes that were not taken are merged into one event. If
+/// more than 1,024 resources change, [`SubscriptionEvent::ManyResourcesUpdated`] replaces their events.
 ///
-/// If it is dropped, the subscription ends, and the server is notified. It keeps the connection alive.
+/// Dropping this value ends the subscription and notifies the server. It keeps the connection alive.
 #[must_use = "a subscription that is dropped is cancelled"]
 pub struct Subscription {
     connection: ConnectionRef,
@@ -30,15 +30,15 @@ pub struct Subscription {
 impl<R> McpClient<R> {
     /// Subscribes to changes, and waits until the server has acknowledged the subscription.
     ///
-    /// The acknowledgment may take as long as a request; after it there is no deadline. What the server does not agree to
-    /// is missing in [`Subscription::acknowledged`].
+    /// The timeout of a request applies to the acknowledgment only. The server may acknowledge a part of the filter: see
+    /// [`Subscription::acknowledged`].
     ///
     /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and uses the
-    /// list changes that the server declares. The changes are also among the [`McpClient::notifications`].
+    /// `listChanged` notifications that the server declares. The changes are also among the [`McpClient::notifications`].
     ///
     /// ```no_run
     /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
-    /// use mcpwire_driver::core::{SubscriptionEvent, SubscriptionFilter};
+    /// use mcpwire_driver::protocol::{SubscriptionEvent, SubscriptionFilter};
     ///
     /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
     /// let mut changes = client.subscribe(&wanted).await?;
@@ -53,13 +53,13 @@ impl<R> McpClient<R> {
     /// ```
     ///
     /// # Errors
-    /// If the server refuses the subscription, or does not acknowledge it in time, or the connection ends.
+    /// If the server refuses the subscription or does not acknowledge it in time, or if the connection ends.
     #[doc(alias = "subscriptions/listen")]
     pub async fn subscribe(&self, wanted: &SubscriptionFilter) -> Result<Subscription, Error> {
         self.subscribe_with(wanted, SubscribeOptions::new()).await
     }
 
-    /// Subscribes to changes with options: another time for the acknowledgment, or other ends after which to subscribe again.
+    /// Subscribes to changes with options: the timeout of the acknowledgment, and when to subscribe again.
     ///
     /// # Errors
     /// As [`McpClient::subscribe`].
@@ -77,18 +77,16 @@ fn subscribe<'a>(
     connection: &'a ConnectionRef,
     wanted: &'a SubscriptionFilter,
     options: SubscribeOptions,
-) -> Boxed<'a, Result<Subscription, Error>> {
+) -> BoxFuture<'a, Result<Subscription, Error>> {
     Box::pin(async move {
         let (options, shared) = (subscription_options(options), connection.shared());
         let now = shared.clock.now();
         let reader =
             shared.send(|state| SubscriptionReader::subscribe(wanted, &options, &mut state.engine.calls(), now))?;
-        // From here on, dropping the future ends the subscription.
+        // From here on, dropping the future drops the subscription, which ends it on the server.
         let mut subscription = Subscription { connection: connection.clone(), reader };
         // The first event is the acknowledgment.
-        if subscription.next().await.is_some() {
-            return Ok(subscription);
-        }
+        subscription.next().await;
         match subscription.reader.opening_error() {
             Some(error) => Err(shared.call_error(error)),
             None => Ok(subscription),
@@ -97,14 +95,14 @@ fn subscribe<'a>(
 }
 
 impl Subscription {
-    /// Returns what the server has agreed to report.
+    /// Returns the changes that the server has accepted to report.
     pub fn acknowledged(&self) -> &SubscriptionFilter {
         self.reader.acknowledged()
     }
 
     /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
-    /// [`SubscriptionEvent::Acknowledged`] occurs only when a subscription that was interrupted is open again.
+    /// [`SubscriptionEvent::Acknowledged`] occurs only after an interrupted subscription was opened again.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         poll_fn(|cx| self.poll(cx)).await
     }
@@ -117,7 +115,7 @@ impl Subscription {
         }
     }
 
-    /// Returns why the subscription has ended, if it has and all changes were taken.
+    /// Returns why the subscription has ended, or `None` if it is open or changes were not taken yet.
     pub fn end(&self) -> Option<&SubscriptionEnd> {
         self.reader.end()
     }
@@ -130,12 +128,12 @@ impl Subscription {
             let mut state = self.connection.shared().lock();
             let poll = self.reader.poll(&mut state.engine.calls());
             let unused_waker = match poll {
-                SubscriptionPoll::Pending => wait(&mut state.subscriptions, self.reader.key(), cx),
-                _ => state.forget_subscriber(self.reader.key()),
+                SubscriptionPoll::Pending => store_waker(&mut state.subscriptions, self.reader.key(), cx),
+                _ => state.take_subscription_waker(self.reader.key()),
             };
             (poll, unused_waker)
         };
-        // Without the lock: the waker may be the last reference to a task.
+        // Dropped after the lock is released, because it may be the last reference to a task.
         drop(unused_waker);
         match poll {
             SubscriptionPoll::Event(event) => Poll::Ready(Some(event)),
@@ -145,8 +143,12 @@ impl Subscription {
     }
 }
 
-/// Stores the waker of a task. Returns the waker that it replaces.
-fn wait(waiting: &mut Vec<(SubscriptionKey, Waker)>, key: SubscriptionKey, cx: &mut Context<'_>) -> Option<Waker> {
+/// Stores the waker of the current task for a subscription. Returns the waker that it replaces.
+fn store_waker(
+    waiting: &mut Vec<(SubscriptionKey, Waker)>,
+    key: SubscriptionKey,
+    cx: &mut Context<'_>,
+) -> Option<Waker> {
     match waiting.iter_mut().find(|(waiting, _)| *waiting == key) {
         Some((_, waker)) if waker.will_wake(cx.waker()) => None,
         Some((_, waker)) => Some(std::mem::replace(waker, cx.waker().clone())),
@@ -172,7 +174,7 @@ impl Drop for Subscription {
         let now = shared.clock.now();
         let unused_waker = shared.with_state(|state| {
             state.engine.calls().unsubscribe(key, now);
-            state.forget_subscriber(key)
+            state.take_subscription_waker(key)
         });
         drop(unused_waker);
     }

@@ -1,4 +1,4 @@
-//! [`RunningTask`]: a task that a server executes.
+//! [`RunningTask`]: a handle to a task that a server executes (2025-11-25 tasks, and the tasks extension).
 
 use std::fmt;
 use std::future::poll_fn;
@@ -14,17 +14,17 @@ use mcpwire_core::{
 use crate::client::McpClient;
 use crate::operation::OperationRunner;
 
-/// The outcome of a call that may become a task.
+/// The result of a call, or the task that the server has created for the call.
 #[expect(clippy::large_enum_variant, reason = "a program has few of them, for a short time")]
 pub enum TaskOrResult<R> {
-    /// The server has returned the result at once.
+    /// The server has returned the result without creating a task.
     Done(Box<CallToolResult>),
     /// The server executes the call as a task.
     Task(RunningTask<R>),
 }
 
 impl<R> TaskOrResult<R> {
-    /// Returns the result. If there is a task, waits for the end of the task.
+    /// Returns the result. If there is a task, waits for its result.
     pub async fn wait(self) -> Result<CallToolResult, Error> {
         match self {
             TaskOrResult::Done(result) => Ok(*result),
@@ -58,14 +58,14 @@ impl<R> fmt::Debug for TaskOrResult<R> {
     }
 }
 
-/// A task that a server executes.
+/// A handle to a task that a server executes.
 ///
-/// Nothing happens to the task when this value is dropped, or when a wait ends before the task does: a program that stores
-/// the [`TaskHandle`] can resume it, over this connection or another one.
+/// Dropping this value, or a future of its methods, does not affect the task. A program that stores the [`TaskHandle`] can resume
+/// the task, over this connection or another one.
 ///
 /// ```no_run
 /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
-/// use mcpwire_driver::core::{TaskProtocol, TaskHandle};
+/// use mcpwire_driver::protocol::{TaskProtocol, TaskHandle};
 ///
 /// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);
 /// let mut task = client.task(stored);
@@ -81,22 +81,22 @@ pub struct RunningTask<R> {
 }
 
 impl<R> RunningTask<R> {
-    /// Returns the id that the server has given the task.
+    /// Returns the id of the task.
     pub fn id(&self) -> &str {
         &self.handle.task_id
     }
 
-    /// Returns the handle to store, to resume the task later. Each status of the task updates it.
+    /// Returns the handle to store, for use with [`McpClient::task`] later. Each status of the task updates the handle.
     pub fn handle(&self) -> &TaskHandle {
         &self.handle
     }
 
-    /// Returns the handle, and drops the rest.
+    /// Converts the task to its handle.
     pub fn into_handle(self) -> TaskHandle {
         self.handle
     }
 
-    /// Sets the maximum time that each request about the task waits for a response.
+    /// Sets the timeout of each request about the task.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
@@ -119,7 +119,7 @@ impl<R> RunningTask<R> {
 
     /// Waits for the result of the task, which is the result of the call.
     ///
-    /// The server is asked in the intervals that it suggests, and the requests of the task are answered like any other.
+    /// The client polls the task at the interval that the server suggests. Handlers answer the input requests of the task.
     #[doc(alias = "tasks/result")]
     pub async fn wait(&mut self) -> Result<CallToolResult, Error> {
         self.wait_with(|_| {}).await
@@ -129,7 +129,7 @@ impl<R> RunningTask<R> {
     #[doc(alias = "tasks/result")]
     pub async fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
         let connection = self.client.connection().clone();
-        let options = connection.shared().traced(&self.options).into_owned();
+        let options = connection.shared().with_caller_context(&self.options).into_owned();
         let mut follow = SingleRequest::<CallTool, _>::new(self.handle.clone(), &options);
         let mut runner = OperationRunner::new(true);
         let handle = &mut self.handle;
@@ -142,16 +142,17 @@ impl<R> RunningTask<R> {
         poll_fn(|cx| runner.poll(&connection, &mut follow, cx, &mut on_report)).await
     }
 
-    /// Asks the server to cancel the task. The server may take time, or finish the task all the same.
+    /// Requests the cancellation of the task. The server may need time, or may complete the task nevertheless.
     #[doc(alias = "tasks/cancel")]
     pub async fn cancel(&mut self) -> Result<(), Error> {
         let params = TaskParams { task_id: &self.handle.task_id };
         self.client.request::<CancelTask>(&params, &self.options).await.map(drop)
     }
 
-    /// Answers what the task requires: an object of answers by the names in [`Task::input_requests`].
+    /// Sends the input that the task requires: an object of answers by the names in [`Task::input_requests`].
+    /// Requires revision 2026-07-28.
     ///
-    /// [`RunningTask::wait`] does so by itself. (From revision 2026-07-28 on; before, a task sends requests to the client.)
+    /// [`RunningTask::wait`] does this automatically.
     #[doc(alias = "tasks/update")]
     pub async fn update(&mut self, input_responses: &Json) -> Result<(), Error> {
         let params = UpdateTaskParams { task_id: &self.handle.task_id, input_responses };
@@ -166,12 +167,12 @@ impl<R> fmt::Debug for RunningTask<R> {
 }
 
 impl<R> McpClient<R> {
-    /// Resumes a task that was created earlier, over this connection or another one. Nothing is sent yet.
+    /// Returns a task that was created earlier, over this connection or another one. This sends nothing.
     pub fn task(&self, handle: TaskHandle) -> RunningTask<R> {
         RunningTask { client: self.clone(), handle, options: RequestOptions::new() }
     }
 
-    /// Lists the tasks that the server has for this client, all pages (revision 2025-11-25).
+    /// Requests all pages of the server's task list (revision 2025-11-25).
     #[doc(alias = "tasks/list")]
     pub async fn list_tasks(&self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>().await

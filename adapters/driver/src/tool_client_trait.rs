@@ -1,11 +1,11 @@
-//! Implements [`ToolClient`] for the client of any runtime.
+//! Implements [`ToolClient`] for [`McpClient`].
 
 use mcpwire_core::{CallToolResult, Json, Tool};
 use mcpwire_tool_client::{BoxFuture, ToolClient, ToolError};
 
 use crate::client::McpClient;
 
-/// The timeouts of a call are those of the connection: see [`McpServerDef::timeout`](crate::McpServerDef::timeout).
+/// Calls use the timeouts of the connection: see [`McpServerDef::timeout`](crate::McpServerDef::timeout).
 impl<R> ToolClient for McpClient<R> {
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async move { Ok(McpClient::list_tools(self).await?.to_vec()) })

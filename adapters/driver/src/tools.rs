@@ -1,4 +1,4 @@
-//! The tools of a server.
+//! `McpClient` methods for tools.
 
 use std::sync::Arc;
 
@@ -9,60 +9,60 @@ use serde::Serialize;
 
 use crate::call::Call;
 use crate::client::McpClient;
-use crate::operation::{Boxed, run};
+use crate::operation::{BoxFuture, run};
 use crate::shared::ConnectionRef;
 
 impl<R> McpClient<R> {
-    /// Lists the server's tools, all pages, and stores the list.
+    /// Requests all pages of the server's tool list, and stores the list.
     ///
-    /// Entries that are no valid tools are left out; see [`McpClient::rejected_tools`]. A modern server may say how long its
-    /// list is valid: until then, or until the server reports a change, the list comes from the client's cache.
-    /// [`McpClient::list_all_with`] and [`RequestOptions::fresh`] bypass the cache;
-    /// [`Config::cache`](mcpwire_core::Config::cache) limits it.
+    /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is valid.
+    /// Until then, or until the server reports a change, the client's cache answers. To bypass the cache, use
+    /// [`McpClient::list_all_with`] with [`RequestOptions::fresh`]. [`Config::cache`](mcpwire_core::Config::cache) limits the
+    /// cache.
     #[doc(alias = "tools/list")]
     pub async fn list_tools(&self) -> Result<Tools, Error> {
         list(&self.connection).await
     }
 
-    /// Returns the list of tools that was loaded last, without sending a request.
+    /// Returns the stored list of tools, without sending a request.
     ///
-    /// The list is empty before [`McpClient::list_tools`], which [`McpClient::connect_and_initialize`] calls, and
+    /// The list is empty before the first call of [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls it;
     /// [`McpClient::initialize`] does not.
     pub fn tools(&self) -> Tools {
-        Tools::new(Arc::clone(self.connection.shared().lock().record.client.tools.list()))
+        Tools::new(Arc::clone(self.connection.shared().lock().connection.client.tools.list()))
     }
 
-    /// Returns the entries of that list that are no valid tools, and what is wrong with them.
+    /// Returns the invalid entries of the last tool list, with their errors.
     pub fn rejected_tools(&self) -> Vec<InvalidItem> {
         self.tools().rejected().to_vec()
     }
 
-    /// Returns whether that list contains a tool of this name.
+    /// Returns whether the stored list contains a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
         self.tools().get(name).is_some()
     }
 
-    /// Returns the tool of this name in that list.
+    /// Returns the tool of this name from the stored list.
     pub fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools().get(name).cloned()
     }
 
-    /// Prepares a call of a tool, to which options can be added before it is sent.
+    /// Returns a builder that sends a tool call. Awaiting the builder sends the call.
     ///
-    /// If the tool itself fails ([`CallToolResult::is_error`](mcpwire_core::CallToolResult::is_error)), the call still has a
-    /// result. If the list of tools does not contain the name, the call fails without a request, as long as the list is valid.
-    /// If the call is dropped before its end, it is cancelled, and the server notified.
+    /// If the tool itself fails, the call returns a result whose
+    /// [`is_error`](mcpwire_core::CallToolResult::is_error) is set. If the loaded list is valid and does not contain the name, the
+    /// call fails without a request. Dropping the call before its end cancels it, and notifies the server.
     #[doc(alias = "tools/call")]
-    pub fn call_tool<'c, A: Serialize>(&'c self, name: &'c str, arguments: A) -> Call<'c, R, A> {
-        Call::new(self, name, arguments)
+    pub fn call_tool<'c, A: Serialize>(&self, name: &'c str, arguments: A) -> Call<'c, R, A> {
+        Call::new(self.clone(), name, arguments)
     }
 }
 
-/// Lists the server's tools, all pages, and stores the list.
-pub(crate) fn list(connection: &ConnectionRef) -> Boxed<'_, Result<Tools, Error>> {
+/// Lists all tools of the server, and stores the list.
+pub(crate) fn list(connection: &ConnectionRef) -> BoxFuture<'_, Result<Tools, Error>> {
     Box::pin(async move {
         let shared = connection.shared();
-        let options = shared.traced(&RequestOptions::new()).into_owned();
+        let options = shared.with_caller_context(&RequestOptions::new()).into_owned();
         let listing = ToolListing::new(options, shared.lock().engine.session().config(), shared.clock.now());
         run(connection, listing).await.map(Tools::new)
     })

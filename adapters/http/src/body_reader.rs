@@ -24,7 +24,7 @@ pub(crate) struct BodyReader {
 }
 
 impl BodyReader {
-    /// Creates the reader when the head of the response has arrived, which resets the meter.
+    /// Creates the reader of a response whose head has arrived. Resets the meter, because the head is part of a response.
     pub(crate) fn new(UnreadBody { body, meter, connection }: UnreadBody) -> Self {
         meter.reset();
         let mut reader = BodyReader { body, frame: Bytes::new(), meter, connection };

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use http::header::{LOCATION, PROXY_AUTHORIZATION};
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use mcpwire_driver::HttpSetupError;
-use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{
     HttpClient, HttpResponse, MAX_REDIRECTS, Net, ResponseFuture, is_secret_header, redirect_target,
 };
+use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 
 use crate::body_reader::BodyReader;
 use crate::connect::Connector;
@@ -21,14 +21,14 @@ use crate::pool::{Pool, UnreadBody};
 use crate::proxy::Proxies;
 use crate::tls::Tls;
 
-/// Maximum number of requests in flight on an HTTP/2 connection. 1,024: the server sets its own limit, usually 100 to 250, and
-/// further requests wait for that.
+/// Maximum number of requests in flight on an HTTP/2 connection. 1,024: more than the limit of most servers (100 to 250), at which
+/// further requests wait.
 const MAX_HTTP2_REQUESTS: usize = 1024;
 
 /// Minimum for [`ClientOptions::max_head`], in bytes: hyper needs a buffer of 8 KiB.
 const MIN_HEAD: usize = 8 * 1024;
 
-/// An HTTP client with its own connections, on any runtime.
+/// An HTTP client on any runtime, with a connection pool.
 pub struct Client {
     inner: Arc<Inner>,
     max_connections: usize,
@@ -40,7 +40,7 @@ struct Inner {
 }
 
 impl Client {
-    /// Creates a client on this runtime. It uses the proxies that the environment names now, unless the options have one.
+    /// Creates a client on this runtime. Without a proxy in the options, it reads the proxy variables of the environment now.
     ///
     /// # Errors
     /// If a certificate or key of the options is invalid or cannot be read.
@@ -87,7 +87,7 @@ impl Inner {
             match redirect_target(verb, &url, response.status().as_u16(), location)? {
                 None => return Ok(into_http_response(response)),
                 Some(target) => {
-                    // If the response has no body, its connection returns to the pool here.
+                    // Dropping a response without a body returns its connection to the pool.
                     drop(response);
                     url = target;
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use mcpwire_driver::http::{Connecting, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, Socket};
 
 use crate::connect_failure::ConnectFailure;
 use crate::io::Io;
@@ -14,7 +14,7 @@ use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
 
-/// Opens connections.
+/// Opens connections for URLs, directly or through a proxy.
 pub(crate) struct Connector {
     pub(crate) net: Arc<dyn Net>,
     pub(crate) proxies: Arc<Proxies>,
@@ -31,7 +31,7 @@ impl Connector {
         let is_secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the URL has no host".into()))?;
         let port = port(uri);
-        let proxy = self.proxies.of(uri);
+        let proxy = self.proxies.find(uri);
         let socket = match &proxy {
             Some(proxy) => {
                 let host = proxy.uri().host().unwrap_or_default();
@@ -84,7 +84,7 @@ impl Connector {
     }
 
     /// Waits for a connection to `address`, for at most the connect timeout.
-    async fn finish(&self, address: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
+    async fn finish(&self, address: &str, connecting: ConnectFuture) -> Result<Socket, ConnectFailure> {
         match within(&*self.net, self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
             Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{address}: {error}"))),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcpwire_driver::core::http::{Failure, FailureKind};
+use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
 /// Why no connection could be opened.
 #[derive(Debug)]

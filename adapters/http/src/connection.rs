@@ -1,4 +1,4 @@
-//! [`HttpConnection`]: an HTTP/1.1 or HTTP/2 connection that requests are sent on.
+//! [`HttpConnection`]: an HTTP/1.1 or HTTP/2 connection.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
-use mcpwire_driver::core::http::{Failure, FailureKind};
 use mcpwire_driver::http::{Net, error_chain};
+use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
 use crate::connect::default_port;
 use crate::full_body::FullBody;
@@ -21,24 +21,24 @@ use crate::time::Timer;
 /// Receive window of an HTTP/2 stream, in bytes. 1 MiB: allows 20 MiB/s at a round trip of 50 ms.
 const STREAM_WINDOW: u32 = 1024 * 1024;
 
-/// Receive window of an HTTP/2 connection, in bytes. 2 MiB: one body that nobody reads does not block the others.
+/// Receive window of an HTTP/2 connection, in bytes. 2 MiB: twice the window of a stream, so that one unread body does not block others.
 const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
 
 /// How long an HTTP/2 connection with requests in flight may be silent before the client sends a ping. 15 s: together with
 /// [`KEEP_ALIVE_TIMEOUT`], a dead connection fails its requests before their default timeout of 30 s.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// How long the answer to a ping may take. 10 s: TCP has sent a packet again by then that was lost twice.
+/// Maximum time for the answer to a ping. 10 s: enough for TCP to retransmit a packet twice.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Begins HTTP on new connections.
+/// Performs the HTTP handshake on new connections.
 pub(crate) struct Handshaker {
     net: Arc<dyn Net>,
     /// Maximum size of the head of a response, in bytes.
     max_head: usize,
 }
 
-/// A connection that requests are sent on: one at a time with HTTP/1.1, any number with HTTP/2.
+/// An HTTP connection. HTTP/1.1 carries one request at a time, HTTP/2 any number.
 pub(crate) struct HttpConnection {
     sender: Sender,
     meter: Meter,
@@ -53,7 +53,7 @@ enum Sender {
     Http2(http2::SendRequest<FullBody>),
 }
 
-/// Why a request has no response.
+/// The reason why a request has no response.
 pub(crate) enum SendFailure {
     /// The connection was closed before any part of the request was sent. Contains the request.
     Unsent(Box<Request<FullBody>>),
@@ -74,7 +74,7 @@ impl Handshaker {
         Handshaker { net, max_head }
     }
 
-    /// Begins HTTP on a connection, and spawns the task that drives the connection.
+    /// Performs the HTTP handshake, and spawns the task that drives the connection.
     pub(crate) async fn handshake(&self, io: Io) -> Result<HttpConnection, Failure> {
         let meter = io.meter.clone();
         if io.is_http2 {
@@ -88,7 +88,7 @@ impl Handshaker {
                 .handshake(io)
                 .await
                 .map_err(|error| failure(&error))?;
-            // The requests on the connection report its errors.
+            // The error is ignored, because the requests on the connection report it.
             self.net.spawn(Box::pin(async { drop(connection.await) }));
             return Ok(HttpConnection { sender: Sender::Http2(sender), meter });
         }

@@ -1,7 +1,7 @@
-//! The HTTP client of mcpwire's async clients: hyper and rustls, on any runtime.
+//! The HTTP client of mcpwire: hyper and rustls, on any runtime.
 //!
-//! An application enables the feature `http` of `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std` and does not need this
-//! crate. Use this crate for other limits, certificates or proxies ([`ClientOptions`]), and for other runtimes ([`Net`]).
+//! Applications enable the feature `http` of `mcpwire-tokio`, `mcpwire-smol`, `mcpwire-async-std` or `mcpwire-blocking` instead of using
+//! this crate. Use it to change limits, certificates or proxies ([`ClientOptions`]), and on other runtimes ([`Net`]).
 //!
 //! * HTTP/1.1 on a bounded number of connections, which are reused, and HTTP/2 if the server selects it by ALPN (with TLS only).
 //! * TLS 1.2 and 1.3 by rustls with ring. Trusts the CA certificates of `webpki-roots` (feature `webpki-roots`, on by default),
@@ -16,10 +16,10 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `client`, `options` | [`Client`], which makes the requests, and [`ClientOptions`] |
+//! | `client`, `options` | [`Client`], which sends requests, and [`ClientOptions`] |
 //! | `connect`, `proxy`, `tls` | open a connection for a URL |
 //! | `pool`, `connection` | choose the connection of a request, and send the request |
-//! | `meter` | limits how much a server sends, and how long it keeps a thread busy |
+//! | `meter` | limits the data of a server, and yields to other tasks |
 //! | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
 mod body_reader;
@@ -43,7 +43,7 @@ pub use client::Client;
 pub use futures_rustls::rustls;
 pub use options::ClientOptions;
 
-/// The example of the README, compiled.
+/// Compiles the example of the crate's README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

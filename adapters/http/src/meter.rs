@@ -1,6 +1,6 @@
-//! [`MeteredSocket`]: a socket that limits what a server can send and how long it can keep a thread busy.
+//! [`MeteredSocket`]: a socket that protects the client from servers that flood it.
 //!
-//! The socket is below TLS, so the [`Meter`] counts all bytes that a server can send: TLS records, HTTP/2 frames and interim
+//! The socket is below TLS, so the [`Meter`] counts all bytes from the server, including TLS records, HTTP/2 frames and interim
 //! responses.
 
 use std::io;
@@ -17,17 +17,17 @@ use mcpwire_driver::http::{Socket, Stream};
 /// which take about a millisecond. A yield costs less than a thousandth of that.
 const YIELD_AFTER: usize = 32 * 1024;
 
-/// What a read or write counts at least, in bytes: a system call costs as much as moving 1 KiB.
+/// Minimum cost of a read or write, in bytes. 1 KiB: a system call takes about as long as moving 1 KiB.
 const MIN_COST: usize = 1024;
 
-/// Maximum number of bytes that a server may send without the head of a response or a part of a body being read. 4 MiB: twice the
-/// window of an HTTP/2 connection, which limits the bodies that may wait to be read.
+/// Maximum number of bytes from a server between two reads of a response head or body. 4 MiB: twice the window of an HTTP/2
+/// connection, which limits the unread bodies.
 const MAX_UNUSED: u64 = 4 * 1024 * 1024;
 
-/// Number of unused bytes that are forgiven each second. 16 KiB: the pings of a connection that is idle for months are no flood.
+/// Number of unused bytes that are forgiven each second. 16 KiB: more than the pings of an idle connection.
 const FORGIVEN_PER_SECOND: u64 = 16 * 1024;
 
-/// Counts the bytes that a server sends without a part of a response being read. Clones share the count.
+/// Counts the unused bytes: those that have arrived since the last read of a response. Clones share the count.
 #[derive(Clone, Default)]
 pub(crate) struct Meter(Arc<Mutex<Unused>>);
 
@@ -73,7 +73,7 @@ impl Meter {
     }
 }
 
-/// A socket that yields to other tasks, and that fails when its server floods it.
+/// A socket that yields to other tasks, and fails when the server exceeds [`MAX_UNUSED`].
 pub(crate) struct MeteredSocket {
     socket: Socket,
     meter: Meter,
@@ -86,7 +86,7 @@ impl MeteredSocket {
         MeteredSocket { socket, meter, left: YIELD_AFTER }
     }
 
-    /// Reads or writes, or yields if enough bytes have moved. The count begins anew when the socket is not ready.
+    /// Reads or writes, or yields after [`YIELD_AFTER`] bytes. The count restarts when the socket is not ready.
     fn poll_or_yield(
         &mut self,
         cx: &mut Context<'_>,

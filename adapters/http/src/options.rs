@@ -10,21 +10,21 @@ use mcpwire_driver::McpServerDef;
 
 use crate::tls::{Authority, Pem, TlsOptions};
 
-/// Options of a [`Client`](crate::Client). Begin with [`ClientOptions::default`] or [`ClientOptions::of`].
+/// Options of a [`Client`](crate::Client). Start with [`ClientOptions::default`] or [`ClientOptions::of`].
 ///
 /// Certificates are read and checked by [`Client::new`](crate::Client::new).
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// How long the lookup of a host and the connection to it may take. The default is 10 s: TCP has sent a packet again by then
-    /// that was lost twice.
+    /// Maximum time for the name lookup and the TCP connection. The default is 10 s: enough for TCP to retransmit a packet twice.
     pub connect_timeout: Duration,
-    /// How long the handshakes with a proxy and of TLS may take. The default is 10 s.
+    /// Maximum time for the handshakes with a proxy and for TLS. The default is 10 s.
     pub handshake_timeout: Duration,
-    /// Maximum number of HTTP/1.1 connections that carry requests, and of connections that are kept without one. The default is
-    /// 64. Event streams that stay open are not counted.
+    /// Maximum number of busy HTTP/1.1 connections, and of idle connections in the pool. The default is 64. Long-lived event streams are
+    /// not counted.
     pub max_connections: usize,
-    /// How long a connection without a request is kept. The default is 60 s, because many servers close it after 75 s or less.
+    /// Maximum time that an idle connection stays in the pool. The default is 60 s, because many servers close idle connections after
+    /// 75 s.
     pub idle_timeout: Duration,
     /// Maximum size of the head of a response, in bytes. The default is 64 KiB. The maximum number of headers is 100.
     pub max_head: usize,
@@ -54,7 +54,7 @@ impl ClientOptions {
         ClientOptions { unix_socket: def.unix_socket.clone(), ..ClientOptions::default() }
     }
 
-    /// Opens all connections to this Unix socket, whatever host the URL names, and without a proxy.
+    /// Opens all connections to this Unix socket, regardless of the host in the URL, and without a proxy.
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.unix_socket = Some(path.into());
         self
@@ -62,7 +62,7 @@ impl ClientOptions {
 
     /// Uses a proxy for all requests, in place of the proxies of the environment.
     ///
-    /// The URL begins with `http://` or `https://`, and contains user and password if the proxy needs them.
+    /// The URL starts with `http://` or `https://`, and may contain user and password.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Some(url.into());
         self
@@ -86,15 +86,17 @@ impl ClientOptions {
         self
     }
 
-    /// Presents a client certificate to servers that request one (mutual TLS). Both parameters are PEM texts: the certificate with
-    /// the chain to its CA, and the private key.
+    /// Presents a client certificate to servers that request one (mutual TLS).
+    ///
+    /// Both parameters are PEM texts: the certificate with the chain to its CA, and the private key.
     pub fn client_certificate(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
         self.tls.identity = Some((Pem::Text(chain.into()), Pem::Text(key.into())));
         self
     }
 
-    /// Presents a client certificate to servers that request one (mutual TLS). Both parameters are PEM files, or the same file: the
-    /// certificate with the chain to its CA, and the private key.
+    /// Presents a client certificate from PEM files to servers that request one (mutual TLS).
+    ///
+    /// The files contain the certificate with the chain to its CA, and the private key. They may be the same file.
     pub fn client_certificate_files(mut self, chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         self.tls.identity = Some((Pem::File(chain.into()), Pem::File(key.into())));
         self
@@ -102,8 +104,8 @@ impl ClientOptions {
 
     /// Uses a TLS configuration of the program, in place of the default one.
     ///
-    /// The configuration decides which certificates are trusted and presented, so the options for these are an error with it. If
-    /// it names no ALPN protocols, the client offers HTTP/2 and HTTP/1.1. [`rustls`](crate::rustls) is the version to use.
+    /// The other options for certificates cannot be combined with it: [`Client::new`](crate::Client::new) fails. If the configuration has
+    /// no ALPN protocols, the client offers HTTP/2 and HTTP/1.1. Use the re-exported [`rustls`](crate::rustls).
     pub fn tls_config(mut self, config: impl Into<Arc<ClientConfig>>) -> Self {
         self.tls.config = Some(config.into());
         self

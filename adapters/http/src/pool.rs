@@ -1,6 +1,6 @@
-//! [`Pool`]: opens connections, and reuses those that carry no request.
+//! [`Pool`]: opens connections, and reuses idle ones.
 //!
-//! Why not a pool of `hyper_util` 0.1.21: both were tried with HTTP/1.1 on a local server.
+//! The pools of `hyper_util` 0.1.21 were measured with HTTP/1.1 and a local server, and not used for these reasons:
 //!
 //! * `client::legacy` returns a connection when its task has run once more after the end of the response. A call that follows at
 //!   once opens a second connection on a runtime with two threads (89 us of CPU a call with chunked responses, 50 with this pool),
@@ -10,7 +10,7 @@
 //!   timeout, no limit and no origins, its types cannot be named in a struct, and there is no way to discard a
 //!   connection. The code around it would be longer than this file.
 //!
-//! Both allow the HTTP/2 settings, the [`Meter`] and any runtime, so these are no reasons.
+//! Both would support the HTTP/2 settings, the [`Meter`] and any runtime.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,8 +23,8 @@ use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use mcpwire_driver::Timer;
-use mcpwire_driver::core::http::Failure;
 use mcpwire_driver::http::Net;
+use mcpwire_driver::protocol::http::Failure;
 use tokio::sync::oneshot;
 
 use crate::connect::Connector;
@@ -33,18 +33,17 @@ use crate::full_body::FullBody;
 use crate::meter::Meter;
 use crate::time::within;
 
-/// How long an HTTP/1.1 connection may take to be ready for the next request after the end of a response: 100 ms.
+/// Maximum time until an HTTP/1.1 connection is ready again after a response. 100 ms: usually this takes one poll of its task.
 ///
-/// Usually this is one poll of its task. It is longer if the server has answered before it read the whole request; such a
-/// connection is not used again.
+/// A connection takes longer if the server responds before it has read the whole request. It is not reused then.
 const READY_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Opens connections, and reuses those that carry no request.
+/// Opens connections, and reuses idle ones.
 pub(crate) struct Pool {
     connector: Connector,
     handshaker: Handshaker,
     idle: Arc<IdlePool>,
-    /// Whether the last connection uses HTTP/2.
+    /// Whether the last opened connection uses HTTP/2.
     is_http2: AtomicBool,
     /// Held while a connection to an HTTP/2 server is opened. Other requests wait for that connection.
     connecting: tokio::sync::Mutex<()>,
@@ -71,12 +70,12 @@ struct IdleEntry {
 struct Origin(Option<Scheme>, Option<Authority>);
 
 impl Origin {
-    fn of(uri: &Uri) -> Self {
+    fn from_uri(uri: &Uri) -> Self {
         Origin(uri.scheme().cloned(), uri.authority().cloned())
     }
 }
 
-/// An HTTP/1.1 connection that carries a response. Dropping it closes the connection.
+/// An HTTP/1.1 connection whose response is being read. Dropping it closes the connection.
 pub(crate) struct PooledConnection {
     origin: Origin,
     connection: HttpConnection,
@@ -92,7 +91,7 @@ pub(crate) struct UnreadBody {
 }
 
 impl PooledConnection {
-    /// Returns the connection to the pool. Call it when the response has been read to its end.
+    /// Returns the connection to the pool, after the whole response has been read.
     pub(crate) fn return_to_pool(self) {
         if let Some(pool) = self.pool.upgrade() {
             pool.put(self.origin, self.connection);
@@ -102,7 +101,7 @@ impl PooledConnection {
 }
 
 impl Pool {
-    /// Creates an empty pool, which keeps at most `max_idle` connections without a request, each for `idle_timeout`.
+    /// Creates a pool of at most `max_idle` idle connections. Each is closed after `idle_timeout`.
     pub(crate) fn new(connector: Connector, handshaker: Handshaker, max_idle: usize, idle_timeout: Duration) -> Self {
         let idle = IdlePool {
             net: Arc::clone(&connector.net),
@@ -128,7 +127,7 @@ impl Pool {
     /// Sends a request, and waits for the head of the response. An HTTP/1.1 connection returns to the pool when the body of the
     /// response has been read.
     pub(crate) async fn send(&self, mut request: Request<FullBody>) -> Result<Response<UnreadBody>, Failure> {
-        let origin = Origin::of(request.uri());
+        let origin = Origin::from_uri(request.uri());
         loop {
             let (mut connection, is_new) = match self.take_idle(&origin).await {
                 Some(connection) => (connection, false),
@@ -141,9 +140,9 @@ impl Pool {
                     let pooled = (!connection.is_http2()).then_some(PooledConnection { origin, connection, pool });
                     return Ok(response.map(|body| UnreadBody { body, meter, connection: pooled }));
                 }
-                // The server had closed the idle connection, and nothing was sent.
+                // The server closed the idle connection before anything was sent, so another connection is safe.
                 Err(SendFailure::Unsent(unsent)) if !is_new => {
-                    self.idle.forget(&origin, &connection);
+                    self.idle.remove_failed(&origin, &connection);
                     request = *unsent;
                 }
                 Err(error) => return Err(error.into_failure()),
@@ -158,7 +157,7 @@ impl Pool {
             {
                 return Some(connection);
             }
-            self.idle.forget(origin, &connection);
+            self.idle.remove_failed(origin, &connection);
         }
         None
     }
@@ -190,8 +189,7 @@ impl IdlePool {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the connection that was used last, so that surplus connections reach their timeout. An HTTP/2 connection stays in
-    /// the pool.
+    /// Returns the most recently used connection to an origin, so that surplus connections expire. HTTP/2 connections stay in the pool.
     fn take(&self, origin: &Origin) -> Option<HttpConnection> {
         let mut entries = self.lock();
         entries.retain(|entry| !entry.connection.is_closed());
@@ -211,26 +209,25 @@ impl IdlePool {
         entries.push(IdleEntry { origin, connection, since: Instant::now() });
     }
 
-    /// Removes the HTTP/2 connections to an origin after one of them failed. HTTP/1.1 connections have been removed already.
-    fn forget(&self, origin: &Origin, connection: &HttpConnection) {
+    /// Removes the HTTP/2 connections to an origin, because one of them failed. [`IdlePool::take`] has removed HTTP/1.1 connections.
+    fn remove_failed(&self, origin: &Origin, connection: &HttpConnection) {
         if connection.is_http2() {
             self.lock().retain(|entry| entry.origin != *origin);
         }
     }
 
-    /// Closes the connections that have been idle for too long. Returns the time until the next one will be, or `None` if the
-    /// pool is empty.
+    /// Closes the connections whose idle timeout has passed. Returns the time until the next timeout, or `None` if the pool is empty.
     fn close_expired(&self) -> Option<Duration> {
         let now = Instant::now();
         let age = |entry: &IdleEntry| now.saturating_duration_since(entry.since);
         let mut entries = self.lock();
-        // A request in flight has a handle of its own, which keeps an HTTP/2 connection open.
+        // Requests in flight hold clones of an HTTP/2 connection, so removing it here does not close it.
         entries.retain(|entry| !entry.connection.is_closed() && age(entry) < self.timeout);
         entries.iter().map(age).max().map(|oldest| self.timeout.saturating_sub(oldest))
     }
 }
 
-/// Spawns a [`Sweeper`], unless there is one.
+/// Spawns a [`Sweeper`], unless one is running.
 fn start_sweeper(pool: &Arc<IdlePool>) {
     let mut sweeper = pool.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
     if sweeper.as_ref().is_some_and(|sender| !sender.is_closed()) {
@@ -243,7 +240,7 @@ fn start_sweeper(pool: &Arc<IdlePool>) {
     pool.net.spawn(Box::pin(Sweeper { pool: Arc::downgrade(pool), pool_dropped, timer }));
 }
 
-/// Closes the connections that have been idle for too long. Ends when the pool is empty or dropped.
+/// A task that closes connections after their idle timeout. Ends when the pool is empty or dropped.
 struct Sweeper {
     pool: Weak<IdlePool>,
     pool_dropped: oneshot::Receiver<()>,
@@ -261,7 +258,7 @@ impl Future for Sweeper {
         while this.timer.poll(cx).is_ready() {
             let Some(pool) = this.pool.upgrade() else { return Poll::Ready(()) };
             let Some(next) = pool.close_expired() else {
-                // Checked again under the lock: whoever returns a connection after this starts a new sweeper.
+                // Checked again under the lock of the sweeper: a connection that is returned later starts a new sweeper.
                 let mut sweeper = pool.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
                 if pool.lock().is_empty() {
                     *sweeper = None;

@@ -1,4 +1,4 @@
-//! [`Proxies`]: which proxy a request uses, and [`tunnel`]: a connection to a server through a proxy.
+//! [`Proxies`]: selects the proxy of a request, and [`tunnel`]: opens a tunnel through a proxy.
 
 use std::net::IpAddr;
 
@@ -14,12 +14,12 @@ const MAX_HEAD: usize = 8 * 1024;
 /// The proxies of the environment, or the proxy that the program has set.
 pub(crate) struct Proxies {
     matcher: Matcher,
-    /// Whether requests to this machine use the proxy, too.
+    /// Whether requests to loopback addresses use the proxy, too.
     includes_loopback: bool,
 }
 
 impl Proxies {
-    /// Uses this proxy for all requests. Without one, uses the proxies that the environment variables name.
+    /// Uses this proxy for all requests. `None` selects the proxies of the environment variables.
     pub(crate) fn new(proxy: Option<String>) -> Self {
         match proxy {
             Some(proxy) => Proxies { matcher: Matcher::builder().all(proxy).build(), includes_loopback: true },
@@ -33,20 +33,19 @@ impl Proxies {
     }
 
     /// Returns the proxy for requests to this URL.
-    pub(crate) fn of(&self, uri: &Uri) -> Option<Intercept> {
+    pub(crate) fn find(&self, uri: &Uri) -> Option<Intercept> {
         let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
         let is_loopback =
             host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
         if is_loopback && !self.includes_loopback { None } else { self.matcher.intercept(uri) }
     }
 
-    /// Returns the `Proxy-Authorization` header of a request that the proxy forwards. `None` for `https`, where the header is
-    /// part of the `CONNECT` request.
+    /// Returns the `Proxy-Authorization` header of an `http` request. `None` for `https`, where the `CONNECT` request has the header.
     pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
         if uri.scheme_str() != Some("http") {
             return None;
         }
-        self.of(uri)?.basic_auth().cloned()
+        self.find(uri)?.basic_auth().cloned()
     }
 }
 

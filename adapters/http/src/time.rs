@@ -14,7 +14,7 @@ use mcpwire_driver::http::Net;
 pub(crate) struct Timer {
     net: Arc<dyn Net>,
     clock: Clock,
-    /// The time of hyper at the origin of the clock.
+    /// The `Instant` of the origin of the clock.
     origin: Instant,
 }
 
@@ -43,9 +43,9 @@ impl hyper::rt::Timer for Timer {
     }
 }
 
-/// A timer that is set, or `None` after it has gone off: hyper polls it again then.
+/// A timer, or `None` after it has fired, because hyper may poll it again.
 ///
-/// hyper requires `Sync`, which timers are not. The lock is never contended.
+/// The mutex makes it `Sync`, which hyper requires. It is never contended.
 struct Sleep(Mutex<Option<Box<dyn mcpwire_driver::Timer>>>);
 
 impl Future for Sleep {
@@ -63,7 +63,7 @@ impl Future for Sleep {
 
 impl hyper::rt::Sleep for Sleep {}
 
-/// Runs a future with a time limit. Returns `None` if the limit is exceeded.
+/// Runs a future with a timeout. Returns `None` after the timeout.
 pub(crate) async fn within<T>(net: &dyn Net, limit: Duration, f: impl Future<Output = T>) -> Option<T> {
     let mut f = pin!(f);
     let mut timer = net.timer();

@@ -1,4 +1,4 @@
-//! [`TlsOptions`]: which certificates to trust and to present, and [`Tls`]: the TLS handshakes.
+//! [`TlsOptions`]: the certificates to trust and to present, and [`Tls`]: performs TLS handshakes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(crate) enum Pem {
 }
 
 impl Pem {
-    /// Returns the PEM text. `what` says in errors what it contains.
+    /// Returns the PEM text. Errors contain `what`, the description of its content.
     fn read(&self, what: &str) -> Result<Vec<u8>, String> {
         match self {
             Pem::Text(text) => Ok(text.clone()),
@@ -76,7 +76,7 @@ const CLIENT_CERTIFICATE: &str = "client certificate";
 const CLIENT_KEY: &str = "client key";
 
 impl TlsOptions {
-    /// Returns the configuration for servers.
+    /// Returns the TLS configuration for connections to servers.
     ///
     /// # Errors
     /// If a certificate or key is invalid or cannot be read. The text names the file.
@@ -108,7 +108,7 @@ fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     #[cfg(feature = "native-roots")]
     {
-        // Skips invalid certificates: most systems have some.
+        // Invalid certificates are skipped, because most systems have some.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     for authority in authorities {
@@ -126,15 +126,17 @@ fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Makes TLS handshakes.
+/// Performs TLS handshakes.
 #[derive(Clone)]
 pub(crate) struct Tls {
     server: TlsConnector,
-    /// Without ALPN: proxies are spoken to by HTTP/1.1.
+    /// For connections to proxies: without ALPN, because they use HTTP/1.1.
     proxy: TlsConnector,
 }
 
 impl Tls {
+    /// Loads the certificates and keys.
+    ///
     /// # Errors
     /// If a certificate or key is invalid or cannot be read. The text names the file.
     pub(crate) fn new(options: TlsOptions) -> Result<Self, String> {
@@ -147,7 +149,7 @@ impl Tls {
         Ok(Tls { server: TlsConnector::from(Arc::new(server)), proxy: TlsConnector::from(Arc::new(proxy)) })
     }
 
-    /// Makes the handshake with a server. Returns the connection, and whether it uses HTTP/2.
+    /// Performs the handshake with a server. Returns the stream, and whether the server selected HTTP/2.
     pub(crate) async fn handshake_with_server(
         &self,
         host: &str,

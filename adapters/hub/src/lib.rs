@@ -32,7 +32,7 @@ mod tasks;
 
 /// The runtimes that a hub can run on: see [`HubOptions::on`].
 pub mod runtime {
-    pub use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer, Work};
+    pub use mcpwire_driver::{BlockingTask, Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
     #[cfg(feature = "smol")]
     pub use mcpwire_smol::Smol;
     #[cfg(feature = "tokio")]
@@ -40,7 +40,7 @@ pub mod runtime {
 }
 
 pub use mcpwire_client::McpServerDef;
-pub use mcpwire_core as core;
+pub use mcpwire_core as protocol;
 pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_supervisor as supervisor;
 pub use mcpwire_supervisor::{ErrorCode, HubError, ToolChange, ToolPart};

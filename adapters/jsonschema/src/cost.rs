@@ -1,155 +1,155 @@
-//! Bounds for what compiling a schema and holding a value against it cost, found without doing either.
+//! Upper bounds for the cost of compiling a schema and of validating a value.
 //!
-//! `jsonschema` remembers some subschemas that it has compiled or evaluated, but not all: where `unevaluatedProperties` and
-//! `unevaluatedItems` look at what others evaluated, and where several keywords lead to one subschema, it starts anew. So a
-//! schema whose levels each refer twice to the next costs twice as much with each level. Here the same ways are walked
-//! with nothing to do on them, and the walk ends where the budget does.
+//! `jsonschema` caches some compiled or evaluated subschemas, but not all. It starts again where `unevaluatedProperties` and
+//! `unevaluatedItems` need the evaluated locations, and where several keywords refer to one subschema. So the cost doubles with each
+//! level if each level of a schema refers twice to the next. This module follows the same paths as `jsonschema` without the work,
+//! counts steps, and stops when the budget is used up.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
-use crate::graph::{BaseId, Graph, Here, NodeId, TEXT_PER_STEP};
+use crate::graph::{Applicator, BaseId, Graph, NodeId, TEXT_PER_STEP};
 
-/// How deep subschemas may be applied within each other, counted in subschemas and in levels of the value.
-///
-/// Each takes up to 1 KiB of the stack, of which most threads have 2 MiB.
-const MAX_APPLIED: usize = 1_000;
+/// Maximum depth of the evaluation, in subschemas and levels of the value. Each takes up to 1 KiB of the 2 MiB stack of a thread.
+const MAX_DEPTH: usize = 1_000;
 
-/// How deep subschemas may be written within each other, where references lead on to the next. Each takes up to 5 KiB of the stack.
-const MAX_WRITTEN: usize = 200;
+/// Maximum nesting depth of subschemas, including the targets of references. Each level takes up to 5 KiB of the stack.
+const MAX_NESTING: usize = 200;
 
-/// How many references are compiled within each other; what is beyond waits until they are done.
-const REFERENCES_WITHIN: usize = 8;
+/// Maximum depth of references that `jsonschema` compiles recursively. It compiles deeper targets later.
+const MAX_REFERENCE_DEPTH: usize = 8;
 
-/// How deep what a subschema evaluates may be looked for. Each takes up to 5 KiB of the stack beside [`MAX_WRITTEN`].
-const MAX_MARKED: usize = 64;
+/// Maximum depth of the search for evaluated locations. Each level takes up to 5 KiB of the stack, in addition to [`MAX_NESTING`].
+const MAX_MARK_DEPTH: usize = 64;
 
-/// The most steps for the choices (`anyOf`, `oneOf`) of one place for which errors are collected. Each keeps some hundred bytes.
-const EXPLAINED: usize = 10_000;
+/// Maximum steps of the alternatives (`anyOf`, `oneOf`) of one subschema for which errors are collected. An error takes some hundred
+/// bytes.
+const MAX_EXPLAINED_STEPS: usize = 10_000;
 
-/// The walk came to the end of its budget, or is too deep.
+/// Why a schema or a value is rejected without validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// More steps than allowed.
+    /// More than the maximum number of steps.
     Steps,
-    /// Nested too deep.
+    /// The nesting is too deep.
     Depth,
     /// A subschema applies itself to the same value.
     Loop,
-    /// The compiled patterns take more memory than allowed.
+    /// The compiled patterns exceed the memory limit.
     Patterns,
 }
 
-type Walk = Result<(), Refusal>;
+type CostResult = Result<(), Refusal>;
 
-/// Steps that are left.
+/// The number of remaining steps.
 #[derive(Debug)]
 struct Budget(usize);
 
 impl Budget {
-    fn charge(&mut self, steps: usize) -> Walk {
+    fn charge(&mut self, steps: usize) -> CostResult {
         self.0 = self.0.checked_sub(steps).ok_or(Refusal::Steps)?;
         Ok(())
     }
 }
 
-/// Returns how many steps compiling takes, at most `max_steps`.
+/// Returns the number of steps to compile a schema.
 ///
 /// # Errors
-/// Why the schema cannot be compiled, or not be applied to any value at all.
+/// If the number exceeds `max_steps`, or another limit is exceeded, or the schema cannot be applied to any value.
 pub(crate) fn compilation(graph: &Graph, max_steps: usize, pattern_bytes: usize) -> Result<usize, Refusal> {
-    let patterns = graph.nodes.iter().map(|node| node.text.bytes().saturating_add(node.names.bytes()));
+    let patterns =
+        graph.nodes.iter().map(|node| node.string_patterns.bytes().saturating_add(node.property_patterns.bytes()));
     if patterns.fold(0, usize::saturating_add) > pattern_bytes {
         return Err(Refusal::Patterns);
     }
-    in_place(graph, max_steps)?;
-    written(graph)?;
-    let mut compilation = Compilation::new(graph, max_steps);
-    compilation.run()?;
-    Ok(max_steps - compilation.budget.0)
+    check_in_place(graph, max_steps)?;
+    check_nesting(graph)?;
+    let mut walk = CompilationWalk::new(graph, max_steps);
+    walk.run()?;
+    Ok(max_steps - walk.budget.0)
 }
 
-/// Refuses subschemas that are written too deep within each other, along as many references as are followed at once.
-fn written(graph: &Graph) -> Walk {
-    /// Returns the depth below a node, where `next` has the depths below nodes with one reference less to follow.
-    fn below(graph: &Graph, id: NodeId, next: &[usize], depths: &mut [usize]) -> usize {
+/// Rejects a schema whose nesting exceeds [`MAX_NESTING`], along up to [`MAX_REFERENCE_DEPTH`] references.
+fn check_nesting(graph: &Graph) -> CostResult {
+    /// Returns the nesting depth below a node. `next` has the depths with one reference less to follow.
+    fn nesting(graph: &Graph, id: NodeId, next: &[usize], depths: &mut [usize]) -> usize {
         if depths[id] == 0 {
             let node = &graph.nodes[id];
-            // JSON that was read is of a bounded depth.
-            let within = node.within.iter().map(|(part, _)| below(graph, *part, next, depths)).max().unwrap_or(0);
-            let references = node.here.iter().filter(|(how, _)| *how == Here::Reference);
+            // The JSON parser limits the depth of this recursion.
+            let within = node.nested.iter().map(|(part, _)| nesting(graph, *part, next, depths)).max().unwrap_or(0);
+            let references = node.in_place.iter().filter(|(how, _)| *how == Applicator::Reference);
             let referred = references.map(|(_, target)| next[*target]).max().unwrap_or(0);
             depths[id] = 1 + within.max(referred);
         }
         depths[id]
     }
     let mut next = vec![0; graph.nodes.len()];
-    for _ in 0..=REFERENCES_WITHIN {
+    for _ in 0..=MAX_REFERENCE_DEPTH {
         let mut depths = vec![0; graph.nodes.len()];
-        (0..graph.nodes.len()).for_each(|id| _ = below(graph, id, &next, &mut depths));
+        (0..graph.nodes.len()).for_each(|id| _ = nesting(graph, id, &next, &mut depths));
         next = depths;
     }
-    if next.iter().any(|depth| *depth > MAX_WRITTEN) { Err(Refusal::Depth) } else { Ok(()) }
+    if next.iter().any(|depth| *depth > MAX_NESTING) { Err(Refusal::Depth) } else { Ok(()) }
 }
 
-/// What applying a subschema to a value takes, apart from what applies to parts of the value.
+/// The cost of applying a subschema and its in-place applicators to a value, without the children of the value.
 #[derive(Clone, Copy, Debug, Default)]
-struct InPlace {
-    /// Steps to evaluate it.
+struct InPlaceCost {
+    /// Steps to evaluate the subschema.
     value: usize,
-    /// Steps to find out what it evaluates, for `unevaluatedProperties` and `unevaluatedItems`.
+    /// Steps to find the evaluated locations, for `unevaluatedProperties` and `unevaluatedItems`.
     mark: usize,
     depth: usize,
 }
 
 #[derive(Clone, Copy)]
 enum Visit {
-    Open,
-    Done(InPlace),
+    InProgress,
+    Done(InPlaceCost),
 }
 
-/// Refuses subschemas that lead back to themselves on the same value, and those that cost too much on every value.
-fn in_place(graph: &Graph, max_steps: usize) -> Walk {
+/// Rejects a schema with a subschema that applies itself to the same value, or whose in-place cost is too high.
+fn check_in_place(graph: &Graph, max_steps: usize) -> CostResult {
     let mut visits = vec![None; graph.nodes.len()];
     for start in 0..graph.nodes.len() {
-        in_place_node(graph, start, 0, max_steps, &mut visits)?;
+        in_place_cost(graph, start, 0, max_steps, &mut visits)?;
     }
     Ok(())
 }
 
-fn in_place_node(
+fn in_place_cost(
     graph: &Graph,
     id: NodeId,
     depth: usize,
     max_steps: usize,
     visits: &mut Vec<Option<Visit>>,
-) -> Result<InPlace, Refusal> {
+) -> Result<InPlaceCost, Refusal> {
     match visits[id] {
         Some(Visit::Done(cost)) => return Ok(cost),
-        Some(Visit::Open) => return Err(Refusal::Loop),
-        None if depth > MAX_APPLIED => return Err(Refusal::Depth),
-        None => visits[id] = Some(Visit::Open),
+        Some(Visit::InProgress) => return Err(Refusal::Loop),
+        None if depth > MAX_DEPTH => return Err(Refusal::Depth),
+        None => visits[id] = Some(Visit::InProgress),
     }
     let node = &graph.nodes[id];
-    let mut cost = InPlace { value: node.own, mark: node.own, depth: 1 };
-    for (how, part) in &node.here {
-        let part = in_place_node(graph, *part, depth + 1, max_steps, visits)?;
+    let mut cost = InPlaceCost { value: node.evaluation_size, mark: node.evaluation_size, depth: 1 };
+    for (how, part) in &node.in_place {
+        let part = in_place_cost(graph, *part, depth + 1, max_steps, visits)?;
         cost.depth = cost.depth.max(part.depth + 1);
-        if matches!(how, Here::IfPresent(_)) {
+        if matches!(how, Applicator::IfPresent(_)) {
             continue;
         }
         cost.value = cost.value.saturating_add(part.value);
         match how {
-            Here::Reference => cost.mark = cost.mark.saturating_add(part.mark),
-            Here::Not => {}
+            Applicator::Reference => cost.mark = cost.mark.saturating_add(part.mark),
+            Applicator::Not => {}
             _ => cost.mark = cost.mark.saturating_add(part.value).saturating_add(part.mark),
         }
     }
     if node.unevaluated_properties.is_some() || node.unevaluated_items.is_some() {
         cost.value = cost.value.saturating_add(cost.mark);
     }
-    if cost.depth > MAX_APPLIED {
+    if cost.depth > MAX_DEPTH {
         return Err(Refusal::Depth);
     }
     if cost.value > max_steps {
@@ -159,73 +159,73 @@ fn in_place_node(
     Ok(cost)
 }
 
-/// The resources that references led through, as a number. 0 is none.
+/// The number of a dynamic scope: the sequence of resources that references have entered. 0 is the empty sequence.
 type Scope = usize;
 
-/// A walk over what is compiled.
-struct Compilation<'g> {
+/// Counts the steps of a compilation.
+struct CompilationWalk<'g> {
     graph: &'g Graph,
     budget: Budget,
-    /// The nodes that `mark` is in.
+    /// Whether `mark` is in progress for a node.
     marked: Vec<bool>,
-    /// The targets of references that are being compiled.
-    open: Vec<NodeId>,
-    /// How many of them are compiled within each other now.
-    within: usize,
-    /// The targets that were compiled, or will be, in each scope anew.
-    done: HashSet<(NodeId, Scope)>,
-    /// The targets that wait, and which others were being compiled where they are named.
+    /// The targets of references whose compilation is in progress.
+    in_progress: Vec<NodeId>,
+    /// Number of targets that are compiled recursively now.
+    reference_depth: usize,
+    /// The targets that were compiled or are queued, for each scope.
+    visited: HashSet<(NodeId, Scope)>,
+    /// The targets to compile later, with the value of `in_progress` at the reference.
     waiting: VecDeque<(NodeId, Scope, Vec<NodeId>)>,
-    /// The scope, and the resource that was added to it last, to the next scope.
+    /// Maps a scope and the resource that is entered from it to the new scope.
     scopes: HashMap<(Scope, BaseId), Scope>,
 }
 
-impl<'g> Compilation<'g> {
+impl<'g> CompilationWalk<'g> {
     fn new(graph: &'g Graph, max_steps: usize) -> Self {
-        Compilation {
+        CompilationWalk {
             graph,
             budget: Budget(max_steps),
             marked: vec![false; graph.nodes.len()],
-            open: Vec::new(),
-            within: 0,
-            done: HashSet::new(),
+            in_progress: Vec::new(),
+            reference_depth: 0,
+            visited: HashSet::new(),
             waiting: VecDeque::new(),
             scopes: HashMap::new(),
         }
     }
 
-    fn run(&mut self) -> Walk {
-        self.node(0, Site::default())?;
-        while let Some((target, scope, open)) = self.waiting.pop_front() {
-            self.open = open;
-            self.open.push(target);
-            self.node(target, Site { scope, ..Site::default() })?;
+    fn run(&mut self) -> CostResult {
+        self.node(0, Position::default())?;
+        while let Some((target, scope, in_progress)) = self.waiting.pop_front() {
+            self.in_progress = in_progress;
+            self.in_progress.push(target);
+            self.node(target, Position { scope, ..Position::default() })?;
         }
         Ok(())
     }
 
-    /// Compiles the target of a reference, unless that was done or is being done.
-    fn target(&mut self, from: NodeId, target: NodeId, scope: Scope) -> Walk {
-        let scope = self.enter(from, target, scope);
-        if self.open.contains(&target) || !self.done.insert((target, scope)) {
+    /// Counts the target of a reference, unless the target was compiled or is in progress.
+    fn target(&mut self, from: NodeId, target: NodeId, scope: Scope) -> CostResult {
+        let scope = self.enter_scope(from, target, scope);
+        if self.in_progress.contains(&target) || !self.visited.insert((target, scope)) {
             return Ok(());
         }
         self.budget.charge(1)?;
-        if self.within == REFERENCES_WITHIN {
-            self.budget.charge(self.open.len() / TEXT_PER_STEP)?;
-            self.waiting.push_back((target, scope, self.open.clone()));
+        if self.reference_depth == MAX_REFERENCE_DEPTH {
+            self.budget.charge(self.in_progress.len() / TEXT_PER_STEP)?;
+            self.waiting.push_back((target, scope, self.in_progress.clone()));
             return Ok(());
         }
-        self.open.push(target);
-        self.within += 1;
-        self.node(target, Site { scope, ..Site::default() })?;
-        self.within -= 1;
-        self.open.pop();
+        self.in_progress.push(target);
+        self.reference_depth += 1;
+        self.node(target, Position { scope, ..Position::default() })?;
+        self.reference_depth -= 1;
+        self.in_progress.pop();
         Ok(())
     }
 
-    /// Returns the scope at the target of a reference: one more resource where the reference leads to another.
-    fn enter(&mut self, from: NodeId, target: NodeId, scope: Scope) -> Scope {
+    /// Returns the scope at the target of a reference: a new one if the target is in another resource.
+    fn enter_scope(&mut self, from: NodeId, target: NodeId, scope: Scope) -> Scope {
         let (from, target) = (self.graph.nodes[from].base, self.graph.nodes[target].base);
         if scope != 0 && from == target {
             return scope;
@@ -234,28 +234,29 @@ impl<'g> Compilation<'g> {
         *self.scopes.entry((scope, from)).or_insert(new)
     }
 
-    /// Compiles a subschema and what is written within it.
-    fn node(&mut self, id: NodeId, site: Site) -> Walk {
+    /// Counts a subschema and its nested subschemas.
+    fn node(&mut self, id: NodeId, position: Position) -> CostResult {
         let node = &self.graph.nodes[id];
-        // Each compiled keyword keeps its location as text.
-        self.budget.charge(node.bulk.saturating_mul(1 + (site.location + node.base_len) / TEXT_PER_STEP))?;
-        for (how, target) in &node.here {
-            if *how == Here::Reference {
-                self.target(id, *target, site.scope)?;
+        // Each compiled keyword stores its location as text.
+        self.budget
+            .charge(node.compiled_size.saturating_mul(1 + (position.location + node.base_len) / TEXT_PER_STEP))?;
+        for (how, target) in &node.in_place {
+            if *how == Applicator::Reference {
+                self.target(id, *target, position.scope)?;
             }
         }
-        for (part, path) in &node.within {
-            self.node(*part, Site { location: site.location + path, ..site })?;
+        for (part, path) in &node.nested {
+            self.node(*part, Position { location: position.location + path, ..position })?;
         }
         for _ in node.unevaluated_properties.iter().chain(&node.unevaluated_items) {
-            self.mark(id, Site { marks: site.marks + 1, ..site })?;
+            self.mark(id, Position { marks: position.marks + 1, ..position })?;
         }
         Ok(())
     }
 
-    /// Compiles what a subschema evaluates: along references too, and each time anew.
-    fn mark(&mut self, id: NodeId, site: Site) -> Walk {
-        if site.marks > MAX_MARKED {
+    /// Counts the compilation of the search for evaluated locations, which follows references and caches nothing.
+    fn mark(&mut self, id: NodeId, position: Position) -> CostResult {
+        if position.marks > MAX_MARK_DEPTH {
             return Err(Refusal::Depth);
         }
         if std::mem::replace(&mut self.marked[id], true) {
@@ -263,129 +264,131 @@ impl<'g> Compilation<'g> {
         }
         let node = &self.graph.nodes[id];
         self.budget.charge(1 + node.properties.len())?;
-        let deeper = Site { marks: site.marks + 1, ..site };
-        for (how, part) in &node.here {
+        let deeper = Position { marks: position.marks + 1, ..position };
+        for (how, part) in &node.in_place {
             match how {
-                Here::Not => {}
-                Here::Reference => {
-                    let scope = self.enter(id, *part, site.scope);
-                    self.mark(*part, Site { scope, ..deeper })?;
+                Applicator::Not => {}
+                Applicator::Reference => {
+                    let scope = self.enter_scope(id, *part, position.scope);
+                    self.mark(*part, Position { scope, ..deeper })?;
                 }
-                Here::IfPresent(_) => self.mark(*part, deeper)?,
-                Here::Branch | Here::Choice => {
-                    self.node(*part, site)?;
+                Applicator::IfPresent(_) => self.mark(*part, deeper)?,
+                Applicator::Branch | Applicator::Choice => {
+                    self.node(*part, position)?;
                     self.mark(*part, deeper)?;
                 }
             }
         }
         let others = [node.additional_properties, node.unevaluated_properties, node.contains, node.unevaluated_items];
         for part in others.into_iter().flatten().chain(node.pattern_properties.iter().copied()) {
-            self.node(part, site)?;
+            self.node(part, position)?;
         }
         self.marked[id] = false;
         Ok(())
     }
 }
 
-/// Where a walk over what is compiled is.
+/// The current position of a [`CompilationWalk`].
 #[derive(Clone, Copy, Default)]
-struct Site {
+struct Position {
     scope: Scope,
-    /// The length of the location.
+    /// The length of the location, in bytes.
     location: usize,
-    /// How deep `mark` is in itself.
+    /// The recursion depth of `mark`.
     marks: usize,
 }
 
-/// What holding a value against a schema takes.
+/// The cost of validating a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evaluation {
-    /// The most steps that it takes.
+    /// Maximum number of steps.
     pub steps: usize,
-    /// Whether what is wrong with the value can be found out at a bounded cost, too.
-    pub explained: bool,
+    /// Whether the errors of an invalid value can be collected at a bounded cost.
+    pub is_explainable: bool,
 }
 
-/// Returns what holding `value` against a schema takes, at most `max_steps`.
+/// Returns the cost of validating a value.
 ///
 /// # Errors
-/// Why it takes too much.
+/// If the cost exceeds `max_steps`, or the nesting is too deep.
 pub(crate) fn evaluation(graph: &Graph, value: &Value, max_steps: usize) -> Result<Evaluation, Refusal> {
-    let mut rehearsal = Rehearsal { graph, budget: Budget(max_steps), explained: true };
-    rehearsal.value(0, Subject::of(value), 0)?;
-    Ok(Evaluation { steps: max_steps - rehearsal.budget.0, explained: rehearsal.explained })
+    let mut walk = EvaluationWalk { graph, budget: Budget(max_steps), is_explainable: true };
+    walk.value(0, Instance::from_value(value), 0)?;
+    Ok(Evaluation { steps: max_steps - walk.budget.0, is_explainable: walk.is_explainable })
 }
 
-/// What a subschema is applied to.
+/// The instance that a subschema is applied to: a value or a property name.
 #[derive(Clone, Copy)]
-enum Subject<'v> {
-    /// A string of this length: a value, or the name of a member.
+enum Instance<'v> {
+    /// A string value or a property name, by its length in bytes.
     Text(usize),
     Value(&'v Value),
 }
 
-impl<'v> Subject<'v> {
-    fn of(value: &'v Value) -> Self {
+impl<'v> Instance<'v> {
+    fn from_value(value: &'v Value) -> Self {
         match value {
-            Value::String(text) => Subject::Text(text.len()),
-            other => Subject::Value(other),
+            Value::String(text) => Instance::Text(text.len()),
+            other => Instance::Value(other),
         }
     }
 }
 
-/// A walk over what is evaluated, as if each keyword had to be looked at.
-struct Rehearsal<'g> {
+/// Counts the steps of a validation, as if each keyword were evaluated.
+struct EvaluationWalk<'g> {
     graph: &'g Graph,
     budget: Budget,
-    explained: bool,
+    is_explainable: bool,
 }
 
-impl Rehearsal<'_> {
-    fn each<'v>(&mut self, id: NodeId, values: impl Iterator<Item = &'v Value>, depth: usize) -> Walk {
+impl EvaluationWalk<'_> {
+    fn each<'v>(&mut self, id: NodeId, values: impl Iterator<Item = &'v Value>, depth: usize) -> CostResult {
         for value in values {
-            self.value(id, Subject::of(value), depth + 1)?;
+            self.value(id, Instance::from_value(value), depth + 1)?;
         }
         Ok(())
     }
 
-    fn value(&mut self, id: NodeId, subject: Subject<'_>, depth: usize) -> Walk {
-        if depth > MAX_APPLIED {
+    fn value(&mut self, id: NodeId, instance: Instance<'_>, depth: usize) -> CostResult {
+        if depth > MAX_DEPTH {
             return Err(Refusal::Depth);
         }
         let graph = self.graph;
         let node = &graph.nodes[id];
-        self.budget.charge(node.own)?;
+        self.budget.charge(node.evaluation_size)?;
         let before = self.budget.0;
-        for (how, part) in &node.here {
-            if how.applies_to(subject) {
-                self.value(*part, subject, depth + 1)?;
+        for (how, part) in &node.in_place {
+            if how.applies_to(instance) {
+                self.value(*part, instance, depth + 1)?;
             }
         }
-        if before - self.budget.0 > EXPLAINED && node.here.iter().any(|(how, _)| *how == Here::Choice) {
-            self.explained = false;
+        if before - self.budget.0 > MAX_EXPLAINED_STEPS
+            && node.in_place.iter().any(|(how, _)| *how == Applicator::Choice)
+        {
+            self.is_explainable = false;
         }
-        match subject {
-            Subject::Text(len) => self.budget.charge(node.text.steps(len))?,
-            Subject::Value(Value::Object(members)) => {
+        match instance {
+            Instance::Text(len) => self.budget.charge(node.string_patterns.steps(len))?,
+            Instance::Value(Value::Object(members)) => {
                 for (name, value) in members {
-                    self.budget.charge(1 + node.names.steps(name.len()))?;
+                    self.budget.charge(1 + node.property_patterns.steps(name.len()))?;
                     if let Some(names) = node.property_names {
-                        self.value(names, Subject::Text(name.len()), depth + 1)?;
+                        self.value(names, Instance::Text(name.len()), depth + 1)?;
                     }
                     let property = node.properties.get(name).or(node.additional_properties.as_ref());
                     for part in property.into_iter().chain(&node.pattern_properties) {
-                        self.value(*part, Subject::of(value), depth + 1)?;
+                        self.value(*part, Instance::from_value(value), depth + 1)?;
                     }
                 }
                 if let Some(unevaluated) = node.unevaluated_properties {
-                    self.mark(id, subject, depth + 1)?;
+                    self.mark(id, instance, depth + 1)?;
                     self.each(unevaluated, members.values(), depth)?;
                 }
             }
-            Subject::Value(Value::Array(elements)) => {
+            Instance::Value(Value::Array(elements)) => {
                 self.budget.charge(elements.len())?;
                 for (part, value) in node.prefix_items.iter().zip(elements) {
-                    self.value(*part, Subject::of(value), depth + 1)?;
+                    self.value(*part, Instance::from_value(value), depth + 1)?;
                 }
                 if let Some(items) = node.items {
                     self.each(items, elements.iter().skip(node.prefix_items.len()), depth)?;
@@ -394,44 +397,44 @@ impl Rehearsal<'_> {
                     self.each(contains, elements.iter(), depth)?;
                 }
                 if let Some(unevaluated) = node.unevaluated_items {
-                    self.mark(id, subject, depth + 1)?;
+                    self.mark(id, instance, depth + 1)?;
                     self.each(unevaluated, elements.iter(), depth)?;
                 }
             }
-            Subject::Value(_) => {}
+            Instance::Value(_) => {}
         }
         Ok(())
     }
 
-    /// Finds out which members or elements a subschema evaluates.
-    fn mark(&mut self, id: NodeId, subject: Subject<'_>, depth: usize) -> Walk {
-        if depth > MAX_APPLIED {
+    /// Counts the search for the members or elements that a subschema evaluates.
+    fn mark(&mut self, id: NodeId, instance: Instance<'_>, depth: usize) -> CostResult {
+        if depth > MAX_DEPTH {
             return Err(Refusal::Depth);
         }
         let graph = self.graph;
         let node = &graph.nodes[id];
-        self.budget.charge(node.own)?;
-        for (how, part) in &node.here {
-            if !how.applies_to(subject) {
+        self.budget.charge(node.evaluation_size)?;
+        for (how, part) in &node.in_place {
+            if !how.applies_to(instance) {
                 continue;
             }
-            if matches!(how, Here::Branch | Here::Choice) {
-                self.value(*part, subject, depth + 1)?;
+            if matches!(how, Applicator::Branch | Applicator::Choice) {
+                self.value(*part, instance, depth + 1)?;
             }
-            if *how != Here::Not {
-                self.mark(*part, subject, depth + 1)?;
+            if *how != Applicator::Not {
+                self.mark(*part, instance, depth + 1)?;
             }
         }
-        match subject {
-            Subject::Value(Value::Object(members)) => {
+        match instance {
+            Instance::Value(Value::Object(members)) => {
                 for name in members.keys() {
-                    self.budget.charge(1 + node.names.steps(name.len()))?;
+                    self.budget.charge(1 + node.property_patterns.steps(name.len()))?;
                 }
                 if let Some(unevaluated) = node.unevaluated_properties {
                     self.each(unevaluated, members.values(), depth)?;
                 }
             }
-            Subject::Value(Value::Array(elements)) => {
+            Instance::Value(Value::Array(elements)) => {
                 self.budget.charge(elements.len())?;
                 for part in node.contains.iter().chain(&node.unevaluated_items) {
                     self.each(*part, elements.iter(), depth)?;
@@ -443,11 +446,11 @@ impl Rehearsal<'_> {
     }
 }
 
-impl Here {
-    fn applies_to(&self, subject: Subject<'_>) -> bool {
-        match (self, subject) {
-            (Here::IfPresent(member), Subject::Value(Value::Object(members))) => members.contains_key(member),
-            (Here::IfPresent(_), _) => false,
+impl Applicator {
+    fn applies_to(&self, instance: Instance<'_>) -> bool {
+        match (self, instance) {
+            (Applicator::IfPresent(member), Instance::Value(Value::Object(members))) => members.contains_key(member),
+            (Applicator::IfPresent(_), _) => false,
             _ => true,
         }
     }

@@ -1,6 +1,6 @@
-//! A schema as a graph: its subschemas, and which of them each applies to what.
+//! [`Graph`]: the subschemas of a schema, and which subschemas each of them applies.
 //!
-//! References are resolved by the crate that `jsonschema` resolves them with, so both see the same graph.
+//! References are resolved with the crate `referencing`, as in `jsonschema`, so both see the same graph.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -11,34 +11,34 @@ use serde_json::{Map, Value};
 
 use crate::pattern::PatternCost;
 
-/// The base of a schema that has no `$id`. `jsonschema` uses the same.
+/// The base URI of a schema without `$id`. The same as in `jsonschema`.
 const DEFAULT_BASE: &str = "json-schema:///";
 
-/// Bytes of text that make up one step of compiling: a compiled schema keeps copies.
+/// Number of bytes of text that count as one step of the compilation: a compiled schema contains copies of the text.
 pub(crate) const TEXT_PER_STEP: usize = 32;
 
 pub(crate) type NodeId = usize;
 
-/// A resource: a subschema with an `$id`, or the root.
+/// The number of a schema resource: a subschema with an `$id`, or the root.
 pub(crate) type BaseId = usize;
 
-/// A subschema, where dynamic references in it and below name the same targets.
+/// A subschema in one dynamic scope, so that its dynamic references have fixed targets.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// The values within its keywords, subschemas and what only describes left out.
-    pub own: usize,
-    /// The values within its keywords, subschemas left out; a long text counts as several.
-    pub bulk: usize,
-    /// The resource that it is part of.
+    /// Number of values in its keywords, without subschemas and annotations.
+    pub evaluation_size: usize,
+    /// Number of values in its keywords, without subschemas. A long text counts as several.
+    pub compiled_size: usize,
+    /// The schema resource that contains this subschema.
     pub base: BaseId,
-    /// The length of that resource's URI, with which its location starts.
+    /// The length of the resource's URI, with which the location of the subschema starts.
     pub base_len: usize,
-    /// What its `pattern` and other keywords for strings read of a string.
-    pub text: PatternCost,
-    /// What the patterns of `patternProperties` read of a member's name.
-    pub names: PatternCost,
-    /// What is applied to the same value.
-    pub here: Vec<(Here, NodeId)>,
+    /// The cost of `pattern` and the other keywords for strings.
+    pub string_patterns: PatternCost,
+    /// The cost of the patterns of `patternProperties` for a property name.
+    pub property_patterns: PatternCost,
+    /// The subschemas that are applied to the same value (in-place applicators).
+    pub in_place: Vec<(Applicator, NodeId)>,
     pub properties: HashMap<String, NodeId>,
     pub pattern_properties: Vec<NodeId>,
     pub additional_properties: Option<NodeId>,
@@ -49,22 +49,22 @@ pub(crate) struct Node {
     pub items: Option<NodeId>,
     pub contains: Option<NodeId>,
     pub unevaluated_items: Option<NodeId>,
-    /// The subschemas that are written within this one, and the length of the path to them.
-    pub within: Vec<(NodeId, usize)>,
+    /// The subschemas that this one contains, and the length of the path to each.
+    pub nested: Vec<(NodeId, usize)>,
 }
 
-/// How a subschema is applied to the value that its parent is applied to.
+/// The keyword with which a subschema is applied to the same value as its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Here {
+pub(crate) enum Applicator {
     /// `$ref`, `$dynamicRef`, `$recursiveRef`.
     Reference,
     /// `allOf`, `if`, `then`, `else`.
     Branch,
-    /// `anyOf`, `oneOf`: if none fits, there is an error for each.
+    /// `anyOf`, `oneOf`: if no alternative is valid, each has an error.
     Choice,
-    /// `dependentSchemas`, `dependencies`: if the value has this member.
+    /// `dependentSchemas`, `dependencies`: applied if the value has this member.
     IfPresent(String),
-    /// `not`: evaluates nothing for `unevaluatedProperties` and `unevaluatedItems`.
+    /// `not`: marks no location as evaluated for `unevaluatedProperties` and `unevaluatedItems`.
     Not,
 }
 
@@ -74,39 +74,42 @@ pub(crate) struct Graph {
     pub nodes: Vec<Node>,
 }
 
-/// What dynamic references name in a dynamic scope, as addresses of subschemas; 0 is none.
+/// The targets of dynamic references in a dynamic scope, as addresses of subschemas. 0 means no target.
 ///
-/// The first is the target of `$recursiveRef`, the others are those of `$dynamicRef` for each name in the schema. What a
-/// reference leads to depends on the scope in no other way, and there are fewer of them than scopes.
-type Targets = Rc<[usize]>;
+/// Index 0 is the target of `$recursiveRef`. The others are the targets of `$dynamicRef`, one for each `$dynamicAnchor` name. A node is
+/// identified by its subschema and these targets, not by its dynamic scope, because many scopes have the same targets.
+type DynamicTargets = Rc<[usize]>;
 
-/// Where a subschema is.
+/// The location of a subschema.
 #[derive(Clone)]
-struct Place<'r> {
+struct Location<'r> {
     resolver: Resolver<'r>,
     draft: Draft,
     base: BaseId,
-    targets: Targets,
+    dynamic_targets: DynamicTargets,
 }
 
 struct Builder<'r> {
     nodes: Vec<Node>,
-    pending: Vec<(&'r Value, Place<'r>)>,
-    known: HashMap<(usize, BaseId, Targets), NodeId>,
+    pending: Vec<(&'r Value, Location<'r>)>,
+    known: HashMap<(usize, BaseId, DynamicTargets), NodeId>,
     bases: HashMap<Arc<Uri<String>>, BaseId>,
-    /// The names that `$dynamicAnchor` gives.
+    /// The names of all `$dynamicAnchor`s.
     dynamic_names: Vec<String>,
 }
 
 impl Graph {
-    /// Builds the graph of `schema`, if it has at most `max_nodes` nodes.
+    /// Builds the graph of a schema.
+    ///
+    /// # Errors
+    /// If the graph has more than `max_nodes` nodes, or a URI is invalid.
     pub(crate) fn new(schema: &Value, max_nodes: usize) -> Result<Self, String> {
         let draft = Draft::default().detect(schema);
         let root = draft.create_resource_ref(schema);
         let base = uri::from_str(root.id().unwrap_or(DEFAULT_BASE).trim_end_matches('#')).map_err(|e| e.to_string())?;
         let registry = Registry::new().draft(draft).add(base.as_str(), root).map_err(|e| e.to_string())?;
         let registry = registry.prepare().map_err(|e| e.to_string())?;
-        // The schemas of the specification use this one.
+        // The metaschemas use the name `meta`.
         let mut names = BTreeSet::from(["meta"]);
         dynamic_names(schema, &mut names);
         let mut builder = Builder {
@@ -116,13 +119,13 @@ impl Graph {
             bases: HashMap::new(),
             dynamic_names: names.into_iter().map(str::to_owned).collect(),
         };
-        let targets = vec![0; builder.dynamic_names.len() + 1].into();
-        let place = Place { resolver: registry.resolver(base), draft, base: 0, targets };
-        builder.node(schema, &place.resolver, draft, &place);
+        let dynamic_targets = vec![0; builder.dynamic_names.len() + 1].into();
+        let location = Location { resolver: registry.resolver(base), draft, base: 0, dynamic_targets };
+        builder.get_or_add_node(schema, &location.resolver, draft, &location);
         let mut next = 0;
         while next < builder.pending.len() {
             if builder.pending.len() > max_nodes {
-                return Err(format!("it has more than {max_nodes} parts in all the ways that lead to them"));
+                return Err(format!("it has more than {max_nodes} parts, counted once for each dynamic scope"));
             }
             builder.expand(next);
             next += 1;
@@ -131,7 +134,7 @@ impl Graph {
     }
 }
 
-/// Collects the names that dynamic references may use.
+/// Collects the names of all `$dynamicAnchor`s.
 fn dynamic_names<'v>(value: &'v Value, names: &mut BTreeSet<&'v str>) {
     match value {
         Value::Object(members) => {
@@ -148,171 +151,184 @@ fn address(value: &Value) -> usize {
 }
 
 impl<'r> Builder<'r> {
-    /// Returns the node of a subschema, and adds it if it is new. It is named, or written, in `from`.
-    fn node(&mut self, contents: &'r Value, resolver: &Resolver<'r>, draft: Draft, from: &Place<'r>) -> NodeId {
+    /// Returns the node of a subschema, and adds it if it is new. `from` contains the subschema or refers to it.
+    fn get_or_add_node(
+        &mut self,
+        contents: &'r Value,
+        resolver: &Resolver<'r>,
+        draft: Draft,
+        from: &Location<'r>,
+    ) -> NodeId {
         let resource = draft.create_resource_ref(contents);
         let resolver = resolver.in_subresource(resource).unwrap_or_else(|_| resolver.clone());
-        let mut place = Place { resolver, draft, ..from.clone() };
-        let base = place.resolver.base_uri();
+        let mut location = Location { resolver, draft, ..from.clone() };
+        let base = location.resolver.base_uri();
         let base_len = base.as_str().len();
         if self.nodes.is_empty() || !Arc::ptr_eq(&base, &from.resolver.base_uri()) {
             let new = self.bases.len();
-            place.base = *self.bases.entry(base).or_insert(new);
-            place.targets = self.targets(&place);
+            location.base = *self.bases.entry(base).or_insert(new);
+            location.dynamic_targets = self.dynamic_targets(&location);
         }
         let new = self.nodes.len();
-        let id = *self.known.entry((address(contents), place.base, Rc::clone(&place.targets))).or_insert(new);
+        let id =
+            *self.known.entry((address(contents), location.base, Rc::clone(&location.dynamic_targets))).or_insert(new);
         if id == new {
-            self.nodes.push(Node { own: 1, bulk: 1, base: place.base, base_len, ..Node::default() });
-            self.pending.push((contents, place));
+            self.nodes.push(Node {
+                evaluation_size: 1,
+                compiled_size: 1,
+                base: location.base,
+                base_len,
+                ..Node::default()
+            });
+            self.pending.push((contents, location));
         }
         id
     }
 
-    /// Returns what dynamic references name within a resource that was entered.
-    fn targets(&self, place: &Place<'r>) -> Targets {
-        let recursive = place.resolver.lookup_recursive_ref().map_or(0, |found| address(found.contents()));
-        let dynamic = self.dynamic_names.iter().zip(&place.targets[1..]).map(|(name, outer)| {
-            let found = || place.resolver.lookup(&format!("#{name}")).map_or(0, |found| address(found.contents()));
+    /// Returns the targets of dynamic references within a schema resource.
+    fn dynamic_targets(&self, location: &Location<'r>) -> DynamicTargets {
+        let recursive = location.resolver.lookup_recursive_ref().map_or(0, |found| address(found.contents()));
+        let dynamic = self.dynamic_names.iter().zip(&location.dynamic_targets[1..]).map(|(name, outer)| {
+            let found = || location.resolver.lookup(&format!("#{name}")).map_or(0, |found| address(found.contents()));
             if *outer == 0 { found() } else { *outer }
         });
         std::iter::once(recursive).chain(dynamic).collect()
     }
 
-    /// Adds the node that a reference names. One that names nothing is an error when the schema is compiled.
-    fn target(&mut self, keyword: &str, value: &Value, from: &Place<'r>) -> Option<NodeId> {
+    /// Returns the node that a reference refers to. If there is none, the compilation of the schema fails later.
+    fn resolve(&mut self, keyword: &str, value: &Value, from: &Location<'r>) -> Option<NodeId> {
         let found = match keyword {
             "$recursiveRef" => from.resolver.lookup_recursive_ref(),
             _ => from.resolver.lookup(value.as_str()?),
         };
         let (contents, resolver, draft) = found.ok()?.into_inner();
-        Some(self.node(contents, &resolver, draft.detect(contents), from))
+        Some(self.get_or_add_node(contents, &resolver, draft.detect(contents), from))
     }
 
     fn expand(&mut self, id: NodeId) {
         let (contents, ref from) = self.pending[id];
         let (Value::Object(schema), from) = (contents, from.clone()) else { return };
         let mut node = std::mem::take(&mut self.nodes[id]);
-        let legacy = matches!(from.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7);
-        if let Some(reference) = schema.get("$ref").filter(|_| legacy) {
-            // Drafts 4 to 7 ignore what is beside a reference.
-            node.here.extend(self.target("$ref", reference, &from).map(|target| (Here::Reference, target)));
+        let ignores_siblings = matches!(from.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7);
+        if let Some(reference) = schema.get("$ref").filter(|_| ignores_siblings) {
+            // Drafts 4 to 7 ignore the siblings of `$ref`.
+            node.in_place.extend(self.resolve("$ref", reference, &from).map(|target| (Applicator::Reference, target)));
         } else {
             for (keyword, value) in schema {
-                self.keyword(&mut node, keyword, value, &from);
+                self.add_keyword(&mut node, keyword, value, &from);
             }
-            self.array_keywords(&mut node, schema, &from);
+            self.add_array_keywords(&mut node, schema, &from);
         }
         self.nodes[id] = node;
     }
 
-    /// Adds a subschema that is written within `node`, at a path of about `path` bytes.
-    fn within(&mut self, node: &mut Node, value: &'r Value, from: &Place<'r>, path: usize) -> NodeId {
-        let id = self.node(value, &from.resolver, from.draft.detect(value), from);
-        node.within.push((id, path));
+    /// Adds a subschema that `node` contains, at a path of about `path` bytes.
+    fn add_nested(&mut self, node: &mut Node, value: &'r Value, from: &Location<'r>, path: usize) -> NodeId {
+        let id = self.get_or_add_node(value, &from.resolver, from.draft.detect(value), from);
+        node.nested.push((id, path));
         id
     }
 
-    fn keyword(&mut self, node: &mut Node, keyword: &str, value: &'r Value, from: &Place<'r>) {
+    fn add_keyword(&mut self, node: &mut Node, keyword: &str, value: &'r Value, from: &Location<'r>) {
         let path = keyword.len() + 1;
-        node.bulk += 1 + path / TEXT_PER_STEP;
+        node.compiled_size += 1 + path / TEXT_PER_STEP;
         match (keyword, value) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", _) => {
-                node.here.extend(self.target(keyword, value, from).map(|target| (Here::Reference, target)));
+                node.in_place.extend(self.resolve(keyword, value, from).map(|target| (Applicator::Reference, target)));
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(branches)) => {
-                let how = if keyword == "allOf" { Here::Branch } else { Here::Choice };
+                let how = if keyword == "allOf" { Applicator::Branch } else { Applicator::Choice };
                 for branch in branches {
-                    let id = self.within(node, branch, from, path + 4);
-                    node.here.push((how.clone(), id));
+                    let id = self.add_nested(node, branch, from, path + 4);
+                    node.in_place.push((how.clone(), id));
                 }
             }
             ("if" | "then" | "else", _) => {
-                let id = self.within(node, value, from, path);
-                node.here.push((Here::Branch, id));
+                let id = self.add_nested(node, value, from, path);
+                node.in_place.push((Applicator::Branch, id));
             }
             ("not", _) => {
-                let id = self.within(node, value, from, path);
-                node.here.push((Here::Not, id));
+                let id = self.add_nested(node, value, from, path);
+                node.in_place.push((Applicator::Not, id));
             }
             ("dependentSchemas" | "dependencies", Value::Object(schemas)) => {
                 for (member, schema) in schemas {
                     if schema.is_array() {
-                        node.own += count(schema);
-                        node.bulk += bulk(schema);
+                        node.evaluation_size += count(schema);
+                        node.compiled_size += compiled_size(schema);
                     } else {
-                        let id = self.within(node, schema, from, path + member.len() + 1);
-                        node.here.push((Here::IfPresent(member.clone()), id));
+                        let id = self.add_nested(node, schema, from, path + member.len() + 1);
+                        node.in_place.push((Applicator::IfPresent(member.clone()), id));
                     }
                 }
             }
             ("properties", Value::Object(schemas)) => {
                 for (member, schema) in schemas {
-                    let id = self.within(node, schema, from, path + member.len() + 1);
+                    let id = self.add_nested(node, schema, from, path + member.len() + 1);
                     node.properties.insert(member.clone(), id);
                 }
             }
             ("patternProperties", Value::Object(schemas)) => {
                 for (pattern, schema) in schemas {
-                    let id = self.within(node, schema, from, path + pattern.len() + 1);
+                    let id = self.add_nested(node, schema, from, path + pattern.len() + 1);
                     node.pattern_properties.push(id);
-                    node.names.add(PatternCost::of(pattern));
+                    node.property_patterns.add(PatternCost::from_pattern(pattern));
                 }
             }
-            ("additionalProperties", _) => node.additional_properties = Some(self.within(node, value, from, path)),
-            ("propertyNames", _) => node.property_names = Some(self.within(node, value, from, path)),
-            ("unevaluatedProperties", _) => node.unevaluated_properties = Some(self.within(node, value, from, path)),
-            ("contains", _) => node.contains = Some(self.within(node, value, from, path)),
-            ("unevaluatedItems", _) => node.unevaluated_items = Some(self.within(node, value, from, path)),
-            // Compiled, and applied to nothing.
-            ("contentSchema", _) => _ = self.within(node, value, from, path),
-            ("pattern", Value::String(pattern)) => node.text.add(PatternCost::of(pattern)),
-            ("minLength" | "maxLength" | "format" | "contentEncoding" | "contentMediaType", _) => {
-                node.own += 1;
-                node.text.add(PatternCost::ONE_PASS);
+            ("additionalProperties", _) => node.additional_properties = Some(self.add_nested(node, value, from, path)),
+            ("propertyNames", _) => node.property_names = Some(self.add_nested(node, value, from, path)),
+            ("unevaluatedProperties", _) => {
+                node.unevaluated_properties = Some(self.add_nested(node, value, from, path));
             }
-            // Seen where they are referred to, or in `array_keywords`.
+            ("contains", _) => node.contains = Some(self.add_nested(node, value, from, path)),
+            ("unevaluatedItems", _) => node.unevaluated_items = Some(self.add_nested(node, value, from, path)),
+            // Compiled, but never applied.
+            ("contentSchema", _) => _ = self.add_nested(node, value, from, path),
+            ("pattern", Value::String(pattern)) => node.string_patterns.add(PatternCost::from_pattern(pattern)),
+            ("minLength" | "maxLength" | "format" | "contentEncoding" | "contentMediaType", _) => {
+                node.evaluation_size += 1;
+                node.string_patterns.add(PatternCost::ONE_PASS);
+            }
+            // Followed by references, or handled in `add_array_keywords`.
             ("$defs" | "definitions" | "items" | "prefixItems" | "additionalItems", _) => {}
             ("title" | "description" | "default" | "examples" | "$comment" | "$schema" | "$id", _) => {
-                node.bulk += bulk(value);
+                node.compiled_size += compiled_size(value);
             }
             _ => {
-                node.own += count(value);
-                node.bulk += bulk(value);
+                node.evaluation_size += count(value);
+                node.compiled_size += compiled_size(value);
             }
         }
     }
 
-    /// The keywords for elements, which say in two ways which elements are listed one by one.
-    fn array_keywords(&mut self, node: &mut Node, schema: &'r Map<String, Value>, from: &Place<'r>) {
+    /// Adds the keywords for elements. Before 2020-12, an array in `items` has the meaning of `prefixItems`.
+    fn add_array_keywords(&mut self, node: &mut Node, schema: &'r Map<String, Value>, from: &Location<'r>) {
         let listed = [schema.get("prefixItems"), schema.get("items")];
         for element in listed.into_iter().flatten().filter_map(Value::as_array).flatten() {
-            let id = self.within(node, element, from, "/prefixItems/".len() + 4);
+            let id = self.add_nested(node, element, from, "/prefixItems/".len() + 4);
             node.prefix_items.push(id);
         }
         let rest = match schema.get("items") {
             Some(Value::Array(_)) => schema.get("additionalItems"),
             items => items,
         };
-        node.items = rest.map(|rest| self.within(node, rest, from, "/additionalItems".len()));
+        node.items = rest.map(|rest| self.add_nested(node, rest, from, "/additionalItems".len()));
     }
 }
 
-/// Returns the number of values that a value is made of, where a long text counts as several.
-fn bulk(value: &Value) -> usize {
+/// Returns the number of values in a value, itself included. A long text counts as several.
+fn compiled_size(value: &Value) -> usize {
     match value {
         Value::String(text) => 1 + text.len() / TEXT_PER_STEP,
-        Value::Array(elements) => 1 + elements.iter().map(bulk).sum::<usize>(),
+        Value::Array(elements) => 1 + elements.iter().map(compiled_size).sum::<usize>(),
         Value::Object(members) => {
-            members.iter().map(|(name, value)| 1 + name.len() / TEXT_PER_STEP + bulk(value)).sum()
+            members.iter().map(|(name, value)| 1 + name.len() / TEXT_PER_STEP + compiled_size(value)).sum()
         }
         _ => 1,
     }
 }
 
-/// Returns the number of values that a value is made of, itself included.
-///
-/// Its depth was bounded when it was read.
+/// Returns the number of values in a value, itself included. The JSON parser limits the depth of this recursion.
 pub(crate) fn count(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(count).sum::<usize>(),

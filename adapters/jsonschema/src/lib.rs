@@ -1,23 +1,22 @@
-//! Holds what tools answer against their output schemas.
+//! Validates the structured content of tool results against output schemas (JSON Schema).
 //!
-//! A schema without `$schema` is of the dialect 2020-12; drafts 4, 6, 7 and 2019-09 are understood where a schema asks for
-//! them. Schemas and values are the server's, so nothing is fetched: a `$ref` to another document is an error of the check.
+//! The default dialect is 2020-12. Drafts 4, 6, 7 and 2019-09 are used if `$schema` names them. Schemas and values come from servers
+//! that are not trusted, so nothing is fetched: a `$ref` to another document is an error.
 //!
-//! # What is refused
+//! # Limits
 //!
-//! A few hundred bytes of schema can take minutes and gigabytes, where each level refers twice to the next. So the cost is
-//! counted before a schema is compiled, and again before a value is held against it, and the check fails with an error
-//! if it is above the [`Limits`]:
+//! A schema of a few hundred bytes can take minutes and gigabytes if each level refers twice to the next. So the cost is counted before
+//! a schema is compiled, and again before a value is validated. Validation fails if the cost exceeds the [`Limits`]:
 //!
-//! * a schema that is too long, has too many parts, or takes too many steps to compile ([`ValidationError::Schema`]);
-//! * patterns that take too much memory, or that need more than linear time: look-around, references back ([`ValidationError::Schema`]);
-//! * a subschema that applies itself to the same value, which has no meaning ([`ValidationError::Schema`]);
-//! * a value with too many parts, or that takes too many steps ([`ValidationError::Value`]): a recursive schema of several
-//!   alternatives that all descend into the same member costs a multiple with each level of the value;
-//! * subschemas within subschemas that are nested too deep, along references and through the value, for a stack of 2 MiB:
-//!   200 while compiling, 1,000 while evaluating (either).
+//! * the schema is too long, has too many parts, or takes too many steps to compile ([`ValidationError::Schema`]);
+//! * the patterns take too much memory, or contain look-around or backreferences ([`ValidationError::Schema`]);
+//! * a subschema applies itself to the same value, which would never end ([`ValidationError::Schema`]);
+//! * the value has too many parts, or takes too many steps ([`ValidationError::Value`]), for example if the alternatives of a recursive
+//!   schema all descend into the same member;
+//! * the nesting is too deep for a stack of 2 MiB, following references and the value: more than 200 subschemas while compiling, or
+//!   1,000 while validating (both kinds of errors).
 //!
-//! What is refused is not known to be wrong: the error says that it was not checked.
+//! A rejected value may be valid: the error says that it was not checked.
 //!
 //! ```
 //! use mcpwire_core::{CallToolResult, Json, Tool};
@@ -50,36 +49,35 @@ use serde_json::Value;
 use crate::cost::Refusal;
 use crate::graph::{Graph, count};
 
-/// The most bytes of an explanation; it quotes the value.
+/// Maximum length of the reason in an error, in bytes. Limited because the reason quotes the value.
 const MAX_REASON: usize = 1 << 10;
 
-/// What a check may cost at most.
+/// Limits for the cost of a validation.
 ///
-/// Patterns run in time that is linear in the text, whatever they are: those that would need more (look-around, references
-/// back) are refused with their schema.
+/// Patterns run in linear time. A schema with a pattern that needs more (look-around, backreferences) is invalid.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest schema, in bytes. 256 KiB: ten times the largest in the field.
+    /// Maximum length of a schema, in bytes. The default is 256 KiB: ten times the largest one in use.
     pub schema_bytes: usize,
-    /// The most subschemas and other values within a schema. 10,000: as many as fit into the longest schema where each is
-    /// of a usual length.
+    /// Maximum number of JSON values in a schema, including subschemas. The default is 10,000: as many as usually fit into the longest
+    /// schema.
     pub schema_values: usize,
-    /// The most steps for compiling a schema, and for what it applies to every value. 100,000: ten for each value of the largest
-    /// schema, at most 64 MiB. A step is one value within the schema at a location of up to 32 bytes, each time that it is
-    /// compiled.
+    /// Maximum number of steps to compile a schema, and to apply its in-place applicators to a value. The default is 100,000: ten for
+    /// each value of the largest schema, and at most 64 MiB of memory. A step is one compilation of one value at a location of up to
+    /// 32 bytes.
     pub schema_steps: usize,
-    /// The most values within a value. 1,000,000: a table of a hundred thousand rows passes.
+    /// Maximum number of JSON values in a value to validate. The default is 1,000,000: enough for a table of 100,000 rows.
     pub values: usize,
-    /// The most steps for holding a value against its schema. 10,000,000: about a second, and twice what a table of a hundred
-    /// thousand rows of ten columns takes. A step is one keyword, or one value of `enum`, held against one part of
-    /// the value; for patterns, one place of the pattern against 16 bytes of text.
+    /// Maximum number of steps to validate a value. The default is 10,000,000: about a second, and twice the cost of a table of 100,000
+    /// rows and ten columns. A step is the evaluation of one keyword, or of one value of `enum`, for one part of the value; for
+    /// patterns, of one position of the pattern for 16 bytes of text.
     pub steps: usize,
-    /// The most memory that all patterns of a schema may take, in bytes. 4 MiB: some hundred usual ones.
+    /// Maximum memory for all patterns of a schema, in bytes. The default is 4 MiB: some hundred common patterns.
     pub pattern_bytes: usize,
-    /// How many compiled schemas are kept for the next check; the one that was not used for longest goes. 64: the tools
-    /// that are in use at a time. All of them together take no more memory than one of `schema_steps`.
-    pub kept: usize,
+    /// Maximum number of compiled schemas in the cache, which evicts the least recently used one. The default is 64: the tools that are
+    /// in use at a time. The steps of all cached schemas together do not exceed `schema_steps`, either.
+    pub cached_schemas: usize,
 }
 
 impl Default for Limits {
@@ -91,96 +89,96 @@ impl Default for Limits {
             values: 1_000_000,
             steps: 10_000_000,
             pattern_bytes: 4 << 20,
-            kept: 64,
+            cached_schemas: 64,
         }
     }
 }
 
-/// A schema that is ready for checks.
-struct Compiled {
+/// A compiled schema and its graph.
+struct CompiledSchema {
     validator: jsonschema::Validator,
     graph: Graph,
-    /// How many steps it took to compile, which its memory goes with.
+    /// Number of steps of the compilation, to which the memory is proportional.
     steps: usize,
 }
 
-/// A [`Validator`] by the crate `jsonschema`. It keeps the schemas that it has compiled.
+/// A [`Validator`] that uses the crate `jsonschema`, and caches compiled schemas.
 #[derive(Default)]
 pub struct JsonSchema {
     limits: Limits,
-    /// The last used last.
-    kept: Mutex<Vec<(Json, Arc<Compiled>)>>,
+    /// The compiled schemas. The most recently used one is last.
+    cache: Mutex<Vec<(Json, Arc<CompiledSchema>)>>,
 }
 
 impl JsonSchema {
-    /// With the default limits.
+    /// Creates a validator with the default limits.
     pub fn new() -> Self {
         JsonSchema::default()
     }
 
-    /// With other limits.
+    /// Creates a validator with these limits.
     pub fn with_limits(limits: Limits) -> Self {
         JsonSchema { limits, ..JsonSchema::default() }
     }
 
-    fn compiled(&self, schema: &Json) -> Result<Arc<Compiled>, ValidationError> {
-        if let Some(found) = self.take(schema) {
-            self.keep(schema, &found);
+    fn get_or_compile(&self, schema: &Json) -> Result<Arc<CompiledSchema>, ValidationError> {
+        if let Some(found) = self.take_cached(schema) {
+            self.put_cached(schema, &found);
             return Ok(found);
         }
-        // Compiled without the lock: it may take its time.
+        // Compiled without the lock, because this can take long.
         let compiled = Arc::new(self.compile(schema)?);
-        self.keep(schema, &compiled);
+        self.put_cached(schema, &compiled);
         Ok(compiled)
     }
 
-    fn take(&self, schema: &Json) -> Option<Arc<Compiled>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = kept.iter().position(|(known, _)| known == schema)?;
-        Some(kept.remove(at).1)
+    fn take_cached(&self, schema: &Json) -> Option<Arc<CompiledSchema>> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = cache.iter().position(|(known, _)| known == schema)?;
+        Some(cache.remove(at).1)
     }
 
-    fn keep(&self, schema: &Json, compiled: &Arc<Compiled>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.iter().any(|(known, _)| known == schema) {
+    fn put_cached(&self, schema: &Json, compiled: &Arc<CompiledSchema>) {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.iter().any(|(known, _)| known == schema) {
             return;
         }
-        let mut steps: usize = kept.iter().map(|(_, kept)| kept.steps).sum::<usize>() + compiled.steps;
-        while kept.len() >= self.limits.kept.max(1) || (steps > self.limits.schema_steps && !kept.is_empty()) {
-            steps -= kept.remove(0).1.steps;
+        let mut steps: usize = cache.iter().map(|(_, cached)| cached.steps).sum::<usize>() + compiled.steps;
+        while cache.len() >= self.limits.cached_schemas.max(1)
+            || (steps > self.limits.schema_steps && !cache.is_empty())
+        {
+            steps -= cache.remove(0).1.steps;
         }
-        kept.push((schema.clone(), Arc::clone(compiled)));
+        cache.push((schema.clone(), Arc::clone(compiled)));
     }
 
-    fn compile(&self, schema: &Json) -> Result<Compiled, ValidationError> {
+    fn compile(&self, schema: &Json) -> Result<CompiledSchema, ValidationError> {
         let Limits { schema_bytes, schema_values, schema_steps, pattern_bytes, .. } = self.limits;
         if schema.get().len() > schema_bytes {
-            return Err(unusable(format!("it is longer than {schema_bytes} bytes")));
+            return Err(invalid_schema(format!("it is longer than {schema_bytes} bytes")));
         }
-        let schema: Value = serde_json::from_str(schema.get()).map_err(|error| unusable(error.to_string()))?;
+        let schema: Value = serde_json::from_str(schema.get()).map_err(|error| invalid_schema(error.to_string()))?;
         if count(&schema) > schema_values {
-            return Err(unusable(format!("it has more than {schema_values} parts")));
+            return Err(invalid_schema(format!("it has more than {schema_values} parts")));
         }
-        // Those of the specification, which a schema may refer to, have some 400 parts.
-        let graph = Graph::new(&schema, schema_values.saturating_add(1_000)).map_err(unusable)?;
+        // 1,000 more for the metaschemas, to which a schema may refer: they have about 400 parts.
+        let graph = Graph::new(&schema, schema_values.saturating_add(1_000)).map_err(invalid_schema)?;
         let steps = cost::compilation(&graph, schema_steps, pattern_bytes)
-            .map_err(|refusal| unusable(self.refused(refusal, schema_steps)))?;
+            .map_err(|refusal| invalid_schema(self.reason(refusal, schema_steps)))?;
         let patterns = PatternOptions::regex().size_limit(pattern_bytes).dfa_size_limit(pattern_bytes);
         let mut options = jsonschema::options().offline().with_pattern_options(patterns);
         if schema.get("$schema").is_none() {
             options = options.with_draft(Draft::Draft202012);
         }
-        let validator = options.build(&schema).map_err(|error| unusable(excerpt(&error)))?;
-        Ok(Compiled { validator, graph, steps })
+        let validator = options.build(&schema).map_err(|error| invalid_schema(excerpt(&error)))?;
+        Ok(CompiledSchema { validator, graph, steps })
     }
 
-    /// Says why something was not checked.
-    fn refused(&self, refusal: Refusal, steps: usize) -> String {
+    /// Returns the reason why a schema or value was rejected.
+    fn reason(&self, refusal: Refusal, steps: usize) -> String {
         match refusal {
             Refusal::Steps => format!("it takes more than {steps} steps, and was not checked"),
-            Refusal::Depth => {
-                "its subschemas are applied within each other too deep, and it was not checked".to_owned()
-            }
+            Refusal::Depth => "its subschemas are nested too deep, and it was not checked".to_owned(),
             Refusal::Loop => "one of its subschemas applies itself to the same value".to_owned(),
             Refusal::Patterns => format!("its patterns take more than {} bytes", self.limits.pattern_bytes),
         }
@@ -189,20 +187,22 @@ impl JsonSchema {
 
 impl Validator for JsonSchema {
     fn validate(&self, schema: &Json, value: &Json) -> Result<(), ValidationError> {
-        let compiled = self.compiled(schema)?;
-        let whole = |reason: String| ValidationError::Value { at: String::new(), reason };
-        let value: Value = serde_json::from_str(value.get()).map_err(|error| whole(error.to_string()))?;
+        let compiled = self.get_or_compile(schema)?;
+        let root_error = |reason: String| ValidationError::Value { at: String::new(), reason };
+        let value: Value = serde_json::from_str(value.get()).map_err(|error| root_error(error.to_string()))?;
         if count(&value) > self.limits.values {
-            return Err(whole(format!("it has more than {} parts, and was not checked", self.limits.values)));
+            return Err(root_error(format!("it has more than {} parts, and was not checked", self.limits.values)));
         }
         let cost = cost::evaluation(&compiled.graph, &value, self.limits.steps)
-            .map_err(|refusal| whole(self.refused(refusal, self.limits.steps)))?;
-        // The answer alone costs less than the explanation, and most values fit.
+            .map_err(|refusal| root_error(self.reason(refusal, self.limits.steps)))?;
+        // `is_valid` is cheaper than `validate`, and most values are valid.
         if compiled.validator.is_valid(&value) {
             return Ok(());
         }
-        if !cost.explained {
-            return Err(whole("none of the alternatives of its schema fits; they are too many to say why".to_owned()));
+        if !cost.is_explainable {
+            return Err(root_error(
+                "it matches none of the alternatives of its schema, which are too many for a reason".to_owned(),
+            ));
         }
         compiled
             .validator
@@ -217,20 +217,20 @@ impl fmt::Debug for JsonSchema {
     }
 }
 
-fn unusable(reason: String) -> ValidationError {
+fn invalid_schema(reason: String) -> ValidationError {
     ValidationError::Schema { reason }
 }
 
-/// Returns the beginning of what an error says.
+/// Returns the message of an error, up to [`MAX_REASON`] bytes.
 fn excerpt(error: &dyn fmt::Display) -> String {
-    /// Takes text up to a limit, and fails then: what is beyond is not even written.
+    /// Stores text up to the limit, and fails then, so that the rest is not formatted.
     struct Bounded(String);
     impl Write for Bounded {
         fn write_str(&mut self, text: &str) -> fmt::Result {
             let room = MAX_REASON.saturating_sub(self.0.len());
-            let kept = (0..=room.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-            self.0.push_str(&text[..kept]);
-            if kept < text.len() { Err(fmt::Error) } else { Ok(()) }
+            let fits = (0..=room.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            self.0.push_str(&text[..fits]);
+            if fits < text.len() { Err(fmt::Error) } else { Ok(()) }
         }
     }
     let mut bounded = Bounded(String::new());

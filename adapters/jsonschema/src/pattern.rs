@@ -1,78 +1,80 @@
-//! What a pattern costs: its memory, and the time for each byte of a text.
+//! [`PatternCost`]: the memory and the time of regular expressions.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// Bytes of text times places in a pattern that make up one step.
+/// Number of positions in a pattern, times bytes of text, that count as one step.
 ///
-/// A step is about the time of looking at one keyword; a place of a pattern is tried in a sixteenth of that.
-const PER_STEP: usize = 16;
+/// 16: evaluating a keyword takes about 16 times as long as trying one position of a pattern on one byte.
+const POSITIONS_PER_STEP: usize = 16;
 
-/// The bytes that a compiled pattern takes for each state, as the crate `regex` reports them.
+/// Bytes of a compiled pattern for each state, by the memory use that the crate `regex` reports.
 const STATE_BYTES: usize = 64;
 
-/// An upper bound for the cost of patterns, before they are compiled.
+/// An upper bound for the cost of patterns, computed without compiling them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PatternCost {
-    /// The places within the patterns that may all be tried at each byte of a text.
-    places: usize,
-    /// The states of the compiled patterns.
+    /// Number of positions in the patterns that may be tried on each byte of a text.
+    positions: usize,
+    /// Number of states of the compiled patterns.
     states: usize,
 }
 
 impl PatternCost {
-    /// A text that is read once.
-    pub(crate) const ONE_PASS: PatternCost = PatternCost { places: 1, states: 0 };
+    /// The cost of one pass over a text.
+    pub(crate) const ONE_PASS: PatternCost = PatternCost { positions: 1, states: 0 };
 
-    /// Returns the cost of a pattern. One that cannot be read is as costly as can be for its length.
-    pub(crate) fn of(pattern: &str) -> Self {
-        // Without Unicode, `\d` and `\w` are those of ECMA-262.
+    /// Returns the cost of a pattern. An invalid pattern has the highest cost that is possible for its length.
+    pub(crate) fn from_pattern(pattern: &str) -> Self {
+        // Without Unicode, `\d` and `\w` have the meaning of ECMA-262.
         let parse = |unicode| ParserBuilder::new().unicode(unicode).utf8(false).build().parse(pattern).ok();
         match parse(false).or_else(|| parse(true)) {
-            Some(hir) => PatternCost::of_hir(&hir),
-            None => PatternCost { places: pattern.len().saturating_mul(64), states: pattern.len().saturating_mul(64) },
+            Some(hir) => PatternCost::from_hir(&hir),
+            None => {
+                PatternCost { positions: pattern.len().saturating_mul(64), states: pattern.len().saturating_mul(64) }
+            }
         }
     }
 
-    // The parser bounds the depth of what it returns.
-    fn of_hir(hir: &Hir) -> Self {
+    // The parser limits the depth of this recursion.
+    fn from_hir(hir: &Hir) -> Self {
         let mut cost = match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => PatternCost { places: 1, states: 1 },
-            HirKind::Literal(literal) => PatternCost { places: literal.0.len(), states: literal.0.len() },
-            HirKind::Class(Class::Unicode(class)) => PatternCost { places: 4, states: 4 * class.ranges().len() },
-            // Compiled with Unicode, what is beyond ASCII takes up to four bytes, and several states for each.
-            HirKind::Class(Class::Bytes(class)) if class.is_ascii() => PatternCost { places: 1, states: 1 },
-            HirKind::Class(Class::Bytes(_)) => PatternCost { places: 4, states: 32 },
-            HirKind::Capture(capture) => PatternCost::of_hir(&capture.sub),
+            HirKind::Empty | HirKind::Look(_) => PatternCost { positions: 1, states: 1 },
+            HirKind::Literal(literal) => PatternCost { positions: literal.0.len(), states: literal.0.len() },
+            HirKind::Class(Class::Unicode(class)) => PatternCost { positions: 4, states: 4 * class.ranges().len() },
+            // The compiled pattern uses Unicode: a character beyond ASCII takes up to four bytes, each with several states.
+            HirKind::Class(Class::Bytes(class)) if class.is_ascii() => PatternCost { positions: 1, states: 1 },
+            HirKind::Class(Class::Bytes(_)) => PatternCost { positions: 4, states: 32 },
+            HirKind::Capture(capture) => PatternCost::from_hir(&capture.sub),
             HirKind::Concat(parts) | HirKind::Alternation(parts) => {
                 let mut sum = PatternCost::default();
                 for part in parts {
-                    sum.add(PatternCost::of_hir(part));
+                    sum.add(PatternCost::from_hir(part));
                 }
                 sum
             }
             HirKind::Repetition(repetition) => {
                 let times = repetition.max.unwrap_or(repetition.min).max(1) as usize;
-                let PatternCost { places, states } = PatternCost::of_hir(&repetition.sub);
-                PatternCost { places: places.saturating_mul(times), states: states.saturating_mul(times) }
+                let PatternCost { positions, states } = PatternCost::from_hir(&repetition.sub);
+                PatternCost { positions: positions.saturating_mul(times), states: states.saturating_mul(times) }
             }
         };
-        cost.add(PatternCost { places: 0, states: 2 });
+        cost.add(PatternCost { positions: 0, states: 2 });
         cost
     }
 
     pub(crate) fn add(&mut self, other: PatternCost) {
-        self.places = self.places.saturating_add(other.places);
+        self.positions = self.positions.saturating_add(other.positions);
         self.states = self.states.saturating_add(other.states);
     }
 
-    /// Returns about how many bytes the compiled patterns take.
+    /// Returns the approximate memory of the compiled patterns, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.states.saturating_mul(STATE_BYTES)
     }
 
-    /// Returns how many steps it takes to look for the patterns in a text of `len` bytes.
+    /// Returns the number of steps to search a text of `len` bytes for the patterns.
     pub(crate) fn steps(&self, len: usize) -> usize {
-        self.places.saturating_mul(len) / PER_STEP
+        self.positions.saturating_mul(len) / POSITIONS_PER_STEP
     }
 }

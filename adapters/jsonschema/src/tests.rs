@@ -1,4 +1,4 @@
-//! The bounds against what `jsonschema` really does, counted by a keyword that is added to every subschema.
+//! Compares the bounds with the work of `jsonschema`, counted by a keyword in each subschema.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use crate::pattern::PatternCost;
 const COUNTER: &str = "x-counter";
 const DEFS: usize = 5;
 
-/// The first so many of them are resources of their own.
+/// Number of definitions that have an `$id`.
 const RESOURCES: usize = 3;
 
 struct Counter(Arc<AtomicUsize>);
@@ -31,7 +31,7 @@ impl<'i> Keyword<'i> for Counter {
     }
 }
 
-/// How many subschemas are compiled for a schema, and evaluated for a value. `None` if the schema is wrong.
+/// Returns the number of compiled subschemas and of evaluated subschemas. `None` if the schema is invalid.
 fn counted(schema: &Value, value: &Value) -> Option<(usize, usize)> {
     let (compiled, evaluated) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (compilations, evaluations) = (Arc::clone(&compiled), Arc::clone(&evaluated));
@@ -47,7 +47,7 @@ fn counted(schema: &Value, value: &Value) -> Option<(usize, usize)> {
     Some((compiled.load(Relaxed), evaluated.load(Relaxed)))
 }
 
-/// Subschemas that refer to each other, in every way that one can apply another.
+/// Generates subschemas that refer to each other, with all keywords that apply subschemas.
 fn subschema() -> impl Strategy<Value = Value> {
     let reference = (0..DEFS).prop_map(|n| json!({ "$ref": format!("#/$defs/{n}"), COUNTER: true }));
     let resource = (0..RESOURCES).prop_map(|n| json!({ "$ref": format!("https://example.com/{n}"), COUNTER: true }));
@@ -103,9 +103,8 @@ fn value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// What is accepted takes no more than was counted beforehand.
     #[test]
-    fn the_bounds_are_never_below_what_is_done(
+    fn the_bounds_are_never_below_the_actual_cost(
         defs in prop::collection::vec(subschema(), DEFS),
         anchors in prop::collection::vec(any::<bool>(), DEFS),
         value in value(),
@@ -134,18 +133,21 @@ proptest! {
 
 #[test]
 fn a_pattern_costs_its_places_for_each_byte_and_its_states_in_memory() {
-    assert_eq!(PatternCost::of("abc").steps(160), 30);
-    assert_eq!(PatternCost::of("[ab]{50}").steps(160), 500);
-    assert_eq!(PatternCost::of("(a{10}){20}").steps(16), 200);
-    assert!(PatternCost::of("(((a{1000}){1000}){1000}){1000}").bytes() > 1 << 40);
-    assert_eq!(PatternCost::of("((((((a{1000}){1000}){1000}){1000}){1000}){1000}){1000}").bytes(), usize::MAX);
-    assert!(PatternCost::of(r"^\d{4}-\d{2}-\d{2}$").bytes() < 4_000);
+    assert_eq!(PatternCost::from_pattern("abc").steps(160), 30);
+    assert_eq!(PatternCost::from_pattern("[ab]{50}").steps(160), 500);
+    assert_eq!(PatternCost::from_pattern("(a{10}){20}").steps(16), 200);
+    assert!(PatternCost::from_pattern("(((a{1000}){1000}){1000}){1000}").bytes() > 1 << 40);
+    assert_eq!(
+        PatternCost::from_pattern("((((((a{1000}){1000}){1000}){1000}){1000}){1000}){1000}").bytes(),
+        usize::MAX
+    );
+    assert!(PatternCost::from_pattern(r"^\d{4}-\d{2}-\d{2}$").bytes() < 4_000);
 }
 
 #[test]
 fn the_memory_of_patterns_is_not_underestimated() {
     for pattern in [r"^\w+@\w+\.\w+$", r"\p{L}{20}", "[^a]{100}", "(a|b|c){50}", "é{30}", "(?:x[0-9a-f]{2}){40}"] {
-        let bytes = PatternCost::of(pattern).bytes();
+        let bytes = PatternCost::from_pattern(pattern).bytes();
         let build = |limit| {
             let patterns = PatternOptions::regex().size_limit(limit).dfa_size_limit(1 << 20);
             jsonschema::options().offline().with_pattern_options(patterns).build(&json!({ "pattern": pattern })).is_ok()
@@ -155,7 +157,7 @@ fn the_memory_of_patterns_is_not_underestimated() {
 }
 
 #[test]
-fn subschemas_that_lead_back_to_themselves_are_refused_only_on_the_same_value() {
+fn recursion_is_rejected_only_on_the_same_value() {
     let compilation = |schema: Value| cost::compilation(&Graph::new(&schema, 100).expect("few"), 1_000, 0);
     for schema in [
         json!({ "allOf": [{ "$ref": "#" }] }),

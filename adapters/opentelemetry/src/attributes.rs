@@ -39,7 +39,7 @@ pub(crate) fn of_connection(connection: &ConnectionInfo) -> Vec<KeyValue> {
             attributes.push(KeyValue::new(NETWORK_TRANSPORT, "tcp"));
             attributes.push(KeyValue::new(NETWORK_PROTOCOL, "http"));
         }
-        // The client does not know what carries the program's own streams.
+        // The network transport of the program's own streams is unknown.
         _ => {}
     }
     attributes
@@ -104,8 +104,8 @@ pub(crate) fn status(outcome: &RequestOutcome) -> Status {
     }
 }
 
-/// Sets attributes of a span.
-pub(crate) fn set(span: &SpanRef<'_>, attributes: impl IntoIterator<Item = KeyValue>) {
+/// Adds attributes to a span.
+pub(crate) fn set_attributes(span: &SpanRef<'_>, attributes: impl IntoIterator<Item = KeyValue>) {
     for attribute in attributes {
         span.set_attribute(attribute);
     }

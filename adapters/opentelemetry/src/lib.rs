@@ -6,7 +6,7 @@
 //! let options = ConnectOptions::default().observer(mcpwire_opentelemetry::observer());
 //! ```
 //!
-//! That line is all that a program adds, beside its own setup of OpenTelemetry. The async clients have the same option.
+//! A program needs only this line and its own setup of OpenTelemetry. The async clients have the same option.
 //!
 //! # Spans
 //!
@@ -14,27 +14,27 @@
 //! attributes are those of the [semantic conventions for MCP][conventions] (status: development). Values of arguments and
 //! results are never recorded.
 //!
-//! Spans of the `tracing` crate are parents too, if the program has the layer of `tracing-opentelemetry`.
+//! With the layer of `tracing-opentelemetry`, spans of the `tracing` crate are parents, too.
 //!
 //! # Trace context
 //!
 //! Each request carries `traceparent`, `tracestate` and `baggage` in its `_meta` (2026-07-28, basic, "OpenTelemetry trace
-//! context"). Earlier servers ignore them. The program's propagator decides about `tracestate` and `baggage`
+//! context"). Earlier servers ignore these members. The program's propagator sets `tracestate` and `baggage`
 //! ([`set_text_map_propagator`](opentelemetry::global::set_text_map_propagator)).
 //!
-//! * For a call of a tool, the trace context is that of its client span, which begins where the call is sent. The spans of
-//!   the server are children of it. A call that is not sent ends its span with the error type `not_sent`.
-//! * For other requests, the trace context is that of the caller's span. The cache may have the response, so the client
-//!   knows only later whether there is a request, and so a span. The client span and the server's spans are siblings.
+//! * A tool call carries the trace context of its client span, so the server's spans are children of that span. If the client does not
+//!   send the call, the span ends with the error type `not_sent`.
+//! * Other requests carry the trace context of the caller's span, because the cache may have the response: the client span is created
+//!   only when a request was sent. The client span and the server's spans are siblings.
 //!
 //! To send the trace context without spans, use [`trace_source`] instead of [`observer`].
 //!
 //! # Histograms
 //!
-//! | name | unit | what |
+//! | name | unit | measures |
 //! |---|---|---|
-//! | `mcp.client.operation.duration` | s | each request, from its sending to its end |
-//! | `mcp.client.session.duration` | s | each connection, and over HTTP each session |
+//! | `mcp.client.operation.duration` | s | each request, from sending it to its end |
+//! | `mcp.client.session.duration` | s | each connection; over HTTP, each session |
 //!
 //! [conventions]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
 

@@ -1,4 +1,4 @@
-//! [`OpenTelemetry`]: the observer that makes spans and histograms.
+//! [`OpenTelemetry`]: the observer that records spans and histograms.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::propagation::trace_context;
 /// Boundaries of the histograms' buckets, in seconds.
 const BOUNDARIES: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
-/// Makes spans and histograms of the requests and sessions of clients. For `ConnectOptions::observer`.
+/// An observer that records spans and histograms of requests and sessions. For `ConnectOptions::observer`.
 ///
 /// Clones share their state. One observer can serve any number of connections.
 #[derive(Clone)]
@@ -29,11 +29,11 @@ struct Instruments {
     tracer: BoxedTracer,
     operation: Histogram<f64>,
     session: Histogram<f64>,
-    /// The beginnings of the open sessions, by the number of the connection.
+    /// The start of each open session, by the id of the connection.
     sessions: Mutex<HashMap<u64, Instant>>,
 }
 
-/// Returns an observer that uses the global providers of OpenTelemetry. Set the providers before.
+/// Returns an observer that uses the global providers of OpenTelemetry. Set the global providers before calling this.
 pub fn observer() -> OpenTelemetry {
     OpenTelemetry::create(global::tracer_provider().tracer_with_scope(scope()), &global::meter_with_scope(scope()))
 }
@@ -84,7 +84,7 @@ impl OpenTelemetry {
     }
 }
 
-/// The place from which a request is sent.
+/// The caller of a request.
 struct Caller {
     /// The context of the caller, with the client span if the request calls a tool.
     context: Context,
@@ -95,7 +95,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// Returns the caller of a request, if the request is the tool call that has a client span already.
+    /// Returns the caller of a tool call whose client span is open. `None` for other requests.
     fn of_tool_call(request: &RequestInfo) -> Option<&Self> {
         let caller = request.caller.as_ref()?.get::<Caller>()?;
         (request.tool().is_some() && caller.has_span.load(Ordering::Relaxed)).then_some(caller)
@@ -157,13 +157,13 @@ impl Observer for OpenTelemetry {
         if let Some(caller) = Caller::of_tool_call(request) {
             caller.has_span.store(false, Ordering::Relaxed);
             let span = caller.context.span();
-            attributes::set(&span, attributes::of_connection(&request.connection));
-            attributes::set(&span, attributes::of_span(request));
-            attributes::set(&span, attributes::of_outcome(outcome));
+            attributes::set_attributes(&span, attributes::of_connection(&request.connection));
+            attributes::set_attributes(&span, attributes::of_span(request));
+            attributes::set_attributes(&span, attributes::of_outcome(outcome));
             span.set_status(attributes::status(outcome));
             span.end();
         } else {
-            // Whether the request is sent was not known where it was requested, so its span is made here.
+            // The span is created at the end, because a cached response needs no request and so no span.
             let caller = request.caller.as_ref().and_then(Tag::get::<Caller>);
             let parent = caller.map(|caller| caller.context.clone()).unwrap_or_default();
             let now = SystemTime::now();

@@ -1,4 +1,4 @@
-//! The trace context of requests, from contexts of OpenTelemetry.
+//! Converts contexts of OpenTelemetry to the trace context of requests.
 
 use mcpwire_client::TraceSource;
 use mcpwire_core::TraceContext;
@@ -6,7 +6,7 @@ use opentelemetry::propagation::Injector;
 use opentelemetry::trace::{SpanContext, TraceContextExt};
 use opentelemetry::{Context, global};
 
-/// Returns a source for `ConnectOptions::trace_context`: requests carry the trace context of the current span.
+/// Returns a source for `ConnectOptions::trace_context` that returns the trace context of the current span.
 pub fn trace_source() -> TraceSource {
     TraceSource::new(current)
 }
@@ -18,8 +18,8 @@ pub fn current() -> Option<TraceContext> {
 
 /// Returns the trace context of the span in a context, or `None` if the context has no span.
 ///
-/// The program's propagator decides about `tracestate` and `baggage` ([`global::set_text_map_propagator`]). Without a
-/// propagator, the trace context has `traceparent` and `tracestate`.
+/// The program's propagator sets the members ([`global::set_text_map_propagator`]). Without a propagator, the trace context has
+/// `traceparent` and `tracestate`.
 pub fn trace_context(context: &Context) -> Option<TraceContext> {
     let span = context.span();
     let span = span.span_context();
@@ -35,7 +35,7 @@ pub fn trace_context(context: &Context) -> Option<TraceContext> {
         members.state = Some(span.trace_state().header());
         TraceContext::new(trace_parent(span)).ok()?
     };
-    // Servers would refuse a member that does not follow the W3C's definition. The request carries the other members.
+    // Invalid members are omitted, because servers may reject them.
     if let Some(state) = members.state {
         trace = trace.clone().state(state).unwrap_or(trace);
     }
@@ -64,7 +64,7 @@ impl Injector for Members {
             "traceparent" => &mut self.parent,
             "tracestate" => &mut self.state,
             "baggage" => &mut self.baggage,
-            // The protocol has no members for the headers of other systems.
+            // Headers of other systems are ignored: the protocol has no members for them.
             _ => return,
         };
         *member = Some(value);

@@ -1,4 +1,4 @@
-//! What is sent is what the program's tracing says at that moment.
+//! Tests of the conversion of spans to trace contexts.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn members(context: &TraceContext) -> BTreeMap<&str, &str> {
     context.members().collect()
 }
 
-fn remote(state: &str) -> Context {
+fn context_with_state(state: &str) -> Context {
     let state: TraceState = state.parse().expect("it is good");
     let trace = TraceId::from_hex("0af7651916cd43dd8448eb211c80319c").expect("it is good");
     let span = SpanId::from_hex("00f067aa0ba902b7").expect("it is good");
@@ -25,21 +25,22 @@ fn remote(state: &str) -> Context {
 }
 
 #[test]
-fn outside_of_all_spans_nothing_is_sent() {
+fn there_is_no_trace_context_without_a_span() {
     assert_eq!(mcpwire_opentelemetry::current(), None);
     assert_eq!(mcpwire_opentelemetry::trace_context(&Context::new()), None);
 }
 
 #[test]
-fn a_span_is_named_with_its_state() {
-    let context = mcpwire_opentelemetry::trace_context(&remote("congo=t61rcWkgMzE")).expect("it has a span");
+fn the_trace_context_contains_the_state_of_the_span() {
+    let context =
+        mcpwire_opentelemetry::trace_context(&context_with_state("congo=t61rcWkgMzE")).expect("it has a span");
     let members = members(&context);
     assert_eq!(members["traceparent"], "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
     assert_eq!(members["tracestate"], "congo=t61rcWkgMzE");
 }
 
 #[test]
-fn the_span_that_is_current_is_the_one() {
+fn the_current_span_is_used() {
     let tracer = SdkTracerProvider::builder().build().tracer("test");
     tracer.in_span("outer", |outer| {
         let outside = mcpwire_opentelemetry::current().expect("there is a span");
@@ -52,7 +53,7 @@ fn the_span_that_is_current_is_the_one() {
 }
 
 #[test]
-fn spans_of_tracing_count() {
+fn spans_of_the_tracing_crate_are_used() {
     let provider = SdkTracerProvider::builder().build();
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
     tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
@@ -64,18 +65,18 @@ fn spans_of_tracing_count() {
     });
 }
 
-/// The propagator is the program's, so this is all of it in one.
+/// One test for all, because the propagator is global.
 #[test]
-fn what_the_program_propagates_is_sent_and_nothing_else() {
-    let context = remote("a=b").with_baggage([KeyValue::new("user", "Ada L")]);
+fn the_propagator_of_the_program_sets_the_members() {
+    let context = context_with_state("a=b").with_baggage([KeyValue::new("user", "Ada L")]);
     assert!(!members(&mcpwire_opentelemetry::trace_context(&context).expect("it has a span")).contains_key("baggage"));
     global::set_text_map_propagator(TextMapCompositePropagator::new(vec![
         Box::new(TraceContextPropagator::new()),
         Box::new(BaggagePropagator::new()),
     ]));
-    let told = mcpwire_opentelemetry::trace_context(&context).expect("it has a span");
-    let told = members(&told);
-    assert_eq!(told["baggage"], "user=Ada%20L");
-    assert_eq!(told["tracestate"], "a=b");
-    assert_eq!(told["traceparent"], "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
+    let context = mcpwire_opentelemetry::trace_context(&context).expect("it has a span");
+    let members = members(&context);
+    assert_eq!(members["baggage"], "user=Ada%20L");
+    assert_eq!(members["tracestate"], "a=b");
+    assert_eq!(members["traceparent"], "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
 }

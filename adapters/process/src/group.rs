@@ -1,9 +1,9 @@
-//! The group of processes that a server and all that it starts belong to.
+//! [`ProcessGroup`]: the process group of a server and of all processes that the server starts.
 
 #[cfg(not(unix))]
-pub(crate) use other::Group;
+pub(crate) use other::ProcessGroup;
 #[cfg(unix)]
-pub(crate) use unix::Group;
+pub(crate) use unix::ProcessGroup;
 
 #[cfg(unix)]
 mod unix {
@@ -16,28 +16,29 @@ mod unix {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid};
 
-    use super::only_zombies;
+    use super::has_only_zombies;
     use mcpwire_client::Exit;
 
-    /// How often a system without process descriptors is asked for the exit.
-    const TICK: Duration = Duration::from_millis(5);
+    /// How often to check whether the leader has exited, on systems without process descriptors.
+    const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
     #[derive(Debug)]
-    pub(crate) struct Group {
+    pub(crate) struct ProcessGroup {
+        /// The server's process. Its id is also the id of the group.
         leader: Option<Pid>,
         /// Becomes readable when the leader exits.
         descriptor: Option<OwnedFd>,
     }
 
-    impl Group {
-        pub(crate) fn of(child: &Child) -> Group {
+    impl ProcessGroup {
+        pub(crate) fn new(child: &Child) -> ProcessGroup {
             let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             #[cfg(target_os = "linux")]
             let descriptor =
                 leader.and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok());
             #[cfg(not(target_os = "linux"))]
             let descriptor = None;
-            Group { leader, descriptor }
+            ProcessGroup { leader, descriptor }
         }
 
         pub(crate) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
@@ -47,6 +48,7 @@ mod unix {
             return self.descriptor.as_ref().map(std::os::fd::AsFd::as_fd);
         }
 
+        /// Returns the exit status of the leader, without reaping it: its id must not be reused while the group is signalled.
         pub(crate) fn observe(&self, _: &mut Child) -> Option<Exit> {
             let leader = self.leader?;
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -54,10 +56,10 @@ mod unix {
             Some(Exit::new(status.exit_status(), status.terminating_signal()))
         }
 
-        /// Whether no process is left in the group. A leader that has not been reaped counts as one.
+        /// Returns whether the group has no processes. A leader that was not reaped is still a member.
         pub(crate) fn is_empty(&self) -> bool {
             self.leader.is_none_or(|leader| {
-                test_kill_process_group(leader) == Err(rustix::io::Errno::SRCH) || only_zombies(leader)
+                test_kill_process_group(leader) == Err(rustix::io::Errno::SRCH) || has_only_zombies(leader)
             })
         }
 
@@ -71,24 +73,25 @@ mod unix {
 
         fn signal(&self, signal: Signal) {
             if let Some(leader) = self.leader {
-                // The only failure that can be is that nobody is left.
+                // Fails only if the group has no processes.
                 let _ = kill_process_group(leader, signal);
             }
         }
 
-        /// Waits until the leader has exited, but not longer than `at_most`.
-        pub(crate) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
-            let until = Instant::now() + at_most;
+        /// Blocks until the leader has exited, at most for `timeout`.
+        pub(crate) fn wait_for_exit(&self, child: &mut Child, timeout: Duration) {
+            let until = Instant::now() + timeout;
             while self.observe(child).is_none() {
                 let left = until.saturating_duration_since(Instant::now());
                 if left.is_zero() {
                     return;
                 }
-                let wait = if self.descriptor.is_some() { left } else { left.min(TICK) };
-                let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
+                let wait = if self.descriptor.is_some() { left } else { left.min(EXIT_POLL_INTERVAL) };
+                let poll_timeout =
+                    Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
                 let result = match &self.descriptor {
-                    Some(fd) => poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)),
-                    None => poll(&mut [], Some(&timeout)),
+                    Some(fd) => poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&poll_timeout)),
+                    None => poll(&mut [], Some(&poll_timeout)),
                 };
                 if result.is_err_and(|error| error != rustix::io::Errno::INTR) {
                     return;
@@ -98,17 +101,18 @@ mod unix {
     }
 }
 
-/// Whether all that is left of a group has ended, and only waits for a parent to take notice: in a container whose first
-/// process does not, it would wait for ever.
+/// Returns whether the group has only zombies: processes that have exited and that no parent has reaped.
+///
+/// In a container whose init process reaps no children, zombies would keep the group non-empty forever.
 #[cfg(target_os = "linux")]
-fn only_zombies(leader: rustix::process::Pid) -> bool {
+fn has_only_zombies(leader: rustix::process::Pid) -> bool {
     use std::fs::File;
     use std::io::Read as _;
 
     let group = format!("{}", leader.as_raw_nonzero());
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let mut found = false;
-    // Much more than the first fields of the file.
+    // The first fields, which are the needed ones, take less than 100 bytes.
     let mut stat = [0; 512];
     for process in processes.flatten() {
         let is_number = process.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
@@ -119,7 +123,7 @@ fn only_zombies(leader: rustix::process::Pid) -> bool {
             continue;
         };
         let stat = &stat[..length];
-        // After the name, which is in brackets and may contain any bytes: state, parent, group.
+        // The fields after the name are the state, the parent and the group. The name is in parentheses and may contain any bytes.
         let after = stat.iter().rposition(|byte| *byte == b')').map_or(0, |at| at + 1);
         let mut fields = stat[after..].split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let (state, _parent, its_group) = (fields.next(), fields.next(), fields.next());
@@ -133,19 +137,20 @@ fn only_zombies(leader: rustix::process::Pid) -> bool {
     found
 }
 
-/// macOS leaves out processes that have ended, and answers `EPERM` if it finds no other in the group. Processes of another user
-/// get the same answer, and could not be ended either.
+/// Returns whether the group has only zombies, or only processes that this user may not signal.
+///
+/// macOS reports `EPERM` in both cases, and processes of another user cannot be ended anyway.
 #[cfg(target_vendor = "apple")]
-fn only_zombies(leader: rustix::process::Pid) -> bool {
+fn has_only_zombies(leader: rustix::process::Pid) -> bool {
     rustix::process::test_kill_process_group(leader) == Err(rustix::io::Errno::PERM)
 }
 
 #[cfg(all(unix, not(any(target_os = "linux", target_vendor = "apple"))))]
-fn only_zombies(_: rustix::process::Pid) -> bool {
+fn has_only_zombies(_: rustix::process::Pid) -> bool {
     false
 }
 
-/// Without process groups the process itself is all that can be ended.
+/// Systems without process groups: only the server's own process can be ended.
 #[cfg(not(unix))]
 mod other {
     use std::process::Child;
@@ -154,12 +159,12 @@ mod other {
     use mcpwire_client::Exit;
 
     #[derive(Debug)]
-    pub(crate) struct Group;
+    pub(crate) struct ProcessGroup;
 
-    #[expect(clippy::unused_self, reason = "the methods are those that a group has on Unix")]
-    impl Group {
-        pub(crate) fn of(_: &Child) -> Group {
-            Group
+    #[expect(clippy::unused_self, reason = "the signatures are the same as on Unix")]
+    impl ProcessGroup {
+        pub(crate) fn new(_: &Child) -> ProcessGroup {
+            ProcessGroup
         }
 
         pub(crate) fn observe(&self, child: &mut Child) -> Option<Exit> {
@@ -179,8 +184,8 @@ mod other {
             let _ = child.kill();
         }
 
-        pub(crate) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
-            let until = Instant::now() + at_most;
+        pub(crate) fn wait_for_exit(&self, child: &mut Child, timeout: Duration) {
+            let until = Instant::now() + timeout;
             while self.observe(child).is_none() && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(5));
             }

@@ -1,4 +1,4 @@
-//! A server's process: started in a group of its own, watched, and ended with all that it started.
+//! [`Process`]: a server's process and its process group.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -10,45 +10,57 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use crate::{group, spawn};
-use mcpwire_client::{Exit, LaunchedControl, McpServerDef, SpawnError};
+use mcpwire_client::{AnyLauncher, Exit, LaunchKind, LaunchedServer, LaunchedServerHandle, McpServerDef, SpawnError};
 
-/// A process that ends, with its group, when this is dropped.
+/// A server's process. Dropping this value kills the process and all other processes of its group.
 #[derive(Debug)]
 pub struct Process {
     kind: Kind,
+    /// `None` until [`Process::observe`] has seen the exit.
     exit: Option<Exit>,
 }
 
 #[derive(Debug)]
 enum Kind {
     /// A process of this machine.
-    Local(Local),
-    /// A server that a launcher has started elsewhere.
-    Launched(Box<LaunchedControl>),
+    Local(LocalProcess),
+    /// A server that a launcher has started, without a process that this crate manages.
+    Launched(Box<LaunchedServerHandle>),
 }
 
 #[derive(Debug)]
-struct Local {
+struct LocalProcess {
     child: Child,
-    group: group::Group,
-    /// The process has been reaped: its id may belong to another one.
+    group: group::ProcessGroup,
+    /// Whether the process was reaped. Then the system may give its id to another process.
     reaped: bool,
 }
 
-/// The pipes of a process, as the system gave them: an adapter makes them its runtime's.
+/// A server that was started.
+pub enum RunningServer {
+    /// A process of this machine, and its pipes.
+    Local(Process, Pipes),
+    /// A server that a launcher has started in another way.
+    Launched(Box<LaunchedServer>),
+}
+
+/// The standard streams of a process. An adapter converts them to streams of its runtime.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What the server reads.
+    /// Standard input of the server.
     pub stdin: ChildStdin,
-    /// What it says.
+    /// Standard output of the server.
     pub stdout: ChildStdout,
-    /// What it wants a person to read.
+    /// Standard error of the server.
     pub stderr: ChildStderr,
 }
 
 #[cfg(unix)]
 impl Pipes {
-    /// The same as files that do not block: what the server reads, what it says, and what a person is to read.
+    /// Converts the pipes to non-blocking files: standard input, output and error.
+    ///
+    /// # Errors
+    /// If the system cannot make a pipe non-blocking.
     pub fn into_files(self) -> io::Result<[File; 3]> {
         use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
@@ -60,7 +72,7 @@ impl Pipes {
     }
 }
 
-/// Tells of the exit of a process. On Unix it is a descriptor that becomes readable then; nothing is to be read from it.
+/// A file descriptor that becomes readable when a process exits. Only Linux has such descriptors. It contains no data to read.
 #[derive(Debug)]
 pub struct ExitHandle(#[cfg(unix)] OwnedFd, #[cfg(not(unix))] std::convert::Infallible);
 
@@ -85,28 +97,43 @@ impl std::os::fd::AsRawFd for ExitHandle {
     }
 }
 
-/// How long a killed process is waited for when its client is dropped. A kill is quick; what takes longer is stuck in the
-/// kernel, and nothing helps.
-const REAP: Duration = Duration::from_millis(500);
+/// Maximum time that dropping a [`Process`] waits for the killed process to exit. A process that takes longer is blocked in the
+/// kernel, and waiting does not help.
+const REAP_TIMEOUT: Duration = Duration::from_millis(500);
+
+impl RunningServer {
+    /// Starts a server, with the launcher of the program if there is one.
+    pub fn start(def: &McpServerDef, launcher: Option<&dyn AnyLauncher>) -> Result<Self, SpawnError> {
+        let (process, pipes) = match launcher.map(|launcher| launcher.start(def)).transpose()? {
+            None => Process::spawn(def)?,
+            Some(LaunchKind::Command(other)) => Process::spawn(&other)?,
+            Some(LaunchKind::Server(server)) => return Ok(RunningServer::Launched(server)),
+        };
+        Ok(RunningServer::Local(process, pipes))
+    }
+}
 
 impl Process {
-    /// Starts a server, without a shell, in a process group of its own.
+    /// Starts a server in a new process group, without a shell.
+    ///
+    /// # Errors
+    /// If the system cannot start the command of the definition.
     pub fn spawn(def: &McpServerDef) -> Result<(Process, Pipes), SpawnError> {
         let mut child = spawn::spawn(def)?;
         let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             (Some(stdin), Some(stdout), Some(stderr)) => Pipes { stdin, stdout, stderr },
-            _ => unreachable!("`spawn` asks for all three"),
+            _ => unreachable!("`spawn` creates all three pipes"),
         };
-        let group = group::Group::of(&child);
-        Ok((Process { kind: Kind::Local(Local { child, group, reaped: false }), exit: None }, pipes))
+        let group = group::ProcessGroup::new(&child);
+        Ok((Process { kind: Kind::Local(LocalProcess { child, group, reaped: false }), exit: None }, pipes))
     }
 
-    /// Creates the process of a server that a launcher has started elsewhere.
-    pub fn launched(control: LaunchedControl) -> Process {
-        Process { kind: Kind::Launched(Box::new(control)), exit: None }
+    /// Wraps a server that a launcher has started.
+    pub fn launched(server: LaunchedServerHandle) -> Process {
+        Process { kind: Kind::Launched(Box::new(server)), exit: None }
     }
 
-    /// Returns the id of the process, or `None` if it runs elsewhere.
+    /// Returns the id of the process, or `None` for a server that a launcher has started.
     pub fn pid(&self) -> Option<u32> {
         match &self.kind {
             Kind::Local(local) => Some(local.child.id()),
@@ -114,7 +141,7 @@ impl Process {
         }
     }
 
-    /// What tells a runtime of the exit, where the system has such a thing.
+    /// Returns a descriptor that becomes readable when the process exits, or `None` if the system has none.
     pub fn exit_handle(&self) -> Option<ExitHandle> {
         #[cfg(unix)]
         return self.exit_fd()?.try_clone_to_owned().ok().map(ExitHandle);
@@ -122,7 +149,7 @@ impl Process {
         return None;
     }
 
-    /// Something to poll that becomes readable when the process exits, where the system has such a thing.
+    /// Borrows the descriptor of [`Process::exit_handle`].
     #[cfg(unix)]
     pub fn exit_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         match &self.kind {
@@ -131,25 +158,27 @@ impl Process {
         }
     }
 
-    /// How the process ended, if it has. Leaves it unreaped, so that its id stays its own.
+    /// Checks whether the process has exited, and returns its exit status.
+    ///
+    /// This does not reap the process, so that the system cannot give its id to another process.
     pub fn observe(&mut self) -> Option<&Exit> {
         if self.exit.is_none() {
             self.exit = match &mut self.kind {
                 Kind::Local(local) if local.reaped => None,
                 Kind::Local(local) => local.group.observe(&mut local.child),
-                Kind::Launched(control) => control.observe(),
+                Kind::Launched(server) => server.observe(),
             };
         }
         self.exit.as_ref()
     }
 
-    /// How the process ended, as far as is known.
+    /// Returns the exit status that [`Process::observe`] has seen, without checking again.
     pub fn exit(&self) -> Option<&Exit> {
         self.exit.as_ref()
     }
 
-    /// After the process has exited: whether others of its group live on.
-    pub fn left_others_behind(&mut self) -> bool {
+    /// Returns whether the process group still has processes. If the process itself has exited, reaps it first.
+    pub fn has_group_members(&mut self) -> bool {
         let has_exited = self.exit.is_some();
         match &mut self.kind {
             Kind::Local(local) => {
@@ -160,23 +189,24 @@ impl Process {
         }
     }
 
-    /// Asks the whole group to end.
+    /// Sends `SIGTERM` to the process group. On systems without process groups, kills the process. Does nothing for a server
+    /// that a launcher has started.
     pub fn terminate(&mut self) {
         if let Kind::Local(local) = &mut self.kind {
             local.group.terminate(&mut local.child);
         }
     }
 
-    /// Ends the whole group.
+    /// Sends `SIGKILL` to the process group, or ends the server that a launcher has started.
     pub fn kill(&mut self) {
         match &mut self.kind {
             Kind::Local(local) => local.group.kill(&mut local.child),
-            Kind::Launched(control) => control.kill(),
+            Kind::Launched(server) => server.kill(),
         }
     }
 }
 
-impl Local {
+impl LocalProcess {
     fn reap(&mut self, has_exited: bool) {
         if !self.reaped && has_exited {
             self.reaped = matches!(self.child.try_wait(), Ok(Some(_)));
@@ -186,14 +216,14 @@ impl Local {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.observe().is_some() && !self.left_others_behind() {
+        if self.observe().is_some() && !self.has_group_members() {
             return;
         }
         self.kill();
         if let Kind::Local(local) = &mut self.kind
             && !local.reaped
         {
-            local.group.wait_for_exit(&mut local.child, REAP);
+            local.group.wait_for_exit(&mut local.child, REAP_TIMEOUT);
             let has_exited = local.group.observe(&mut local.child).is_some();
             local.reap(has_exited);
         }

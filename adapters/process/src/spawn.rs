@@ -1,11 +1,11 @@
-//! Starts the process of a server.
+//! Starts the process of a server, and finds out why a start failed.
 
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_names};
+use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_env_names};
 
 pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
     let fail = |kind, error: io::Error| SpawnError {
@@ -18,7 +18,7 @@ pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
         let empty = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         return Err(fail(SpawnErrorKind::Invalid, empty));
     }
-    command(def).spawn().map_err(|error| fail(kind_of(def, &error), error))
+    command(def).spawn().map_err(|error| fail(spawn_error_kind(def, &error), error))
 }
 
 fn command(def: &McpServerDef) -> Command {
@@ -27,7 +27,7 @@ fn command(def: &McpServerDef) -> Command {
     if def.env_policy != EnvPolicy::Inherit {
         command.env_clear();
     }
-    let allowed = if def.env_policy == EnvPolicy::AllowList { inherited_names() } else { &[] };
+    let allowed = if def.env_policy == EnvPolicy::AllowList { inherited_env_names() } else { &[] };
     for name in allowed.iter().copied().chain(def.inherit_env.iter().map(String::as_str)) {
         if let Some(value) = env::var_os(name) {
             command.env(name, value);
@@ -42,28 +42,28 @@ fn command(def: &McpServerDef) -> Command {
     command
 }
 
-fn kind_of(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
+fn spawn_error_kind(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
     if def.cwd.as_ref().is_some_and(|cwd| !cwd.is_dir()) {
         return SpawnErrorKind::DirectoryNotFound;
     }
     match error.kind() {
-        io::ErrorKind::NotFound if find(def).is_some() => SpawnErrorKind::InterpreterNotFound,
+        io::ErrorKind::NotFound if find_program(def).is_some() => SpawnErrorKind::InterpreterNotFound,
         io::ErrorKind::NotFound => SpawnErrorKind::NotFound,
-        io::ErrorKind::PermissionDenied => match find(def) {
-            Some(file) if !may_be_run(&file) => SpawnErrorKind::NotExecutable,
+        io::ErrorKind::PermissionDenied => match find_program(def) {
+            Some(file) if !is_executable(&file) => SpawnErrorKind::NotExecutable,
             _ => SpawnErrorKind::NotPermitted,
         },
         io::ErrorKind::InvalidInput => SpawnErrorKind::Invalid,
         io::ErrorKind::IsADirectory => SpawnErrorKind::NotExecutable,
-        // The file has a format that the system does not know.
+        // The system does not know the format of the file.
         #[cfg(unix)]
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => SpawnErrorKind::NotExecutable,
         _ => SpawnErrorKind::Other,
     }
 }
 
-/// The file that the command stands for, whether or not it can be run.
-fn find(def: &McpServerDef) -> Option<PathBuf> {
+/// Returns the file that the command refers to, even if it is not executable.
+fn find_program(def: &McpServerDef) -> Option<PathBuf> {
     let command = Path::new(&def.command);
     if command.components().count() > 1 {
         let file = def.cwd.as_ref().map(|cwd| cwd.join(command)).filter(|file| file.exists());
@@ -74,12 +74,12 @@ fn find(def: &McpServerDef) -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn may_be_run(file: &Path) -> bool {
+fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-fn may_be_run(file: &Path) -> bool {
+fn is_executable(file: &Path) -> bool {
     file.is_file()
 }

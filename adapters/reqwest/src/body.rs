@@ -53,7 +53,7 @@ fn read_error(error: reqwest::Error) -> io::Error {
     io::Error::new(kind, error_chain(&error))
 }
 
-/// Returns whether the response broke the rules of HTTP, rather than the connection.
+/// Returns whether the error is an invalid HTTP response, rather than a lost connection.
 pub(crate) fn is_invalid_http(error: &(dyn Error + 'static)) -> bool {
     let sources = std::iter::successors(Some(error), |error| (*error).source());
     sources.filter_map(|error| error.downcast_ref::<hyper::Error>()).any(hyper::Error::is_parse)

@@ -1,4 +1,4 @@
-//! Lets a client of mcpwire make its HTTP requests with [reqwest].
+//! Sends the HTTP requests of mcpwire's clients with [reqwest].
 //!
 //! ```no_run
 //! use mcpwire_driver::ConnectOptions;
@@ -13,13 +13,13 @@
 //! ```
 //!
 //! * Requests need a tokio runtime. In other runtimes they fail with an error that says so.
-//! * Redirects are followed to the same origin only, so that headers and tokens never reach another one
+//! * The client follows redirects to the same origin only, so that headers and tokens never reach another origin
 //!   ([`ReqwestClient::from_builder`]).
-//! * Do not set [`reqwest::ClientBuilder::timeout`] or `read_timeout`: they end event streams, too. The client of mcpwire has
-//!   timeouts of its own.
+//! * Do not set [`reqwest::ClientBuilder::timeout`] or `read_timeout`: they end event streams, too. mcpwire has its own
+//!   timeouts.
 //! * reqwest reports a failed TLS handshake like any other failed connection, as
 //!   [`Unreachable`](FailureKind::Unreachable).
-//! * reqwest does not limit what a server sends between responses. `mcpwire-http` does.
+//! * reqwest does not limit the data that a server sends outside of responses. `mcpwire-http` does.
 
 mod body;
 #[cfg(test)]
@@ -28,10 +28,10 @@ mod tests;
 use std::fmt;
 
 use bytes::Bytes;
-use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{
     HttpClient, HttpResponse, MAX_REDIRECTS, ResponseFuture, error_chain, is_secret_header, redirect_target,
 };
+use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 use reqwest::header::{HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Request, Url};
@@ -39,12 +39,12 @@ use tokio::runtime::Handle;
 
 use crate::body::BodyReader;
 
-/// An HTTP client that makes the requests of a connection with a [`reqwest::Client`]. Clones share its connections.
+/// An HTTP client that sends the requests with a [`reqwest::Client`]. Clones share its connections.
 #[derive(Clone)]
 pub struct ReqwestClient(Client);
 
 impl ReqwestClient {
-    /// Builds a client that lets mcpwire decide about redirects: it replaces the redirect policy of the builder.
+    /// Builds a client, and replaces the redirect policy of the builder: mcpwire follows redirects to the same origin only.
     ///
     /// # Errors
     /// If reqwest cannot build the client, for example because TLS cannot be set up.
@@ -52,11 +52,11 @@ impl ReqwestClient {
         Ok(ReqwestClient(builder.redirect(Policy::none()).build()?))
     }
 
-    /// Uses a client that was built with [`Policy::none`], so that it follows no redirects by itself.
+    /// Uses an existing client, which must have been built with [`Policy::none`].
     ///
-    /// Other clients send the request headers to other origins when a server redirects them, except for `Authorization` and
-    /// cookies. The policy of a client cannot be read. If the client turns out to have followed a redirect, the request fails with
-    /// [`FailureKind::Redirect`], but by then the headers have been sent.
+    /// A client with another policy sends request headers to other origins, except for `Authorization` and cookies. reqwest does not
+    /// expose the policy. If the client has followed a redirect, the request fails with [`FailureKind::Redirect`], but then the headers
+    /// have already been sent.
     pub fn without_redirects(client: Client) -> Self {
         ReqwestClient(client)
     }
@@ -153,7 +153,7 @@ impl fmt::Debug for ReqwestClient {
     }
 }
 
-/// The example of the README, compiled.
+/// Compiles the example of the crate's README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -1,9 +1,9 @@
-//! Tests of the requests that are built. Those of whole connections are in the workspace's `tests`.
+//! Tests of the requests that the client builds. The workspace's `tests` test complete connections.
 
 use super::*;
 
 #[test]
-fn header_values_are_secret_unless_the_protocol_makes_them_public() {
+fn only_headers_of_the_protocol_are_shown() {
     let headers = [
         ("Authorization", "Bearer s3cret".to_owned()),
         ("X-Api-Key", "s3cret".to_owned()),
@@ -21,7 +21,7 @@ fn header_values_are_secret_unless_the_protocol_makes_them_public() {
 }
 
 #[test]
-fn invalid_requests_are_not_made() {
+fn invalid_requests_are_not_sent() {
     let header = |name: &'static str, value: &str| [(name, value.to_owned())];
     for (url, headers) in
         [("mcp", header("A", "b")), ("http://x/", header("A b", "c")), ("http://x/", header("A", "s3cret\n"))]

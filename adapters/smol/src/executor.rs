@@ -1,25 +1,21 @@
-//! The thread that runs the tasks of all connections.
+//! The background thread that runs the tasks of all connections.
 
 use std::future::{Future, pending};
 use std::sync::Once;
 use std::thread;
 
-use async_executor::Executor;
+use async_executor::{Executor, Task};
 
-static EXECUTOR: Executor<'_> = Executor::new();
-
-/// Runs a task on the thread that drives all connections. The task must not block: no connection moves meanwhile.
-pub fn spawn(task: impl Future<Output = ()> + Send + 'static) {
-    executor().spawn(task).detach();
-}
-
-/// Returns the executor of the thread, and starts the thread on the first call.
-pub(crate) fn executor() -> &'static Executor<'static> {
+/// Spawns a task on the background thread. The task must not block, because the thread drives all connections.
+///
+/// Dropping the returned handle cancels the task; [`Task::detach`] lets it continue.
+pub fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> Task<T> {
+    static EXECUTOR: Executor<'_> = Executor::new();
     static THREAD: Once = Once::new();
     THREAD.call_once(|| {
         let run = || async_io::block_on(EXECUTOR.run(pending::<()>()));
-        // If the thread cannot be started, no connection moves.
+        // The error is ignored: without the thread, requests fail with their timeout.
         let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(run);
     });
-    &EXECUTOR
+    EXECUTOR.spawn(task)
 }

@@ -1,8 +1,7 @@
-//! The Model Context Protocol client for [smol](https://docs.rs/smol), and for whatever else runs on
-//! [async-io](async_io).
+//! The Model Context Protocol client for [smol](https://docs.rs/smol) and other executors on [async-io](async_io).
 //!
-//! It is [`mcpwire_driver`] on async-io's timers and pipes. Connections are driven by a thread of their own, all of them by
-//! one, so that a client works under any executor, and also while that executor is busy.
+//! This crate connects [`mcpwire_driver`] to async-io's timers and pipes. One background thread drives all connections, so a client works
+//! on any executor, even while the executor is busy.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -19,11 +18,8 @@
 //! # }
 //! ```
 //!
-//! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
-//! stays as it is.
+//! With the feature `http`, a server may be a URL: `McpServerDef::http("https://example.com/mcp")`. All else stays the same.
 
-#[cfg(feature = "http")]
-mod background;
 mod executor;
 #[cfg(feature = "http")]
 mod net;
@@ -35,22 +31,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-#[cfg(feature = "http")]
-pub use background::Background;
 pub use executor::spawn;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 
-/// The timers and pipes of async-io, and one thread for the tasks of all connections. It works under any executor.
+/// The runtime of this crate: the timers and pipes of async-io, and one background thread for the tasks of all connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Smol;
 
-/// A client for smol.
+/// A client on smol.
 pub type McpClient = mcpwire_driver::McpClient<Smol>;
 
-/// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+/// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
-    McpClient::with(def, f).await
+    mcpwire_driver::with_client(def, f).await
 }
 
 impl CurrentRuntime for Smol {
@@ -60,12 +54,12 @@ impl CurrentRuntime for Smol {
 }
 
 impl Runtime for Smol {
-    fn spawn(&self, task: Task) {
-        spawn(task);
+    fn spawn(&self, task: TaskFuture) {
+        spawn(task).detach();
     }
 
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
+    fn spawn_blocking(&self, work: BlockingTask) {
         blocking::unblock(work).detach();
     }
 

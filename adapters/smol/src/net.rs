@@ -4,14 +4,14 @@ use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 
 use async_io::Async;
-use mcpwire_driver::http::{Connecting, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, Socket};
 
 use crate::Smol;
 
 impl Net for Smol {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
-            // The lookup of the system blocks, so another thread does it.
+            // Resolved on another thread, because the system's resolver blocks.
             let addresses = blocking::unblock(move || (host, port).to_socket_addrs()).await?;
             let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
             for address in addresses {
@@ -28,7 +28,7 @@ impl Net for Smol {
     }
 
     #[cfg(unix)]
-    fn connect_unix(&self, path: std::path::PathBuf) -> Connecting {
+    fn connect_unix(&self, path: std::path::PathBuf) -> ConnectFuture {
         use std::os::unix::net::UnixStream;
 
         Box::pin(async move { Ok(Box::pin(Async::<UnixStream>::connect(path).await?) as Socket) })

@@ -1,26 +1,25 @@
-//! [`Testkit`]: a scripted server, clients of it, and the time that both live in.
+//! [`Testkit`]: a scripted server, its clients, and their virtual time.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use mcpwire_driver::core::Config;
+use mcpwire_driver::protocol::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
-use crate::pipe::PIPE;
-use crate::recorded::Recorded;
-use crate::server::ScriptedServer;
+use crate::recorded::RecordedMessage;
+use crate::server::{DEFAULT_CAPACITY, ScriptedServer};
 use crate::time::VirtualTime;
 
-/// A scripted server, clients of it, and the virtual time that both live in.
+/// A scripted server, its clients, and their virtual time.
 ///
 /// ```
 /// use std::time::Duration;
 ///
 /// use mcpwire_driver::ErrorKind;
-/// use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+/// use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 /// use serde_json::json;
 ///
-/// let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+/// let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
 /// kit.run(async |client| {
 ///     let error = client.call_tool("never", json!({})).timeout(Duration::from_secs(600)).await.unwrap_err();
 ///     assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -29,8 +28,8 @@ use crate::time::VirtualTime;
 /// assert_eq!(kit.server().cancellations().len(), 1);
 /// ```
 ///
-/// `R` is the runtime of the client's type, as the tested program names it ([`Testkit::for_runtime`]). Nothing runs on that
-/// runtime, so code that calls it, such as a sleep of tokio, panics. Test such a program with [`ScriptedServer::connect`].
+/// `R` is the runtime parameter of the client type that the tested program uses ([`Testkit::for_runtime`]). The test does not run
+/// on that runtime, so a call such as `tokio::time::sleep` panics. Use [`ScriptedServer::connect`] to test such a program.
 pub struct Testkit<R = VirtualTime> {
     server: ScriptedServer,
     time: VirtualTime,
@@ -40,14 +39,14 @@ pub struct Testkit<R = VirtualTime> {
 }
 
 impl Testkit {
-    /// A kit for programs that take a client of any runtime.
+    /// Creates a test kit for programs that are generic over the runtime.
     pub fn new(server: ScriptedServer) -> Self {
         Testkit::for_runtime(server)
     }
 }
 
 impl<R> Testkit<R> {
-    /// A kit for programs that take a client of the runtime `R`.
+    /// Creates a test kit for programs that take a client of the runtime `R`.
     ///
     /// ```
     /// # mod mcpwire_tokio {
@@ -69,30 +68,34 @@ impl<R> Testkit<R> {
     /// # Ok::<(), mcpwire_tokio::Error>(())
     /// ```
     pub fn for_runtime(server: ScriptedServer) -> Self {
-        Testkit { server, time: VirtualTime::new(), config: Config::default(), capacity: PIPE, runtime: PhantomData }
+        Testkit {
+            server,
+            time: VirtualTime::new(),
+            config: Config::default(),
+            capacity: DEFAULT_CAPACITY,
+            runtime: PhantomData,
+        }
     }
 
-    /// Sets who the clients are, what they speak, and their limits.
+    /// Sets the configuration of the clients: their names, protocol versions and limits.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets how many bytes fit between client and server, each way. By default, 64 KiB.
+    /// Sets the capacity of the streams between client and server, in bytes for each direction. The default is 64 KiB.
     pub fn capacity(mut self, bytes: usize) -> Self {
         self.capacity = bytes;
         self
     }
 
-    /// Runs `f` with a client that is connected as by `connect_and_initialize`: the connection is open, and the tools are
-    /// listed if there are any.
+    /// Runs `f` with a new client that is initialized and has listed the tools, as after `connect_and_initialize`.
     ///
-    /// What it does last has its effect: the server has got all that was sent when this returns, and seen the end of the
-    /// connection if no client is left.
+    /// When this returns, the server has received everything that the client has sent. If no client is left, the server has also
+    /// received the end of the connection.
     ///
     /// # Panics
-    ///
-    /// When the connection does not open, and as [`VirtualTime::run`]. [`Testkit::connect`] is for tests of how it opens.
+    /// If the connection cannot be opened, and as [`VirtualTime::run`]. Use [`Testkit::connect`] to test the opening.
     #[track_caller]
     pub fn run<T>(&self, f: impl AsyncFnOnce(McpClient<R>) -> T) -> T {
         self.time.run(async {
@@ -104,7 +107,7 @@ impl<R> Testkit<R> {
         })
     }
 
-    /// A client that has not been opened, for use within [`VirtualTime::run`] of [`Testkit::time`].
+    /// Returns a new client whose connection is not open yet. Use the client within [`VirtualTime::run`] of [`Testkit::time`].
     ///
     /// ```
     /// # use mcpwire_testkit::{ScriptedServer, Testkit};
@@ -117,23 +120,23 @@ impl<R> Testkit<R> {
         self.connect_with(ConnectOptions::new(self.config.clone()))
     }
 
-    /// As [`Testkit::connect`], with options of its own.
+    /// Returns a new client with options. Otherwise as [`Testkit::connect`].
     pub fn connect_with(&self, options: ConnectOptions) -> McpClient<R> {
         self.server.connect_on(self.time.runtime(), self.capacity, options)
     }
 
-    /// The server.
+    /// Returns the server.
     pub fn server(&self) -> &ScriptedServer {
         &self.server
     }
 
-    /// The time.
+    /// Returns the virtual time.
     pub fn time(&self) -> &VirtualTime {
         &self.time
     }
 
-    /// Everything that the server was sent, in order.
-    pub fn recorded(&self) -> Vec<Recorded> {
+    /// Returns all messages that the server has received, in order.
+    pub fn recorded(&self) -> Vec<RecordedMessage> {
         self.server.recorded()
     }
 }

@@ -10,37 +10,35 @@
 //! assert_eq!(kit.server().calls("echo")[0].get(), r#"{"message":"hi"}"#);
 //! ```
 //!
-//! The client is the real one, with all that it does about deadlines, cancelling, order and both eras of the protocol; what
-//! is scripted is the server, and what is virtual is the time. A test of an hour's timeout takes no time, and the same test
-//! does the same each time.
+//! The client is the real one, with its deadlines, cancellation and both eras of the protocol. The server is scripted, and the time
+//! is virtual. So a test of a timeout of an hour takes milliseconds, and each run of a test is the same.
 //!
 //! | where | what |
 //! |---|---|
-//! | [`Testkit`] | a server, clients of it, and the time they live in |
-//! | [`ScriptedServer`], [`Answer`] | what the server does |
-//! | [`Recorded`], [`Cancellation`] | what it was sent |
-//! | [`VirtualTime`] | a clock, timers, and tasks: time passes when nothing else can happen |
-//! | [`duplex`], [`pipe`] | streams in memory |
+//! | [`Testkit`] | a server, its clients, and their virtual time |
+//! | [`ScriptedServer`], [`ScriptedResponse`] | how the server responds |
+//! | [`RecordedMessage`], [`Cancellation`] | the messages that the server has received |
+//! | [`VirtualTime`] | a runtime with a clock, timers and tasks. Time advances when no task can run |
+//! | [`duplex`], [`pipe`] | in-memory streams |
 //!
-//! On another runtime, in its time, connect a client with [`ScriptedServer::connect`]: tests of code that sleeps on tokio need
-//! that. [`ScriptedServer::serve`] serves a client over any other streams.
+//! [`ScriptedServer::connect`] connects a client on another runtime, in the time of that runtime. Tests of code that sleeps on tokio
+//! need this. [`ScriptedServer::serve`] serves a client over any other streams.
 
-mod answer;
 mod kit;
 mod outbox;
-mod pipe;
 mod protocol;
 mod recorded;
+mod response;
+mod serve_future;
 mod server;
-mod serving;
 mod tasks;
 mod time;
 mod wire;
 
-pub use answer::Answer;
 pub use kit::Testkit;
-pub use pipe::{Duplex, PipeReader, PipeWriter, duplex, pipe};
-pub use recorded::{Cancellation, Recorded};
+pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
+pub use recorded::{Cancellation, RecordedMessage};
+pub use response::ScriptedResponse;
+pub use serve_future::ServeFuture;
 pub use server::ScriptedServer;
-pub use serving::Serving;
 pub use time::{Sleep, VirtualTime, VirtualTimer};

@@ -1,27 +1,28 @@
-//! [`Outbox`]: what a server is going to say over a connection, and when.
+//! [`Outbox`]: the scheduled output of a connection.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
 use std::time::Duration;
 
 use mcpwire_driver::Clock;
-use mcpwire_driver::core::{Json, Timestamp};
+use mcpwire_driver::protocol::{Json, Timestamp};
 
-use crate::answer::{Answer, Step};
+use crate::response::{ScriptedResponse, Step};
 use crate::wire;
 
-/// What is to be said, by its time and then in the order in which it was said to.
+/// The output of a connection, sorted by time and then by the order in which it was scheduled.
 pub(crate) struct Outbox {
     clock: Clock,
-    due: BTreeMap<(Timestamp, u64), Saying>,
-    said: u64,
-    /// Wakes who says it.
+    scheduled: BTreeMap<(Timestamp, u64), ScheduledOutput>,
+    /// The sequence number of the last output.
+    last_number: u64,
+    /// Wakes the task that sends the output.
     pub(crate) waker: Option<Waker>,
 }
 
-struct Saying {
+struct ScheduledOutput {
     output: Output,
-    /// The id of the request that it is part of the answer to.
+    /// The id of the request to which the output responds.
     request: Option<Json>,
 }
 
@@ -31,13 +32,13 @@ pub(crate) enum Output {
     Close,
 }
 
-/// The request that an answer answers.
-pub(crate) struct Asked {
-    /// A notification has none.
+/// The properties of a request that its response depends on.
+pub(crate) struct ResponseTarget {
+    /// `None` for a notification.
     pub(crate) id: Option<Json>,
-    /// It says which revision it follows, as those of the modern era do.
-    pub(crate) modern: bool,
-    /// It wants reports of progress.
+    /// Whether the request names its protocol version, as in the modern era.
+    pub(crate) is_modern: bool,
+    /// `None` if the request wants no progress notifications.
     pub(crate) progress_token: Option<Json>,
 }
 
@@ -50,55 +51,55 @@ impl Output {
 
 impl Outbox {
     pub(crate) fn new(clock: Clock) -> Self {
-        Outbox { clock, due: BTreeMap::new(), said: 0, waker: None }
+        Outbox { clock, scheduled: BTreeMap::new(), last_number: 0, waker: None }
     }
 
-    /// Says something now, of its own accord.
-    pub(crate) fn say(&mut self, output: Output) {
-        self.plan(self.clock.now(), output, None);
+    /// Schedules output for the current time that is not part of a response.
+    pub(crate) fn send_now(&mut self, output: Output) {
+        self.schedule(self.clock.now(), output, None);
     }
 
-    /// Answers a request, beginning after `latency`.
-    pub(crate) fn answer(&mut self, asked: &Asked, answer: Answer, latency: Duration) {
+    /// Schedules the response to a request. Its first step is due after `latency`.
+    pub(crate) fn respond(&mut self, target: &ResponseTarget, response: ScriptedResponse, latency: Duration) {
         let mut at = self.clock.now() + latency;
-        for step in answer.steps {
+        for step in response.steps {
             if let Step::Wait(duration) = step {
                 at = at + duration;
-            } else if let Some(output) = asked.output(step) {
-                self.plan(at, output, asked.id.clone());
+            } else if let Some(output) = target.output(step) {
+                self.schedule(at, output, target.id.clone());
             }
         }
     }
 
-    /// Says no more in answer to a request.
-    pub(crate) fn forget(&mut self, request: &Json) {
-        self.due.retain(|_, saying| saying.request.as_ref() != Some(request));
+    /// Removes the rest of the response to a request.
+    pub(crate) fn cancel(&mut self, request: &Json) {
+        self.scheduled.retain(|_, scheduled| scheduled.request.as_ref() != Some(request));
     }
 
-    /// What is to be said by now.
+    /// Removes the next output that is due.
     pub(crate) fn pop(&mut self, now: Timestamp) -> Option<Output> {
-        let first = self.due.first_entry().filter(|entry| entry.key().0 <= now)?;
+        let first = self.scheduled.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove().output)
     }
 
-    /// When there is more to be said.
-    pub(crate) fn next(&self) -> Option<Timestamp> {
-        self.due.keys().next().map(|(at, _)| *at)
+    /// Returns when the next output is due.
+    pub(crate) fn next_time(&self) -> Option<Timestamp> {
+        self.scheduled.keys().next().map(|(at, _)| *at)
     }
 
-    fn plan(&mut self, at: Timestamp, output: Output, request: Option<Json>) {
-        self.said += 1;
-        self.due.insert((at, self.said), Saying { output, request });
+    fn schedule(&mut self, at: Timestamp, output: Output, request: Option<Json>) {
+        self.last_number += 1;
+        self.scheduled.insert((at, self.last_number), ScheduledOutput { output, request });
     }
 }
 
-impl Asked {
-    /// What a step says; nothing, where nobody asked for that.
+impl ResponseTarget {
+    /// Returns the bytes of a step, or `None` if the step has no output for this request, such as progress without a token.
     fn output(&self, step: Step) -> Option<Output> {
         Some(Output::line(match step {
-            Step::Complete(result) if self.modern => wire::complete_result(self.id.as_ref()?, &result),
+            Step::Complete(result) if self.is_modern => wire::complete_result(self.id.as_ref()?, &result),
             Step::Complete(result) | Step::Result(result) => wire::result(self.id.as_ref()?, &result),
-            Step::Refuse(error) => wire::error(self.id.as_ref()?, &error),
+            Step::Error(error) => wire::error(self.id.as_ref()?, &error),
             Step::Progress { progress, total, message } => {
                 wire::progress(self.progress_token.as_ref()?, progress, total, message.as_deref())
             }

@@ -1,46 +1,47 @@
-//! What a scripted server answers where its script says nothing.
+//! The responses of a scripted server to requests without a handler.
 
-use mcpwire_driver::core::{Json, ProtocolVersion, RpcError};
+use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError};
 
-use crate::answer::Answer;
-use crate::server::{Handler, State};
+use crate::response::ScriptedResponse;
+use crate::server::{Handler, ServerState};
 use crate::wire::{json, trusted};
 
-/// What is done about a request. A handler is called later, without the lock.
+/// How the server responds to a request.
 pub(crate) enum Plan {
-    Answer(Answer),
+    Respond(ScriptedResponse),
+    /// Calls the handler with these parameters. The caller must first release the lock.
     Call(Handler, Json),
 }
 
-/// The revision that a request says it follows (2026-07-28, basic/index, "Per-request protocol fields").
-pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The member of `_meta` that names the protocol version of a request (2026-07-28, basic/index, "Per-request protocol fields").
+pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The first revision of the modern era. Revisions are dates, which sort as text.
 const MODERN: &str = ProtocolVersion::V2026_07_28.as_str();
 
-impl State {
-    /// What is done about a request of this method, which follows the modern revision `version`, if it names one.
+impl ServerState {
+    /// Decides how to respond to a request. `version` is the protocol version that the request names, if it is a modern one.
     pub(crate) fn plan(&self, method: &str, params: &Json, version: Option<&str>) -> Plan {
         if let Some(handler) = self.methods.get(method) {
             return Plan::Call(handler.clone(), params.clone());
         }
-        // A server that knows nothing of the modern era does not look for what a request says of it.
+        // A legacy server ignores the protocol version of a request.
         let speaks_modern = self.versions.iter().any(|known| is_modern(known));
         if let Some(version) = version.filter(|version| speaks_modern && !self.versions.iter().any(|v| v == version)) {
-            return Plan::Answer(self.unsupported(version).into());
+            return Plan::Respond(self.unsupported(version).into());
         }
-        Plan::Answer(match method {
+        Plan::Respond(match method {
             "server/discover" if speaks_modern => self.discover(),
             "initialize" => self.initialize(params),
-            "ping" => Answer::new().complete(trusted("{}".into())),
+            "ping" => ScriptedResponse::new().complete(trusted("{}".into())),
             "tools/list" => self.list_tools(params, version.is_some()),
             "tools/call" => return self.call_tool(params),
             _ => RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found").into(),
         })
     }
 
-    fn discover(&self) -> Answer {
-        Answer::new().complete(trusted(format!(
+    fn discover(&self) -> ScriptedResponse {
+        ScriptedResponse::new().complete(trusted(format!(
             r#"{{"supportedVersions":{},"capabilities":{},{}"ttlMs":0,"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
             json(&self.versions),
             self.capabilities,
@@ -49,14 +50,14 @@ impl State {
         )))
     }
 
-    fn initialize(&self, params: &Json) -> Answer {
-        let asked: String = params.member("protocolVersion").unwrap_or_default();
+    fn initialize(&self, params: &Json) -> ScriptedResponse {
+        let requested: String = params.member("protocolVersion").unwrap_or_default();
         let legacy = || self.versions.iter().filter(|version| !is_modern(version));
-        // The revision that was asked for, or the newest of ours (2025-11-25, basic/lifecycle, "Version Negotiation").
-        let Some(version) = legacy().find(|version| **version == asked).or_else(|| legacy().max()) else {
-            return self.unsupported(&asked).into();
+        // The requested version, or the latest that the server supports (2025-11-25, basic/lifecycle, "Version Negotiation").
+        let Some(version) = legacy().find(|version| **version == requested).or_else(|| legacy().max()) else {
+            return self.unsupported(&requested).into();
         };
-        Answer::new().complete(trusted(format!(
+        ScriptedResponse::new().complete(trusted(format!(
             r#"{{"protocolVersion":{},"capabilities":{},{}"serverInfo":{}}}"#,
             json(version),
             self.capabilities,
@@ -65,7 +66,7 @@ impl State {
         )))
     }
 
-    fn list_tools(&self, params: &Json, modern: bool) -> Answer {
+    fn list_tools(&self, params: &Json, is_modern: bool) -> ScriptedResponse {
         let cursor: Option<String> = params.member("cursor");
         let Ok(begin) = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>()) else {
             return RpcError::new(RpcError::INVALID_PARAMS, "Invalid cursor").into();
@@ -74,8 +75,8 @@ impl State {
         let page: Vec<&Json> = self.tools.get(begin..end).unwrap_or_default().iter().map(|(_, tool, _)| tool).collect();
         let page = json(&page);
         let next = if end < self.tools.len() { format!(r#","nextCursor":"{end}""#) } else { String::new() };
-        let caching = if modern { r#","ttlMs":0,"cacheScope":"private""# } else { "" };
-        Answer::new().complete(trusted(format!(r#"{{"tools":{page}{next}{caching}}}"#)))
+        let caching = if is_modern { r#","ttlMs":0,"cacheScope":"private""# } else { "" };
+        ScriptedResponse::new().complete(trusted(format!(r#"{{"tools":{page}{next}{caching}}}"#)))
     }
 
     fn call_tool(&self, params: &Json) -> Plan {
@@ -85,7 +86,7 @@ impl State {
                 let arguments = params.member("arguments").unwrap_or_else(|| trusted("{}".into()));
                 Plan::Call(handler.clone(), arguments)
             }
-            None => Plan::Answer(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into()),
+            None => Plan::Respond(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into()),
         }
     }
 

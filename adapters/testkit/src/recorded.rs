@@ -1,77 +1,77 @@
-//! What a scripted server was sent.
+//! The messages that a scripted server has received.
 
 use std::time::Duration;
 
-use mcpwire_driver::core::Json;
+use mcpwire_driver::protocol::Json;
 use serde::de::DeserializeOwned;
 
-/// A message that a client sent.
+/// A message that a scripted server has received.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Recorded {
-    /// When it came, by the clock of its connection. In virtual time: what had passed of it.
+pub struct RecordedMessage {
+    /// The time of arrival, since the clock of the connection started. In a [`Testkit`](crate::Testkit), the virtual time.
     pub at: Duration,
-    /// Over which connection, counted from 0.
+    /// The number of the connection, from 0.
     pub connection: usize,
-    /// Its method; empty for the answer to a request of the server's, and for what is no message.
+    /// The method. Empty for an answer to a request of the server, and for a line that is not a message.
     pub method: String,
-    /// Its id; a notification has none.
+    /// The id, or `None` for a notification.
     pub id: Option<Json>,
-    /// Its parameters.
+    /// The parameters.
     pub params: Option<Json>,
-    /// All of it. A line that is no JSON is a string in here.
+    /// The complete message. A line that is not valid JSON is stored as a JSON string.
     pub message: Json,
 }
 
-impl Recorded {
+impl RecordedMessage {
     pub(crate) fn new(at: Duration, connection: usize, line: &str) -> Self {
         let message = Json::parse(line).unwrap_or_else(|_| crate::wire::json(line));
-        Recorded {
+        RecordedMessage {
             at,
             connection,
             method: message.member("method").unwrap_or_default(),
-            // Of an object that has none, and of one whose id is `null`, which names no request.
+            // `null` is not the id of a request.
             id: message.member::<Option<Json>>("id").flatten(),
             params: message.member::<Option<Json>>("params").flatten(),
             message,
         }
     }
 
-    /// Whether it wants an answer.
+    /// Returns whether the message is a request.
     pub fn is_request(&self) -> bool {
         !self.method.is_empty() && self.id.is_some()
     }
 
-    /// Whether it wants none.
+    /// Returns whether the message is a notification.
     pub fn is_notification(&self) -> bool {
         !self.method.is_empty() && self.id.is_none()
     }
 
-    /// Whether it answers a request of the server's. Its `result` or `error` is a member of [`Recorded::message`].
+    /// Returns whether the message answers a request of the server. [`RecordedMessage::message`] contains its `result` or `error`.
     pub fn is_answer(&self) -> bool {
         self.method.is_empty() && self.id.is_some()
     }
 
-    /// The parameter `name`, if it is there and of that type.
+    /// Returns a parameter, or `None` if it is missing or has another type.
     pub fn param<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.params.as_ref()?.member(name)
     }
 }
 
-/// A request that the client gave up: it timed out, or its future was dropped.
+/// A `notifications/cancelled` that the server has received: a request timed out, or its future was dropped.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cancellation {
-    /// When the server was told, by the clock of its connection.
+    /// The time of arrival, since the clock of the connection started.
     pub at: Duration,
-    /// The id of the request: that of one of [`ScriptedServer::requests`](crate::ScriptedServer::requests).
+    /// The id of the cancelled request, which is one of [`ScriptedServer::requests`](crate::ScriptedServer::requests).
     pub id: Json,
-    /// Why, where the client says so.
+    /// The reason, if the client gives one.
     pub reason: Option<String>,
 }
 
 impl Cancellation {
-    pub(crate) fn of(message: &Recorded) -> Option<Self> {
+    pub(crate) fn from_message(message: &RecordedMessage) -> Option<Self> {
         let id = message.param("requestId").filter(|_| message.method == CANCELLED && message.is_notification())?;
         Some(Cancellation { at: message.at, id, reason: message.param("reason") })
     }

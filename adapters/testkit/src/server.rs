@@ -1,4 +1,4 @@
-//! [`ScriptedServer`]: a server that does as it is told, and remembers what it was told.
+//! [`ScriptedServer`]: a server that responds as scripted, and records the messages that it receives.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,25 +8,27 @@ use std::task::Waker;
 use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
-use mcpwire_driver::core::{Era, Json, ProtocolVersion};
+use mcpwire_driver::memory::duplex;
+use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use serde::Serialize;
 
-use crate::answer::Answer;
 use crate::outbox::{Outbox, Output};
-use crate::pipe::{PIPE, duplex};
-use crate::recorded::{Cancellation, Recorded};
-use crate::serving::Serving;
+use crate::recorded::{Cancellation, RecordedMessage};
+use crate::response::ScriptedResponse;
+use crate::serve_future::ServeFuture;
 use crate::wire;
 
-/// A server that does as its script says, and remembers what it was sent.
+/// The default capacity of a pipe, in bytes. 64 KiB: as a pipe on Linux.
+pub(crate) const DEFAULT_CAPACITY: usize = 64 * 1024;
+
+/// A server that responds as scripted, and records the messages that it receives.
 ///
-/// Without a script it speaks both eras (`server/discover` and `initialize`), has no tools, answers `ping`, and refuses
-/// what it does not know. It is cheap to clone; all clones are one server, which any number of clients may connect to, and
-/// whose script may be changed at any time.
+/// A new server supports both eras (`server/discover` and `initialize`), answers `ping`, has no tools, and responds to all other
+/// methods with "method not found". Clones share one server. Any number of clients can connect to the server, and the script can
+/// change at any time.
 ///
-/// It serves in virtual time through a [`Testkit`](crate::Testkit), and under any runtime through
-/// [`ScriptedServer::serve`]:
+/// A [`Testkit`](crate::Testkit) runs the server in virtual time. [`ScriptedServer::serve`] runs it on any runtime:
 ///
 /// ```no_run
 /// # use mcpwire_testkit::VirtualTime as Tokio;
@@ -45,35 +47,37 @@ use crate::wire;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct ScriptedServer(Arc<Mutex<State>>);
+pub struct ScriptedServer(Arc<Mutex<ServerState>>);
 
 /// Answers a request by its parameters. For a tool, these are its arguments.
-pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> Answer + Send>>;
+pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> ScriptedResponse + Send>>;
 
-pub(crate) struct State {
+pub(crate) struct ServerState {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) versions: Vec<String>,
     pub(crate) capabilities: Json,
     pub(crate) instructions: Option<String>,
-    /// How each tool is listed, by its name, in the order in which they were added.
+    /// The name, definition and handler of each tool, in the order of the list.
     pub(crate) tools: Vec<(String, Json, Handler)>,
     pub(crate) page_size: usize,
     pub(crate) methods: BTreeMap<String, Handler>,
     pub(crate) latency: Duration,
     pub(crate) ignores_cancellations: bool,
-    pub(crate) reads: bool,
-    pub(crate) recorded: Vec<Recorded>,
-    /// What is to be said over each connection that is open.
+    pub(crate) is_reading: bool,
+    pub(crate) recorded: Vec<RecordedMessage>,
+    /// The scheduled output of each open connection, by the number of the connection.
     pub(crate) outboxes: BTreeMap<usize, Outbox>,
+    /// Number of connections so far.
     connections: usize,
-    asked: u64,
+    /// Number of requests that the server has sent.
+    requests: u64,
 }
 
 impl ScriptedServer {
-    /// A server without tools that speaks all revisions of the protocol.
+    /// Creates a server without tools that supports all protocol versions.
     pub fn new() -> Self {
-        ScriptedServer(Arc::new(Mutex::new(State {
+        ScriptedServer(Arc::new(Mutex::new(ServerState {
             name: "scripted".into(),
             version: "1.0.0".into(),
             versions: ProtocolVersion::ALL.map(|version| version.to_string()).into(),
@@ -84,46 +88,44 @@ impl ScriptedServer {
             methods: BTreeMap::new(),
             latency: Duration::ZERO,
             ignores_cancellations: false,
-            reads: true,
+            is_reading: true,
             recorded: Vec::new(),
             outboxes: BTreeMap::new(),
             connections: 0,
-            asked: 0,
+            requests: 0,
         })))
     }
 
-    /// Sets who it says it is.
-    pub fn named(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+    /// Sets the name and the version in the `serverInfo`. The default is `scripted` 1.0.0.
+    pub fn server_info(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.change(|state| (state.name, state.version) = (name.into(), version.into()))
     }
 
-    /// Sets the one era that it speaks: as a server that knows nothing of the other.
+    /// Limits the server to the protocol versions of one era.
     pub fn era(self, era: Era) -> Self {
         let versions = ProtocolVersion::ALL.into_iter().filter(|version| version.era() == era);
         self.versions(versions.map(|version| version.to_string()))
     }
 
-    /// Sets the revisions of the protocol that it speaks, also such as this library does not know.
+    /// Sets the protocol versions that the server supports. They need not exist.
     pub fn versions(self, versions: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.change(|state| state.versions = versions.into_iter().map(Into::into).collect())
     }
 
-    /// Sets what it says it can do: an object. By default, it has tools whose list may change, and logs.
+    /// Sets the capabilities that the server declares, an object. The default is `tools` with `listChanged`, and `logging`.
     ///
     /// # Panics
-    ///
-    /// When the value does not serialise as JSON.
+    /// If the value cannot be serialised as JSON.
     pub fn capabilities(self, capabilities: impl Serialize) -> Self {
         self.change(|state| state.capabilities = wire::json(&capabilities))
     }
 
-    /// Sets how it says it is to be used.
+    /// Sets the `instructions` of the server.
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.change(|state| state.instructions = Some(instructions.into()))
     }
 
-    /// Gives it a tool that takes any arguments: by its name, and by what it does about them. One that has the name
-    /// already is replaced.
+    /// Adds a tool that accepts any arguments, or replaces the tool of this name.
     ///
     /// ```
     /// # use mcpwire_testkit::ScriptedServer;
@@ -133,7 +135,7 @@ impl ScriptedServer {
     ///     count.to_string()
     /// });
     /// ```
-    pub fn tool<A: Into<Answer>>(
+    pub fn tool<A: Into<ScriptedResponse>>(
         self,
         name: impl Into<String>,
         handler: impl FnMut(&Json) -> A + Send + 'static,
@@ -144,7 +146,7 @@ impl ScriptedServer {
         self.tool_with(definition, handler)
     }
 
-    /// As [`ScriptedServer::tool`], with all that the list is to say about the tool.
+    /// Adds a tool with a definition as in `tools/list`, or replaces the tool of the same name.
     ///
     /// ```
     /// # use mcpwire_testkit::ScriptedServer;
@@ -155,9 +157,8 @@ impl ScriptedServer {
     /// ```
     ///
     /// # Panics
-    ///
-    /// When the definition does not serialise as JSON.
-    pub fn tool_with<A: Into<Answer>>(
+    /// If the definition cannot be serialised as JSON.
+    pub fn tool_with<A: Into<ScriptedResponse>>(
         self,
         definition: impl Serialize,
         handler: impl FnMut(&Json) -> A + Send + 'static,
@@ -171,17 +172,19 @@ impl ScriptedServer {
         })
     }
 
-    /// Sets what it does about requests of a method, by their parameters, in place of what it would do: `server/discover`
-    /// and `initialize` are methods too. For a notification, whatever answers is left out.
+    /// Sets the handler of a method, which replaces the default response.
+    ///
+    /// `method` can be any request, including `server/discover` and `initialize`, or a notification. The server sends no result or
+    /// error for a notification.
     ///
     /// ```
-    /// # use mcpwire_testkit::{Answer, ScriptedServer};
+    /// # use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
     /// # use serde_json::json;
     /// let server = ScriptedServer::new()
-    ///     .on("resources/list", |_| Answer::new().result(json!({"resources": []})))
-    ///     .on("notifications/initialized", |_| Answer::new().notify("notifications/tools/list_changed", ()));
+    ///     .on("resources/list", |_| ScriptedResponse::new().result(json!({"resources": []})))
+    ///     .on("notifications/initialized", |_| ScriptedResponse::new().notify("notifications/tools/list_changed", ()));
     /// ```
-    pub fn on<A: Into<Answer>>(
+    pub fn on<A: Into<ScriptedResponse>>(
         self,
         method: impl Into<String>,
         handler: impl FnMut(&Json) -> A + Send + 'static,
@@ -189,93 +192,92 @@ impl ScriptedServer {
         self.change(|state| drop(state.methods.insert(method.into(), shared(handler))))
     }
 
-    /// Sets how many tools it lists on a page. By default, one page has them all.
+    /// Sets the maximum number of tools on a page of the list. By default, one page contains all tools.
     pub fn page_size(self, tools: usize) -> Self {
         self.change(|state| state.page_size = tools.max(1))
     }
 
-    /// Sets how long it takes before the first step of each answer. By default, no time.
+    /// Sets the delay before the first step of each response. The default is no delay.
     pub fn latency(self, latency: Duration) -> Self {
         self.change(|state| state.latency = latency)
     }
 
-    /// Makes it answer requests also when they have been cancelled: too late.
-    pub fn ignoring_cancellations(self) -> Self {
+    /// Makes the server respond to cancelled requests, too.
+    pub fn ignore_cancellations(self) -> Self {
         self.change(|state| state.ignores_cancellations = true)
     }
 
-    /// Takes a tool away. [`ScriptedServer::notify`] tells the clients of it.
+    /// Removes a tool, without a notification. Use [`ScriptedServer::notify`] to notify the clients.
     pub fn remove_tool(&self, name: &str) {
         self.lock().tools.retain(|(known, ..)| known != name);
     }
 
-    /// Says whether it reads. While it does not, what clients send is not even taken from the pipe.
-    pub fn reads(&self, reads: bool) {
-        self.lock().reads = reads;
+    /// Stops or resumes reading. While the server does not read, messages of the clients stay in the pipe.
+    pub fn set_reading(&self, is_reading: bool) {
+        self.lock().is_reading = is_reading;
         self.wake();
     }
 
-    /// Sends a notification to all clients that are connected; `()` stands for no parameters.
+    /// Sends a notification to all connected clients. `()` means no parameters.
     ///
     /// # Panics
-    ///
-    /// When the parameters do not serialise as JSON.
+    /// If the parameters cannot be serialised as JSON.
     pub fn notify(&self, method: &str, params: impl Serialize) {
-        self.say(&Output::line(wire::notification(method, &wire::json(&params))));
+        self.broadcast(&Output::line(wire::notification(method, &wire::json(&params))));
     }
 
-    /// Sends a request to all clients that are connected, and gives its id, by which the answers are found among what was
-    /// recorded. Clients do not answer servers of the modern era, which may not ask.
+    /// Sends a request to all connected clients, and returns its id. [`ScriptedServer::recorded`] contains the answers.
+    ///
+    /// Only legacy servers may send requests: modern clients do not answer.
     ///
     /// # Panics
-    ///
-    /// When the parameters do not serialise as JSON.
+    /// If the parameters cannot be serialised as JSON.
     pub fn request(&self, method: &str, params: impl Serialize) -> Json {
         let id = {
             let mut state = self.lock();
-            state.asked += 1;
-            wire::json(&format!("server-{}", state.asked))
+            state.requests += 1;
+            wire::json(&format!("server-{}", state.requests))
         };
-        self.say(&Output::line(wire::request(&id, method, &wire::json(&params))));
+        self.broadcast(&Output::line(wire::request(&id, method, &wire::json(&params))));
         id
     }
 
-    /// Sends a line of any text to all clients that are connected.
+    /// Sends a line of text, which need not be valid JSON, to all connected clients.
     pub fn line(&self, line: impl Into<String>) {
-        self.say(&Output::line(line.into()));
+        self.broadcast(&Output::line(line.into()));
     }
 
-    /// Closes all connections, when what is due has been sent.
+    /// Closes all connections, after the output that is due.
     pub fn close(&self) {
-        self.say(&Output::Close);
+        self.broadcast(&Output::Close);
     }
 
-    /// How many connections are open.
+    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
         self.lock().outboxes.len()
     }
 
-    /// Everything that it was sent, in order.
-    pub fn recorded(&self) -> Vec<Recorded> {
+    /// Returns all messages that the server has received, in order.
+    pub fn recorded(&self) -> Vec<RecordedMessage> {
         self.lock().recorded.clone()
     }
 
-    /// As [`ScriptedServer::recorded`], and forgets it.
-    pub fn take_recorded(&self) -> Vec<Recorded> {
+    /// Returns all messages that the server has received, and clears the record.
+    pub fn take_recorded(&self) -> Vec<RecordedMessage> {
         mem::take(&mut self.lock().recorded)
     }
 
-    /// The requests among it.
-    pub fn requests(&self) -> Vec<Recorded> {
-        self.select(Recorded::is_request)
+    /// Returns the requests that the server has received.
+    pub fn requests(&self) -> Vec<RecordedMessage> {
+        self.select(RecordedMessage::is_request)
     }
 
-    /// The notifications among it.
-    pub fn notifications(&self) -> Vec<Recorded> {
-        self.select(Recorded::is_notification)
+    /// Returns the notifications that the server has received.
+    pub fn notifications(&self) -> Vec<RecordedMessage> {
+        self.select(RecordedMessage::is_notification)
     }
 
-    /// The arguments of each call of a tool.
+    /// Returns the arguments of each call of a tool.
     pub fn calls(&self, tool: &str) -> Vec<Json> {
         let state = self.lock();
         let calls = state.recorded.iter().filter(|message| message.is_request() && message.method == "tools/call");
@@ -283,15 +285,15 @@ impl ScriptedServer {
         calls.map(|call| call.param("arguments").unwrap_or_default()).collect()
     }
 
-    /// The requests that clients gave up.
+    /// Returns the cancellations that the server has received.
     pub fn cancellations(&self) -> Vec<Cancellation> {
-        self.lock().recorded.iter().filter_map(Cancellation::of).collect()
+        self.lock().recorded.iter().filter_map(Cancellation::from_message).collect()
     }
 
-    /// Connects a new client to this server, in memory, on the current runtime of the program. The connection is not open yet.
+    /// Connects a new client to this server over in-memory streams, on the current runtime. The connection is not open yet.
     ///
-    /// Time is that of the runtime. Code that sleeps on tokio needs this, because a [`Testkit`](crate::Testkit) runs outside of
-    /// tokio; with `#[tokio::test(start_paused = true)]`, time is virtual all the same.
+    /// Client and server use the time of that runtime. Code that sleeps on tokio needs this, because a
+    /// [`Testkit`](crate::Testkit) runs outside of tokio. With `#[tokio::test(start_paused = true)]`, the time is virtual.
     ///
     /// ```
     /// # mod mcpwire_tokio {
@@ -311,10 +313,10 @@ impl ScriptedServer {
     /// # mcpwire_testkit::VirtualTime::new().run(test()).unwrap();
     /// ```
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
-        self.connect_on(R::current(), PIPE, options)
+        self.connect_on(R::current(), DEFAULT_CAPACITY, options)
     }
 
-    /// Connects a new client to this server on a runtime, over streams that hold `capacity` bytes each way.
+    /// Connects a new client to this server on a runtime, over streams of `capacity` bytes in each direction.
     pub(crate) fn connect_on<R>(
         &self,
         runtime: Arc<dyn Runtime>,
@@ -326,48 +328,49 @@ impl ScriptedServer {
         McpClient::over_on(runtime, ours.reader, ours.writer, options)
     }
 
-    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends when the
-    /// connection does. Dropping it closes the connection.
+    /// Serves a client over a pair of streams, in the time of the current runtime.
+    ///
+    /// Spawn the future on that runtime. It ends with the connection, and dropping it closes the connection.
     pub fn serve<R: CurrentRuntime>(
         &self,
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
+    ) -> ServeFuture {
         self.serve_on(&*R::current(), reader, writer)
     }
 
-    /// Serves a client as [`ScriptedServer::serve`] does, in the time of this runtime.
+    /// Serves a client over a pair of streams, in the time of this runtime. Otherwise as [`ScriptedServer::serve`].
     pub fn serve_on(
         &self,
         runtime: &dyn Runtime,
         reader: impl AsyncRead + Send + 'static,
         writer: impl AsyncWrite + Send + 'static,
-    ) -> Serving {
+    ) -> ServeFuture {
         let clock = runtime.clock();
         let mut state = self.lock();
         let connection = state.connections;
         state.connections += 1;
         state.outboxes.insert(connection, Outbox::new(clock.clone()));
         drop(state);
-        Serving::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
+        ServeFuture::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ServerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(self, change: impl FnOnce(&mut State)) -> Self {
+    fn change(self, change: impl FnOnce(&mut ServerState)) -> Self {
         change(&mut self.lock());
         self
     }
 
-    fn select(&self, which: impl Fn(&Recorded) -> bool) -> Vec<Recorded> {
+    fn select(&self, which: impl Fn(&RecordedMessage) -> bool) -> Vec<RecordedMessage> {
         self.lock().recorded.iter().filter(|message| which(message)).cloned().collect()
     }
 
-    fn say(&self, output: &Output) {
+    fn broadcast(&self, output: &Output) {
         for outbox in self.lock().outboxes.values_mut() {
-            outbox.say(output.clone());
+            outbox.send_now(output.clone());
         }
         self.wake();
     }
@@ -396,6 +399,6 @@ impl fmt::Debug for ScriptedServer {
     }
 }
 
-fn shared<A: Into<Answer>>(mut handler: impl FnMut(&Json) -> A + Send + 'static) -> Handler {
+fn shared<A: Into<ScriptedResponse>>(mut handler: impl FnMut(&Json) -> A + Send + 'static) -> Handler {
     Arc::new(Mutex::new(move |params: &Json| handler(params).into()))
 }

@@ -1,4 +1,4 @@
-//! [`VirtualTime`]: time that passes when nothing else can happen.
+//! [`VirtualTime`]: a runtime whose time advances when no task can run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,30 +10,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, Task, Timer};
+use mcpwire_driver::protocol::Timestamp;
+use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
 
 use crate::tasks::Tasks;
 
-/// Time that passes when nothing else can happen, and the tasks that live in it: a runtime on one thread that does the
-/// same each time, and for which a day is a moment.
+/// A deterministic runtime on one thread whose time advances when no task can run.
 ///
-/// [`VirtualTime::run`] polls a future, and what was spawned, in the order in which they were woken. When none of them can
-/// go on, the time moves to the next timer. There are no other threads, no pipes of processes and no sockets in it: what
-/// waits for such things waits for ever, and `run` panics rather than wait with it.
+/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When none of them can run,
+/// the time advances to the next timer. The runtime has no other threads, processes or sockets: `run` panics if the future waits
+/// for one of them.
 ///
-/// It is cheap to clone; all clones are one time. [`VirtualTime::runtime`] is for programs that take a [`Runtime`].
+/// Clones share one time. [`VirtualTime::runtime`] returns the [`Runtime`] for programs that take one.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
 ///
 /// use mcpwire_testkit::VirtualTime;
 ///
-/// let (time, begun) = (VirtualTime::new(), Instant::now());
+/// let (time, start) = (VirtualTime::new(), Instant::now());
 /// time.run(time.sleep(Duration::from_secs(24 * 3600)));
 /// assert_eq!(time.elapsed(), Duration::from_secs(24 * 3600));
-/// assert!(begun.elapsed() < Duration::from_secs(1));
+/// assert!(start.elapsed() < Duration::from_secs(1));
 /// ```
 #[derive(Clone, Default)]
 pub struct VirtualTime {
@@ -42,12 +41,12 @@ pub struct VirtualTime {
 }
 
 impl VirtualTime {
-    /// Creates a time that begins at zero, without tasks.
+    /// Creates a runtime without tasks, whose time is zero.
     pub fn new() -> Self {
         VirtualTime::default()
     }
 
-    /// Returns how much of this time has passed.
+    /// Returns the virtual time that has passed since the runtime was created.
     pub fn elapsed(&self) -> Duration {
         self.timeline.now().since_origin()
     }
@@ -62,41 +61,42 @@ impl VirtualTime {
         VirtualTimer::new(&self.timeline)
     }
 
-    /// Returns this time as a runtime, for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for programs that
-    /// take one. There are no processes in it. The tasks that it was given end when the last clone of this time is dropped.
+    /// Returns the [`Runtime`], for [`McpClient::over_on`](mcpwire_driver::McpClient::over_on) and other functions that take one.
+    ///
+    /// Its tasks are dropped with the last clone of this `VirtualTime`.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
 
-    /// Returns a future that ends after `duration`, counted from now.
+    /// Returns a future that ends after `duration` of virtual time, counted from this call.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         let mut timer = self.timer();
         timer.reset(duration);
         Sleep(timer)
     }
 
-    /// Adds a task, which runs during each [`VirtualTime::run`].
+    /// Spawns a task. Tasks run only during [`VirtualTime::run`].
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(Box::pin(future));
     }
 
-    /// Runs a future to its end, and everything else meanwhile that can happen before it. What it left behind (a request
-    /// that is cancelled, a connection that is closed) has its effect too, as far as that takes no time.
+    /// Runs a future to its end, together with the spawned tasks.
+    ///
+    /// After the end of the future, the tasks run until none is ready, so that the other side has also received a cancellation or
+    /// the end of a connection. The time does not advance for this.
     ///
     /// # Panics
-    ///
-    /// When the future waits for something that nothing will bring; when tasks keep each other busy and time does not pass;
-    /// and when it is called by a future that it runs.
+    /// If the future waits and neither a task nor a timer can wake it; if tasks wake each other forever while the time stands
+    /// still; if it is called within `run`.
     #[track_caller]
     pub fn run<F: Future>(&self, future: F) -> F::Output {
-        let _current = Current::enter(self);
+        let _current = CurrentGuard::enter(self);
         self.tasks.run(future, &self.timeline)
     }
 
-    /// Lets time pass, and everything happen at its time. Within [`VirtualTime::run`], await [`VirtualTime::sleep`].
+    /// Advances the time by `duration`, and runs the tasks. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
     ///
     /// # Panics
-    ///
     /// As [`VirtualTime::run`].
     #[track_caller]
     pub fn advance(&self, duration: Duration) {
@@ -111,24 +111,23 @@ impl fmt::Debug for VirtualTime {
 }
 
 impl CurrentRuntime for VirtualTime {
-    /// Returns the time whose [`VirtualTime::run`] is under way on this thread.
+    /// Returns the runtime whose [`VirtualTime::run`] runs on this thread.
     ///
     /// # Panics
-    ///
     /// If there is none.
     fn current() -> Arc<dyn Runtime> {
-        Current::get().runtime()
+        CurrentGuard::get().runtime()
     }
 }
 
-/// The time as the runtime of a connection. It does not keep the tasks alive, because the tasks keep it alive.
+/// The [`Runtime`] of a [`VirtualTime`]. Holds the tasks weakly, because they hold the runtime.
 struct VirtualRuntime {
     timeline: Arc<Timeline>,
     tasks: Weak<Tasks>,
 }
 
 impl Runtime for VirtualRuntime {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         if let Some(tasks) = self.tasks.upgrade() {
             tasks.spawn(task);
         }
@@ -143,7 +142,7 @@ impl Runtime for VirtualRuntime {
     }
 
     fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "there are no processes in virtual time"))
+        Err(io::Error::new(io::ErrorKind::Unsupported, "virtual time does not support processes"))
     }
 }
 
@@ -151,29 +150,32 @@ thread_local! {
     static CURRENT: RefCell<Option<VirtualTime>> = const { RefCell::new(None) };
 }
 
-/// Makes a time the current one of the thread, until it is dropped.
-struct Current(Option<VirtualTime>);
+/// Makes a [`VirtualTime`] the current one of the thread until dropped.
+struct CurrentGuard(Option<VirtualTime>);
 
-impl Current {
+impl CurrentGuard {
     fn enter(time: &VirtualTime) -> Self {
-        Current(CURRENT.replace(Some(time.clone())))
+        CurrentGuard(CURRENT.replace(Some(time.clone())))
     }
 
     fn get() -> VirtualTime {
-        CURRENT.with_borrow(Clone::clone).expect("there is no virtual time here: call it within `VirtualTime::run`")
+        CURRENT
+            .with_borrow(Clone::clone)
+            .expect("no virtual time runs on this thread. Call this within `VirtualTime::run`")
     }
 }
 
-impl Drop for Current {
+impl Drop for CurrentGuard {
     fn drop(&mut self) {
         drop(CURRENT.replace(self.0.take()));
     }
 }
 
-/// A timer in virtual time. Made by [`VirtualTime::timer`].
+/// A timer in virtual time. Returned by [`VirtualTime::timer`].
 pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
+    /// The deadline. `None` if the timer was never set.
     at: Option<Timestamp>,
 }
 
@@ -186,32 +188,32 @@ impl VirtualTimer {
 impl Timer for VirtualTimer {
     fn reset(&mut self, after: Duration) {
         let mut times = self.timeline.lock();
-        let former = self.at.and_then(|at| times.timers.remove(&(at, self.id)));
+        let previous = self.at.and_then(|at| times.timers.remove(&(at, self.id)));
         self.at = Some(times.now + after);
         drop(times);
-        drop(former);
+        drop(previous);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(at) = self.at else { return Poll::Pending };
         let mut times = self.timeline.lock();
         if at <= times.now {
-            let former = times.timers.remove(&(at, self.id));
+            let previous = times.timers.remove(&(at, self.id));
             drop(times);
-            drop(former);
+            drop(previous);
             return Poll::Ready(());
         }
-        let former = times.timers.insert((at, self.id), cx.waker().clone());
+        let previous = times.timers.insert((at, self.id), cx.waker().clone());
         drop(times);
-        drop(former);
+        drop(previous);
         Poll::Pending
     }
 }
 
 impl Drop for VirtualTimer {
     fn drop(&mut self) {
-        let former = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
-        drop(former);
+        let previous = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
+        drop(previous);
     }
 }
 
@@ -221,9 +223,9 @@ impl fmt::Debug for VirtualTimer {
     }
 }
 
-/// A future that is pending for a while of virtual time. Made by [`VirtualTime::sleep`].
+/// A future that ends after a duration of virtual time. Returned by [`VirtualTime::sleep`].
 #[derive(Debug)]
-#[must_use = "time passes where it is awaited"]
+#[must_use = "futures do nothing unless polled"]
 pub struct Sleep(VirtualTimer);
 
 impl Future for Sleep {
@@ -234,16 +236,16 @@ impl Future for Sleep {
     }
 }
 
-/// The current time, and the wakers of timers. The tasks hold it, so it does not hold the tasks.
+/// The current time, and the wakers of the timers.
 #[derive(Default)]
-pub(crate) struct Timeline(Mutex<Times>);
+pub(crate) struct Timeline(Mutex<TimelineState>);
 
 #[derive(Default)]
-struct Times {
+struct TimelineState {
     now: Timestamp,
-    /// Sorted by time; timers of the same time go off in the order in which they were made.
+    /// By deadline and timer id: timers with the same deadline fire in the order of their creation.
     timers: BTreeMap<(Timestamp, u64), Waker>,
-    ids: u64,
+    last_id: u64,
 }
 
 impl Timeline {
@@ -256,8 +258,8 @@ impl Timeline {
         Clock::from_fn(move || timeline.now())
     }
 
-    /// Moves to the next timer, and wakes who waits for it. Whether there is one.
-    pub(crate) fn step(&self) -> bool {
+    /// Advances the time to the next timer, and wakes its task. Returns `false` if no timer is set.
+    pub(crate) fn advance_to_next_timer(&self) -> bool {
         let mut times = self.lock();
         let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };
         times.now = times.now.max(at);
@@ -270,17 +272,17 @@ impl Timeline {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, Times> {
+    fn lock(&self) -> MutexGuard<'_, TimelineState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A timer that is set to this time does not go off.
+/// The deadline of a timer that never fires.
 const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
 
-impl Times {
+impl TimelineState {
     fn next_id(&mut self) -> u64 {
-        self.ids += 1;
-        self.ids
+        self.last_id += 1;
+        self.last_id
     }
 }

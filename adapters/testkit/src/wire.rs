@@ -1,19 +1,18 @@
-//! Messages, as they stand on the wire.
+//! JSON-RPC messages as text.
 
-use mcpwire_driver::core::{Json, RpcError};
+use mcpwire_driver::protocol::{Json, RpcError};
 use serde::Serialize;
 
-/// The JSON of what a test gives.
+/// Converts a value of a test to JSON on one line.
 ///
 /// # Panics
-///
-/// When it has none: the test is wrong.
+/// If the value cannot be serialised as JSON.
 pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     match Json::from_value(value) {
-        // A message is one line, and JSON from elsewhere may have several: between its tokens, a space does as well.
+        // A message is one line. Line breaks in JSON are white space between tokens, so a space can replace them.
         Ok(json) if json.get().contains(['\n', '\r']) => trusted(json.get().replace(['\n', '\r'], " ")),
         Ok(json) => json,
-        Err(error) => panic!("a server cannot say what is no JSON: {error}"),
+        Err(error) => panic!("the value cannot be serialised as JSON: {error}"),
     }
 }
 
@@ -21,8 +20,7 @@ pub(crate) fn result(id: &Json, result: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// A result of ours, to a client that wants to be told that it is the whole of it (2026-07-28, basic/index, "Result
-/// Responses").
+/// Returns a result with `resultType: "complete"` (2026-07-28, basic/index, "Result Responses").
 pub(crate) fn complete_result(id: &Json, object: &Json) -> String {
     let members = object.get().strip_prefix('{').unwrap_or_default();
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -60,7 +58,7 @@ pub(crate) fn input_required(requests: &Json, state: Option<&str>) -> Json {
     trusted(format!(r#"{{"resultType":"input_required"{requests}{state}}}"#))
 }
 
-/// The JSON of a text that is JSON by the way it was made.
+/// Parses a text that is known to be valid JSON.
 pub(crate) fn trusted(text: String) -> Json {
     Json::parse(text).unwrap_or_default()
 }

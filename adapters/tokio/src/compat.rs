@@ -1,4 +1,4 @@
-//! [`Compat`]: streams of tokio.
+//! [`Compat`]: converts tokio's streams.
 
 use std::io;
 use std::pin::Pin;
@@ -8,9 +8,9 @@ use std::task::{Context, Poll, ready};
 use mcpwire_driver::{ReadStream, WriteStream};
 use tokio::io::ReadBuf;
 
-/// Converts a stream of tokio to one that carries a connection, for [`McpClient::over`](mcpwire_driver::McpClient::over).
+/// Converts a tokio stream for use with [`McpClient::over`](mcpwire_driver::McpClient::over).
 ///
-/// With the feature `http`, it implements the traits of `futures-io`, too.
+/// Implements the driver's stream traits; with the feature `http`, also those of `futures-io`.
 #[derive(Debug)]
 pub struct Compat<T>(pub T);
 
@@ -42,6 +42,6 @@ macro_rules! stream {
 
 #[cfg(not(feature = "http"))]
 stream!(ReadStream, WriteStream);
-// HTTP needs these traits, and the driver implements its own traits for all types that implement these.
+// With HTTP, `Compat` implements the traits of `futures-io`, and the driver implements its own traits for all such types.
 #[cfg(feature = "http")]
 stream!(futures_io::AsyncRead, futures_io::AsyncWrite);

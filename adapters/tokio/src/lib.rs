@@ -1,7 +1,7 @@
 //! The Model Context Protocol client for [tokio](https://tokio.rs).
 //!
-//! It is [`mcpwire_driver`] on tokio's tasks, time and pipes, on a current-thread or a multi-thread runtime. The runtime
-//! needs its I/O and its time: `enable_all`, which `#[tokio::main]` does.
+//! This crate connects [`mcpwire_driver`] to tokio's tasks, timers and pipes, on current-thread and multi-thread runtimes. The runtime
+//! needs its I/O and time drivers: `enable_all`, as with `#[tokio::main]`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -18,8 +18,7 @@
 //! # }
 //! ```
 //!
-//! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
-//! stays as it is.
+//! With the feature `http`, a server may be a URL: `McpServerDef::http("https://example.com/mcp")`. All else stays the same.
 
 mod compat;
 #[cfg(feature = "http")]
@@ -35,31 +34,31 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 pub use compat::Compat;
-use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::protocol::Timestamp;
 pub use mcpwire_driver::*;
 use tokio::runtime::{EnterGuard, Handle, RuntimeFlavor};
 use tokio::time::{Instant, Sleep};
 
-/// A tokio runtime, with I/O and time enabled.
+/// A handle of a tokio runtime with I/O and time enabled. Implements [`Runtime`].
 #[derive(Clone, Debug)]
 pub struct Tokio(Handle);
 
 /// A client on tokio.
 pub type McpClient = mcpwire_driver::McpClient<Tokio>;
 
-/// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+/// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
-    McpClient::with(def, f).await
+    mcpwire_driver::with_client(def, f).await
 }
 
 impl Tokio {
-    /// Returns the runtime of a handle.
+    /// Creates a `Tokio` from a handle of the runtime.
     pub fn new(handle: Handle) -> Self {
         Tokio(handle)
     }
 
-    /// Makes it the runtime of the current thread, for what tokio finds through that.
+    /// Enters the runtime: tokio's timers and sockets need a current runtime.
     #[inline(never)]
     fn enter(&self) -> EnterGuard<'_> {
         self.0.enter()
@@ -73,41 +72,41 @@ impl CurrentRuntime for Tokio {
 }
 
 impl Runtime for Tokio {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         self.0.spawn(task);
     }
 
     #[cfg(feature = "http")]
-    fn spawn_blocking(&self, work: Work) {
+    fn spawn_blocking(&self, work: BlockingTask) {
         self.0.spawn_blocking(work);
     }
 
     fn timer(&self) -> Box<dyn Timer> {
         let _entered = self.enter();
-        Box::new(TokioTimer(Box::pin(tokio::time::sleep(LONGEST))))
+        Box::new(TokioTimer(Box::pin(tokio::time::sleep(MAX_SLEEP))))
     }
 
     fn clock(&self) -> Clock {
-        // The clock of tokio, because a test that pauses it expects the client's time to stop, too.
+        // tokio's clock, so that `tokio::time::pause` in a test also pauses the client's time.
         let _entered = self.enter();
         let origin = Instant::now();
         Clock::from_fn(move || Timestamp::from_origin(origin.elapsed()))
     }
 
-    fn runs_by_itself(&self) -> bool {
+    fn has_own_threads(&self) -> bool {
         self.0.runtime_flavor() == RuntimeFlavor::MultiThread
     }
 
     #[cfg(unix)]
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
-        use pipe::{Exit, Reader, Writer};
+        use pipe::{ProcessExit, Reader, Writer};
 
         let _entered = self.enter();
         let [stdin, stdout, stderr] = pipes.into_files()?;
         let mut streams = Streams::new(Reader::new(stdout)?, Writer::new(stdin, self.0.clone()));
         streams.stderr = Some(Box::pin(Reader::new(stderr)?));
         if let Some(exit) = exit {
-            streams.exit = Some(Box::pin(Exit::new(exit)?));
+            streams.exit = Some(Box::pin(ProcessExit::new(exit)?));
         }
         Ok(streams)
     }
@@ -129,14 +128,14 @@ impl Runtime for Tokio {
     }
 }
 
-/// The longest time that the timer is set for: a day, which no clock of tokio overflows. The driver sets it again then.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// Maximum duration of a timer. A day, so that `Instant` does not overflow. The driver sets the timer again after that.
+const MAX_SLEEP: Duration = Duration::from_secs(24 * 3600);
 
 struct TokioTimer(Pin<Box<Sleep>>);
 
 impl Timer for TokioTimer {
     fn reset(&mut self, after: Duration) {
-        self.0.as_mut().reset(Instant::now() + after.min(LONGEST));
+        self.0.as_mut().reset(Instant::now() + after.min(MAX_SLEEP));
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {

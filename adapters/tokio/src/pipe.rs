@@ -1,7 +1,6 @@
-//! The pipes of a process, and its exit, as tokio watches them.
+//! The pipes and the exit of a process, registered with tokio.
 //!
-//! All of them are one type, `AsyncFd<File>`: tokio's own pipes have a type for each direction. Reading from those would add 2 KiB
-//! to each program.
+//! All of them use one type, `AsyncFd<File>`. tokio's own pipes have a type for each direction, which would add 4.5 KB to each program.
 
 use std::fs::File;
 use std::future::Future;
@@ -16,12 +15,12 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
-/// The end of a pipe to read from.
+/// The read end of a pipe.
 pub(crate) struct Reader(AsyncFd<File>);
 
 impl Reader {
     pub(crate) fn new(file: File) -> io::Result<Self> {
-        watch(file, Interest::READABLE).map(Reader)
+        register(file, Interest::READABLE).map(Reader)
     }
 }
 
@@ -31,7 +30,7 @@ impl ReadStream for Reader {
             let mut guard = ready!(self.0.poll_read_ready(cx))?;
             let read = self.0.get_ref().read(buf);
             let is_blocked = matches!(&read, Err(error) if error.kind() == ErrorKind::WouldBlock);
-            // After a short read the pipe is empty: without this, each message would cost a second call of the system.
+            // After a short read the pipe is empty. Clearing the readiness saves a second system call for each message.
             if is_blocked || matches!(read, Ok(n) if n > 0 && n < buf.len()) {
                 guard.clear_ready();
             }
@@ -42,29 +41,29 @@ impl ReadStream for Reader {
     }
 }
 
-/// The end of a pipe to write to. Tokio watches it only once it has been full, which most pipes never are: an idle connection
-/// takes 11.2 KiB instead of 11.4 KiB.
+/// The write end of a pipe. It is registered with tokio only when the pipe is full for the first time, which most pipes never are: an
+/// idle connection takes 11.4 KiB instead of 11.8 KiB.
 pub(crate) struct Writer {
     file: File,
     runtime: Handle,
-    /// Another descriptor of the same pipe.
-    watched: Option<AsyncFd<File>>,
+    /// A duplicate descriptor of the pipe, registered with tokio. `None` before the pipe was full.
+    registered: Option<AsyncFd<File>>,
 }
 
 impl Writer {
     pub(crate) fn new(file: File, runtime: Handle) -> Self {
-        Writer { file, runtime, watched: None }
+        Writer { file, runtime, registered: None }
     }
 
-    /// Waits until the pipe, which was full, may have room.
+    /// Waits until the full pipe may have room.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.watched.is_none() {
+        if self.registered.is_none() {
             let _entered = self.runtime.enter();
-            self.watched = Some(watch(self.file.try_clone()?, Interest::WRITABLE)?);
+            self.registered = Some(register(self.file.try_clone()?, Interest::WRITABLE)?);
         }
-        if let Some(watched) = &self.watched {
-            // The next write finds out whether it has: if not, only what happens after this call counts.
-            ready!(watched.poll_write_ready(cx))?.clear_ready();
+        if let Some(registered) = &self.registered {
+            // Clears the readiness, so that a failed write waits for the next event.
+            ready!(registered.poll_write_ready(cx))?.clear_ready();
         }
         Poll::Ready(Ok(()))
     }
@@ -90,15 +89,15 @@ impl WriteStream for Writer {
 }
 
 /// A future that ends when the process has exited.
-pub(crate) struct Exit(AsyncFd<File>);
+pub(crate) struct ProcessExit(AsyncFd<File>);
 
-impl Exit {
+impl ProcessExit {
     pub(crate) fn new(exit: ExitHandle) -> io::Result<Self> {
-        watch(OwnedFd::from(exit).into(), Interest::READABLE).map(Exit)
+        register(OwnedFd::from(exit).into(), Interest::READABLE).map(ProcessExit)
     }
 }
 
-impl Future for Exit {
+impl Future for ProcessExit {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -106,7 +105,7 @@ impl Future for Exit {
     }
 }
 
-fn watch(file: File, interest: Interest) -> io::Result<AsyncFd<File>> {
+fn register(file: File, interest: Interest) -> io::Result<AsyncFd<File>> {
     #[allow(deprecated, reason = "its replacement needs a newer tokio; the file owns its descriptor")]
     AsyncFd::with_interest(file, interest)
 }

@@ -80,6 +80,12 @@ impl AnyEngine {
         stream!(self, engine => engine.receive_eof(now), ());
     }
 
+    /// Reports that the byte stream ended with the error `why`. See [`stdio::Engine::receive_error`].
+    #[inline]
+    pub fn receive_error(&mut self, why: Arc<str>, now: Timestamp) {
+        stream!(self, engine => engine.receive_error(why, now), ());
+    }
+
     /// Returns the bytes to write to the byte stream next. See [`stdio::Engine::transmit`].
     #[inline]
     pub fn transmit(&self) -> &[u8] {

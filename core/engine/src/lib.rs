@@ -13,7 +13,8 @@
 //!    [`transmitted`](stdio::Engine::transmitted).
 //! 2. Read into the buffer of [`space`](stdio::Engine::space), and report the number of bytes with
 //!    [`filled`](stdio::Engine::filled). `None` means that the buffer is full: poll events first.
-//! 3. If the stream has ended, report this with [`receive_eof`](stdio::Engine::receive_eof).
+//! 3. If the stream has ended, report this with [`receive_eof`](stdio::Engine::receive_eof), or, if it ended with an
+//!    error, with [`receive_error`](stdio::Engine::receive_error).
 //! 4. Call [`poll_event`](stdio::Engine::poll_event) until it returns `None`.
 //! 5. Wait until the stream is ready, but at most until [`poll_timeout`](stdio::Engine::poll_timeout).
 //! 6. When that time has passed, call [`handle_timeout`](stdio::Engine::handle_timeout).

@@ -33,6 +33,7 @@ pub enum Step {
 
 /// How long a server process may continue to run after each step of its shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(alias = "ShutdownTimeouts")]
 pub struct GracePeriods {
     /// Time from [`Step::CloseInput`] to [`Step::Terminate`]. Default: 3 s, as in the official MCP clients.
     pub after_close: Duration,

@@ -23,6 +23,8 @@ pub struct Engine {
     now: Timestamp,
     /// Whether the server has closed the byte stream. Received lines may still be unprocessed.
     has_ended: bool,
+    /// The error that ended the byte stream. `None` if the server closed the stream.
+    failure: Option<Arc<str>>,
 }
 
 impl Message for Line<'_> {
@@ -48,6 +50,7 @@ impl Engine {
             transmit: TransmitBuffer::default(),
             now: Timestamp::ORIGIN,
             has_ended: false,
+            failure: None,
         }
     }
 
@@ -87,6 +90,13 @@ impl Engine {
         self.has_ended = true;
     }
 
+    /// Reports that the byte stream ended with the error `why`. Continue to poll events, because received messages may
+    /// still be unprocessed. Requests that are pending after that fail with this reason.
+    pub fn receive_error(&mut self, why: Arc<str>, now: Timestamp) {
+        self.receive_eof(now);
+        self.failure = Some(why);
+    }
+
     /// Handles all timeouts that have expired by `now`.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
@@ -121,9 +131,11 @@ impl Engine {
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
                     // An unterminated last line is processed only if it is complete JSON.
-                    match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
-                        Some(line) => self.session.receive(line, now, out),
-                        None => self.session.close(CloseReason::ByServer),
+                    if let Some(line) = self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
+                        self.session.receive(line, now, out);
+                    } else {
+                        let failure = self.failure.take();
+                        self.session.close(failure.map_or(CloseReason::ByServer, CloseReason::Failed));
                     }
                 }
                 None => return None,

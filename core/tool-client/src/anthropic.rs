@@ -1,4 +1,4 @@
-//! Tools and tool results in the format of Anthropic's Messages API.
+//! Tool definitions and tool results in the format of Anthropic's Messages API.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::text::block_text;
 
-/// A tool in the request's `tools`: `{"name":..,"description":..,"input_schema":..}`.
+/// An element of `tools` in a request: `{"name":..,"description":..,"input_schema":..}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToolDefinition<'a> {
     name: &'a str,
@@ -18,13 +18,13 @@ pub struct ToolDefinition<'a> {
 }
 
 impl<'a> ToolDefinition<'a> {
-    /// Converts a tool. `name` is the name that the model uses for the tool.
+    /// Converts a tool. `name` is the name that the model sees: see [`ModelTools`](crate::ModelTools).
     pub fn new(name: &'a str, tool: &'a Tool) -> Self {
         ToolDefinition { name, description: tool.description.as_deref(), input_schema: &tool.input_schema }
     }
 }
 
-/// The content block of a `user` message that answers a tool call of the model.
+/// A `tool_result` block of a `user` message, which answers a tool call of the model.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename = "tool_result")]
 pub struct ToolResult<'a> {
@@ -51,8 +51,8 @@ struct Source<'a> {
 impl<'a> ToolResult<'a> {
     /// Converts the result of a tool. `tool_use_id` is the `id` of the model's `tool_use` block.
     ///
-    /// Text, images and embedded texts are converted. Other blocks become a text that describes them: the model sees their
-    /// URIs and names, and no binary data.
+    /// Text and embedded text resources become text blocks, images become image blocks. All other blocks become text blocks
+    /// with their URIs and names, without binary data.
     pub fn new(tool_use_id: &'a str, result: &'a CallToolResult) -> Self {
         let content = if result.content.is_empty() {
             match result.text() {
@@ -110,12 +110,12 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_marked() {
+    fn a_failed_result_sets_is_error() {
         assert_eq!(converted(json!({ "content": [], "isError": true }))["is_error"], true);
     }
 
     #[test]
-    fn binary_data_is_left_out() {
+    fn binary_data_is_omitted() {
         let resource = json!({ "type": "resource", "resource": { "uri": "file:///b", "blob": "QUJD" } });
         let audio = json!({ "type": "audio", "data": "QUJD", "mimeType": "audio/wav" });
         let content = converted(json!({ "content": [resource, audio] }))["content"].to_string();

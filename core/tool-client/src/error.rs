@@ -1,4 +1,4 @@
-//! [`ToolError`]: why tools could not be listed, or a call has no result.
+//! [`ToolError`]: the error of the methods of [`ToolClient`](crate::ToolClient).
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -7,10 +7,10 @@ use core::time::Duration;
 
 use mcpwire_types::{CallToolResult, ContentBlock};
 
-/// Why tools could not be listed, or why the call of a tool has no result.
+/// The error of listing tools, or of a tool call without a result.
 ///
-/// The message is complete: it names the server and the tool, and can be shown to a person or to the model. The error of
-/// the client is [`ToolError::client_error`] and not [`Error::source`], because the message is already its text.
+/// The message contains the names of the server and the tool, and can be shown to a user or to the model. The client's error
+/// is available as [`ToolError::client_error`]. It is not the [`Error::source`], because its text is already the message.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
@@ -28,7 +28,7 @@ pub enum ToolErrorKind {
     NotFound,
     /// The server rejected the call, for example because the arguments do not match the tool's schema.
     Rejected,
-    /// The arguments are not a JSON object, or the call was used wrongly in another way.
+    /// The caller made a mistake: for example, the arguments are not a JSON object.
     Usage,
     /// No result arrived in time. The tool may have run.
     Timeout,
@@ -36,7 +36,7 @@ pub enum ToolErrorKind {
     Cancelled,
     /// The server requires a login or rejected the credentials.
     Unauthorized,
-    /// The server or a limit of the client allows no further call at the moment.
+    /// The server, or a limit of the client, allows no further calls at the moment.
     RateLimited,
     /// The server is not running or cannot be reached. Another attempt may succeed later.
     Unavailable,
@@ -45,12 +45,12 @@ pub enum ToolErrorKind {
 }
 
 impl ToolError {
-    /// Creates an error with a complete message.
+    /// Creates an error. `message` should contain the names of the server and the tool.
     pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
         ToolError { kind, message: message.into(), retry_after: None, client_error: None }
     }
 
-    /// Creates an error from that of a client. The message is the client's.
+    /// Creates an error with the message of a client's error.
     pub fn from_client(kind: ToolErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
         let message = error.to_string();
         ToolError { kind, message, retry_after: None, client_error: Some(Box::new(error)) }
@@ -67,12 +67,12 @@ impl ToolError {
         self.kind
     }
 
-    /// Returns how long to wait before another attempt. `None` if that is not known.
+    /// Returns how long to wait before another attempt, or `None` if this is unknown.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// Returns a failed tool's result with the message as its text, to tell the model what went wrong.
+    /// Converts the error to the result of a failed tool. Its text is the message, so that the model can react to the error.
     pub fn to_result(&self) -> CallToolResult {
         let mut result = CallToolResult::default();
         result.content.push(ContentBlock::from(&*self.message));
@@ -80,7 +80,7 @@ impl ToolError {
         result
     }
 
-    /// Returns the error of the client, whose text is the message of this error.
+    /// Returns the client's error, for example to downcast it. `None` if there is none.
     pub fn client_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.client_error.as_deref()
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_reads_the_message() {
+    fn the_result_for_the_model_contains_the_message() {
         let result = ToolError::new(ToolErrorKind::Timeout, "timed out after 30 s").to_result();
         assert!(result.is_error);
         assert_eq!(result.text().as_str(), "timed out after 30 s");

@@ -1,7 +1,7 @@
-//! One trait to list and call the tools of [Model Context Protocol](https://modelcontextprotocol.io) servers.
+//! A trait to list and call the tools of [Model Context Protocol](https://modelcontextprotocol.io) servers.
 //!
-//! An agent framework takes a `dyn` [`ToolClient`] and depends on this crate alone. All clients of mcpwire implement the
-//! trait, and so does the hub, which serves the tools of many servers as one.
+//! An agent framework uses a `dyn` [`ToolClient`] and depends only on this crate. All clients of mcpwire implement the trait, as
+//! does the hub, which combines the tools of several servers.
 //!
 //! ```
 //! use mcpwire_tool_client::{ModelTools, ToolClient, ToolError};
@@ -19,9 +19,9 @@
 //! | file | content |
 //! |---|---|
 //! | `client` | [`ToolClient`] |
-//! | `error` | [`ToolError`]: why a tool could not be listed or called |
-//! | `model_tools` | [`ModelTools`]: tools under names that the APIs of language models accept |
-//! | `openai`, `anthropic`, `text` | tools and tool results in the formats of these APIs |
+//! | `error` | [`ToolError`]: the error of [`ToolClient`] |
+//! | `model_tools` | [`ModelTools`]: renames tools for the APIs of language models |
+//! | `openai`, `anthropic`, `text` | tool definitions and tool results in the formats of these APIs |
 
 #![no_std]
 #![forbid(unsafe_code)]

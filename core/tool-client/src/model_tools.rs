@@ -1,4 +1,4 @@
-//! [`ModelTools`]: tools under names that the APIs of language models accept.
+//! [`ModelTools`]: renames tools for the APIs of language models.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -9,14 +9,14 @@ use mcpwire_types::Tool;
 
 use crate::{anthropic, openai};
 
-/// Maximum length of a tool's name in the APIs of language models, in characters (OpenAI).
+/// Maximum length of a tool's name in OpenAI's API, in characters.
 const MAX_NAME: usize = 64;
 
-/// Tools, each under a unique name that the APIs of language models accept: 1 to 64 characters of `A`-`Z`, `a`-`z`,
-/// `0`-`9`, `_` and `-`.
+/// Tools with unique names that the APIs of language models accept.
 ///
-/// A tool keeps its own name where possible. Other characters become `_`, long names are cut, and a number distinguishes
-/// names that would be equal. The names depend only on the tools and their order.
+/// These names have 1 to 64 characters of `A`-`Z`, `a`-`z`, `0`-`9`, `_` and `-`. A tool keeps its own name if the name is
+/// valid. Other characters are replaced with `_`, long names are truncated, and a number is appended to duplicate names. The names
+/// depend only on the tools and their order.
 ///
 /// ```
 /// use mcpwire_tool_client::ModelTools;
@@ -33,39 +33,40 @@ pub struct ModelTools {
 }
 
 impl ModelTools {
-    /// Assigns a name to each tool.
+    /// Assigns to each tool the name that the model sees.
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
         let mut taken = BTreeSet::new();
         let tools = tools.into_iter().map(|tool| (unique_name(&tool.name, &mut taken), tool)).collect();
         ModelTools { tools }
     }
 
-    /// Returns the tool's own name for the name that the model uses, or `None` if the model made the name up.
+    /// Returns the tool's own name for a name that the model sees. `None` if there is no such tool.
     pub fn name(&self, model_name: &str) -> Option<&str> {
         self.get(model_name).map(|tool| &*tool.name)
     }
 
-    /// Returns the tool for the name that the model uses.
+    /// Returns the tool for a name that the model sees. `None` if there is no such tool.
     pub fn get(&self, model_name: &str) -> Option<&Tool> {
         self.tools.iter().find(|(name, _)| name == model_name).map(|(_, tool)| tool)
     }
 
-    /// Returns the tools, each with the name that the model uses.
+    /// Returns the tools, each with the name that the model sees.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tool)> {
         self.tools.iter().map(|(name, tool)| (&**name, tool))
     }
 
-    /// Returns the tools in the format of OpenAI's Chat Completions API: serialize them as the request's `tools`.
+    /// Converts the tools for OpenAI's Chat Completions API. Serialize the result as `tools` of the request.
     pub fn openai(&self) -> Vec<openai::FunctionTool<'_>> {
         self.iter().map(|(name, tool)| openai::FunctionTool::new(name, tool)).collect()
     }
 
-    /// Returns the tools in the format of Anthropic's Messages API: serialize them as the request's `tools`.
+    /// Converts the tools for Anthropic's Messages API. Serialize the result as `tools` of the request.
     pub fn anthropic(&self) -> Vec<anthropic::ToolDefinition<'_>> {
         self.iter().map(|(name, tool)| anthropic::ToolDefinition::new(name, tool)).collect()
     }
 }
 
+/// Returns a valid name that is not in `taken`, and adds the name to `taken`.
 fn unique_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let is_accepted = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut base: String = name.chars().map(|c| if is_accepted(c) { c } else { '_' }).take(MAX_NAME).collect();
@@ -101,12 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn names_that_apis_accept_are_kept() {
+    fn valid_names_are_not_changed() {
         assert_eq!(names(&tools(&["get_user", "Read-2"])), ["get_user", "Read-2"]);
     }
 
     #[test]
-    fn names_are_unique_and_lead_back_to_their_tools() {
+    fn names_for_the_model_are_unique_and_map_back_to_tools() {
         let tools = tools(&["a.b", "a_b", "a b", "a_b_2", "größe"]);
         assert_eq!(names(&tools), ["a_b", "a_b_2", "a_b_3", "a_b_2_2", "gr__e"]);
         assert_eq!(tools.name("a_b_2"), Some("a_b"));
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_and_stay_unique() {
+    fn long_names_are_truncated_and_unique() {
         let long = "x".repeat(100);
         let tools = tools(&[&long, &format!("{long}y")]);
         let names = names(&tools);

@@ -1,4 +1,4 @@
-//! Tools and tool results in the format of OpenAI's Chat Completions API, which many other APIs accept.
+//! Tool definitions and tool results in the format of OpenAI's Chat Completions API, which many other APIs accept.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::text::block_text;
 
-/// A tool in the request's `tools`: `{"type":"function","function":{"name":..,"description":..,"parameters":..}}`.
+/// An element of `tools` in a request: `{"type":"function","function":{"name":..,"description":..,"parameters":..}}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionTool<'a> {
     r#type: &'static str,
@@ -25,14 +25,14 @@ struct Function<'a> {
 }
 
 impl<'a> FunctionTool<'a> {
-    /// Converts a tool. `name` is the name that the model uses for the tool.
+    /// Converts a tool. `name` is the name that the model sees: see [`ModelTools`](crate::ModelTools).
     pub fn new(name: &'a str, tool: &'a Tool) -> Self {
         let description = tool.description.as_deref();
         FunctionTool { r#type: "function", function: Function { name, description, parameters: &tool.input_schema } }
     }
 }
 
-/// A message of the request's `messages`.
+/// An element of `messages` in a request.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -46,12 +46,11 @@ pub enum Message<'a> {
         /// The text of the result.
         content: String,
     },
-    /// The images of a tool's result. Messages of the role `tool` contain only text, so images follow in a message of the
-    /// role `user`.
+    /// The images of a tool's result, in a message of the role `user`: messages of the role `tool` can contain only text.
     User {
         /// Always `user`.
         role: &'static str,
-        /// A text that names the tool call, and the images.
+        /// A text with the id of the tool call, and the images.
         content: Vec<Part>,
     },
 }
@@ -61,14 +60,14 @@ pub enum Message<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Part {
-    /// A text.
+    /// Text.
     Text {
         /// The text.
         text: String,
     },
     /// An image as a `data:` URL.
     ImageUrl {
-        /// Contains the URL.
+        /// The URL.
         image_url: ImageUrl,
     },
 }
@@ -85,11 +84,11 @@ impl ImageUrl {
     }
 }
 
-/// Converts the result of a tool to the messages that answer the model's tool call `tool_call_id`: one message with the
-/// text, and one with the images if there are any.
+/// Converts the result of a tool to the messages that answer the tool call `tool_call_id` of the model.
 ///
-/// Answer all tool calls of a turn with their first messages before the messages with images: the API requires the messages
-/// of the role `tool` to follow the model's message directly.
+/// Returns a message of the role `tool` with the text, and a message of the role `user` if there are images. If the model has made
+/// several tool calls in a turn, add all `tool` messages before the `user` messages: the API requires the `tool` messages to
+/// directly follow the model's message.
 pub fn messages<'a>(tool_call_id: &'a str, result: &CallToolResult) -> Vec<Message<'a>> {
     let text = if result.content.is_empty() {
         result.text().into_string()
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_marked_in_the_text() {
+    fn the_text_of_a_failed_result_begins_with_error() {
         let result = result(json!({ "content": [{ "type": "text", "text": "no city" }], "isError": true }));
         assert_eq!(to_value(messages("1", &result)).unwrap()[0]["content"], "Error: no city");
     }

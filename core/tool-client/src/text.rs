@@ -1,4 +1,4 @@
-//! The text that a model sees for a content block that is no image.
+//! Converts content blocks to text for language models.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -7,8 +7,8 @@ use mcpwire_types::{ContentBlock, Json};
 
 /// Returns the text of a content block, or `None` for an image.
 ///
-/// Audio and binary resources are named, without their data. A block of any other kind is its JSON, so that the model sees
-/// the URIs and names in it.
+/// The text of audio and of binary resources is their type and URI, without the data. The text of any other block is
+/// its JSON, which contains URIs and names.
 pub(crate) fn block_text(block: &ContentBlock) -> Option<Cow<'_, str>> {
     Some(match block {
         ContentBlock::Image(_) => return None,

@@ -1,6 +1,6 @@
 //! Connects to a server, and lists its tools.
 
-use mcpwire_async_std::core::printable;
+use mcpwire_async_std::protocol::printable;
 use mcpwire_async_std::{Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

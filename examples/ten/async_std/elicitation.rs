@@ -1,6 +1,6 @@
 //! Answers a server that asks the user for input during a call.
 
-use mcpwire_async_std::core::{ElicitForm, ElicitResult, RpcError, printable};
+use mcpwire_async_std::protocol::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_async_std::{ConnectOptions, Error, HandlerContext, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! The ten programs that are written most, on async-std.
+//! Ten common programs, on async-std.
 //!
 //! ```text
 //! cargo run -p mcpwire-async-std --features http --example ten_async_std

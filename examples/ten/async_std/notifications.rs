@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpwire_async_std::core::{Notification, printable};
+use mcpwire_async_std::protocol::{Notification, printable};
 use mcpwire_async_std::{ConnectOptions, Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Reads a resource, and gets a prompt. The demo server has neither, so nothing is requested there.
 
-use mcpwire_async_std::core::printable;
+use mcpwire_async_std::protocol::printable;
 use mcpwire_async_std::{Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

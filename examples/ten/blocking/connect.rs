@@ -1,6 +1,6 @@
 //! Connects to a server, and lists its tools.
 
-use mcpwire_blocking::core::printable;
+use mcpwire_blocking::protocol::printable;
 use mcpwire_blocking::{Error, McpClient, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Answers a server that asks the user for input during a call.
 
-use mcpwire_blocking::core::{ElicitForm, ElicitResult, RpcError, printable};
+use mcpwire_blocking::protocol::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_blocking::{ConnectOptions, Error, HandlerContext, McpClient, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! The ten programs that are written most, with the blocking client.
+//! Ten common programs, with the blocking client.
 //!
 //! ```text
 //! cargo run -p mcpwire-blocking --features http --example ten_blocking

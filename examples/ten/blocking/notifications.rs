@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpwire_blocking::core::{Notification, printable};
+use mcpwire_blocking::protocol::{Notification, printable};
 use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Reads a resource, and gets a prompt. The demo server has neither, so nothing is requested there.
 
-use mcpwire_blocking::core::printable;
+use mcpwire_blocking::protocol::printable;
 use mcpwire_blocking::{Error, McpClient, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {

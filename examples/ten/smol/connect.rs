@@ -1,6 +1,6 @@
 //! Connects to a server, and lists its tools.
 
-use mcpwire_smol::core::printable;
+use mcpwire_smol::protocol::printable;
 use mcpwire_smol::{Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

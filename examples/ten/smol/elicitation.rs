@@ -1,6 +1,6 @@
 //! Answers a server that asks the user for input during a call.
 
-use mcpwire_smol::core::{ElicitForm, ElicitResult, RpcError, printable};
+use mcpwire_smol::protocol::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_smol::{ConnectOptions, Error, HandlerContext, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

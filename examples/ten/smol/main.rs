@@ -1,4 +1,4 @@
-//! The ten programs that are written most, on smol.
+//! Ten common programs, on smol.
 //!
 //! ```text
 //! cargo run -p mcpwire-smol --features http --example ten_smol

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpwire_smol::core::{Notification, printable};
+use mcpwire_smol::protocol::{Notification, printable};
 use mcpwire_smol::{ConnectOptions, Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Reads a resource, and gets a prompt. The demo server has neither, so nothing is requested there.
 
-use mcpwire_smol::core::printable;
+use mcpwire_smol::protocol::printable;
 use mcpwire_smol::{Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

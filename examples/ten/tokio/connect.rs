@@ -1,6 +1,6 @@
 //! Connects to a server, and lists its tools.
 
-use mcpwire_tokio::core::printable;
+use mcpwire_tokio::protocol::printable;
 use mcpwire_tokio::{Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

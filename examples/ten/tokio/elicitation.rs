@@ -1,6 +1,6 @@
 //! Answers a server that asks the user for input during a call.
 
-use mcpwire_tokio::core::{ElicitForm, ElicitResult, RpcError, printable};
+use mcpwire_tokio::protocol::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_tokio::{ConnectOptions, Error, HandlerContext, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {

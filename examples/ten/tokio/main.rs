@@ -1,4 +1,4 @@
-//! The ten programs that are written most, on tokio.
+//! Ten common programs, on tokio.
 //!
 //! ```text
 //! cargo run -p mcpwire-tokio --features http --example ten_tokio

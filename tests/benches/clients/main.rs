@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use mcpwire_blocking::core::{CallTool, CallToolParams, Config, ContentBlock, Negotiate, RequestOptions};
+use mcpwire_blocking::protocol::{CallTool, CallToolParams, Config, ContentBlock, Negotiate, RequestOptions};
 use mcpwire_blocking::{ConnectOptions, McpClient, McpServerDef};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! The tokio client, on a current-thread runtime of its own.
 
-use mcpwire_tokio::core::{CallTool, CallToolParams, ContentBlock, RequestOptions};
+use mcpwire_tokio::protocol::{CallTool, CallToolParams, ContentBlock, RequestOptions};
 use mcpwire_tokio::{ConnectOptions, McpClient};
 use tokio::runtime::{Builder, Runtime};
 

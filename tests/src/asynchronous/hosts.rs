@@ -8,8 +8,8 @@ use std::time::Duration;
 use mcpwire_driver::http::{HttpClient, Net};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{
-    Clock, ConnectOptions, CurrentRuntime, Error, HttpSetupError, McpClient, McpServerDef, Runtime, Streams, Task,
-    Timer,
+    Clock, ConnectOptions, CurrentRuntime, Error, HttpSetupError, McpClient, McpServerDef, Runtime, Streams,
+    TaskFuture, Timer,
 };
 use mcpwire_reqwest::ReqwestClient;
 
@@ -107,7 +107,7 @@ impl CurrentRuntime for Reqwest {
 }
 
 impl Runtime for Reqwest {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         self.0.spawn(task);
     }
 
@@ -119,8 +119,8 @@ impl Runtime for Reqwest {
         self.0.clock()
     }
 
-    fn runs_by_itself(&self) -> bool {
-        self.0.runs_by_itself()
+    fn has_own_threads(&self) -> bool {
+        self.0.has_own_threads()
     }
 
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> std::io::Result<Streams> {
@@ -157,7 +157,7 @@ impl Host for TokioReqwest {
         def: &McpServerDef,
         f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
     ) -> Result<T, Error> {
-        McpClient::with(def, f).await
+        mcpwire_driver::with_client(def, f).await
     }
 
     fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {

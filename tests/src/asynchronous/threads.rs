@@ -10,9 +10,9 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use async_io::Async;
-use mcpwire_driver::http::{Connecting, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Runtime, Streams, Task, Timer};
+use mcpwire_driver::{Runtime, Streams, TaskFuture, Timer};
 
 /// A runtime with a thread for each task. It has no current runtime, so programs give it to
 /// [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on).
@@ -20,7 +20,7 @@ use mcpwire_driver::{Runtime, Streams, Task, Timer};
 pub struct Threads;
 
 impl Runtime for Threads {
-    fn spawn(&self, mut task: Task) {
+    fn spawn(&self, mut task: TaskFuture) {
         thread::spawn(move || {
             let waker = Waker::from(Arc::new(Unpark(thread::current())));
             while task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
@@ -41,7 +41,7 @@ impl Runtime for Threads {
 }
 
 impl Net for Threads {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
             let address = (host, port).to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
             Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)

@@ -16,7 +16,7 @@ use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 
-use mcpwire_tokio::core::{Config, ElicitAction, ElicitResult, Prompt, Tool};
+use mcpwire_tokio::protocol::{Config, ElicitAction, ElicitResult, Prompt, Tool};
 use mcpwire_tokio::{ConnectOptions, ErrorKind, McpClient, McpServerDef};
 use serde_json::{Map, Value, json};
 

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Write;
 use std::process::ExitCode;
 
-use mcpwire_tokio::core::{Config, Json, ListTools, Negotiate, RequestOptions};
+use mcpwire_tokio::protocol::{Config, Json, ListTools, Negotiate, RequestOptions};
 use mcpwire_tokio::{ConnectOptions, Direction, McpClient, McpServerDef};
 use serde_json::{Value, json};
 

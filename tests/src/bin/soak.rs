@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_tokio::{ErrorKind, McpClient, McpServerDef, Notifications};
 use serde::Serialize;
 use tokio::runtime::Builder;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpwire_blocking::core::{CallTool, CallToolParams, Notification, RequestOptions};
+use mcpwire_blocking::protocol::{CallTool, CallToolParams, Notification, RequestOptions};
 use mcpwire_blocking::{ConnectOptions, McpClient};
 
 use crate::meter::{Meter, Report};

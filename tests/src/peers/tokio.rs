@@ -13,7 +13,7 @@ mod task;
 use std::env;
 use std::time::{Duration, Instant};
 
-use mcpwire_tokio::core::Notification;
+use mcpwire_tokio::protocol::Notification;
 use mcpwire_tokio::{ConnectOptions, McpClient, Notifications};
 use tokio::runtime::{Builder, Runtime};
 

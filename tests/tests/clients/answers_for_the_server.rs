@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::{Json, RpcError, ServerRequest};
+use mcpwire_driver::protocol::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{ErrorKind, HandlerContext, RequestHandler};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{OnDrop, on_every_async_adapter, server};

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{Config, Era};
+use mcpwire_blocking::protocol::{Config, Era};
 use mcpwire_blocking::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_tests::{timed, watched};
 use serde_json::json;

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcpwire_driver::core::{CallTool, CallToolParams, Config, Era, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, Config, Era, RequestOptions};
 use mcpwire_driver::{ConnectOptions, ErrorKind};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, timed};

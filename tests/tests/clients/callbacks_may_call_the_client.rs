@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use mcpwire_driver::core::{CallTool, CallToolParams, Notification, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, Notification, RequestOptions};
 use mcpwire_driver::{McpClient, Notifications, Pending};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{on_every_async_adapter, server};

@@ -1,7 +1,7 @@
 //! What the eras do in different ways has one method in the client.
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::LoggingLevel;
+use mcpwire_blocking::protocol::LoggingLevel;
 use mcpwire_tests::{Adapter, on_every_adapter, server};
 use serde_json::json;
 

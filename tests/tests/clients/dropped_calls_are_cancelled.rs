@@ -4,7 +4,7 @@ use std::future::IntoFuture;
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun};
 use mcpwire_tests::{on_every_async_adapter, server};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ::smol::future::zip;
 use ::smol::{Executor, block_on};
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient, Pending};
 use mcpwire_tests::asynchronous::{Async, Host, Smol, begun};
 use mcpwire_tests::{on_every_async_adapter, process_exists, server, timed, watched};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::smol::block_on;
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{Adapter, on_every_async_adapter, server};
 

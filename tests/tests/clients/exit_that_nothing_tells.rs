@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_driver::core::Config;
-use mcpwire_driver::core::shutdown::GracePeriods;
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime, Streams, Task, Timer};
+use mcpwire_driver::protocol::Config;
+use mcpwire_driver::protocol::shutdown::GracePeriods;
+use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime, Streams, TaskFuture, Timer};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, server, timed};
 
@@ -46,7 +46,7 @@ impl<H: Host> CurrentRuntime for Unwatched<H> {
 struct WithoutExits(Arc<dyn Runtime>);
 
 impl Runtime for WithoutExits {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         self.0.spawn(task);
     }
 

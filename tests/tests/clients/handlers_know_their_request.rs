@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcpwire_client::{ClientHandler, ConnectOptions, HandlerCapabilities, HandlerContext};
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::{ElicitAction, ElicitForm, ElicitResult, Notification, Root, RpcError, ServerRequest};
+use mcpwire_driver::protocol::{ElicitAction, ElicitForm, ElicitResult, Notification, Root, RpcError, ServerRequest};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::{Adapter, Call, Server, on_every_adapter, server};
 use serde_json::{Value, json};
@@ -197,7 +197,11 @@ impl ClientHandler for Assistant {
         Ok(vec![Root::new("file:///object")])
     }
 
-    async fn request(&self, request: ServerRequest, _: HandlerContext) -> Result<mcpwire_driver::core::Json, RpcError> {
+    async fn request(
+        &self,
+        request: ServerRequest,
+        _: HandlerContext,
+    ) -> Result<mcpwire_driver::protocol::Json, RpcError> {
         by(&format!("the object, {}", request.method))
     }
 
@@ -209,8 +213,8 @@ impl ClientHandler for Assistant {
     }
 }
 
-fn by(who: &str) -> Result<mcpwire_driver::core::Json, RpcError> {
-    Ok(mcpwire_driver::core::Json::from_value(&json!({"by": who}))?)
+fn by(who: &str) -> Result<mcpwire_driver::protocol::Json, RpcError> {
+    Ok(mcpwire_driver::protocol::Json::from_value(&json!({"by": who}))?)
 }
 
 fn an_object_answers_what_closures_do_not<A: Adapter>() {

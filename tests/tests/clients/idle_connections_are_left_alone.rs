@@ -8,9 +8,9 @@ use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, CurrentRuntime, McpClient, Runtime, Streams, Task, Timer};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::{Clock, CurrentRuntime, McpClient, Runtime, Streams, TaskFuture, Timer};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, server};
 
@@ -82,7 +82,7 @@ struct Counting {
 }
 
 impl Runtime for Counting {
-    fn spawn(&self, mut task: Task) {
+    fn spawn(&self, mut task: TaskFuture) {
         let polled = self.polled;
         self.runtime.spawn(Box::pin(poll_fn(move |cx| {
             polled();

@@ -7,9 +7,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_driver::core::Config;
-use mcpwire_driver::core::shutdown::{GracePeriods, Step};
-use mcpwire_driver::{ConnectOptions, ErrorKind, Exit, Launched, McpServerDef};
+use mcpwire_driver::protocol::Config;
+use mcpwire_driver::protocol::shutdown::{GracePeriods, Step};
+use mcpwire_driver::{ConnectOptions, ErrorKind, Exit, McpServerDef, ServerLaunch};
 use mcpwire_testkit::{ScriptedServer, duplex};
 use mcpwire_tests::{Adapter, on_every_adapter, server};
 use serde_json::json;
@@ -21,7 +21,7 @@ fn a_server_runs_in_a_shell<A: Adapter>() {
     let options = ConnectOptions::new(server.config.clone()).launcher(move |def: &McpServerDef| {
         count.fetch_add(1, Ordering::SeqCst);
         let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
-        Ok(Launched::command(shell.arg(&def.command).args(&def.args)))
+        Ok(ServerLaunch::command(shell.arg(&def.command).args(&def.args)))
     });
     let mut client = A::connect_with(&server.def, options).expect("it starts");
     client.initialize().expect("it answers");
@@ -37,7 +37,7 @@ fn a_server_that_dies_on_the_probe_is_launched_again<A: Adapter>() {
     let count = Arc::clone(&started);
     let options = ConnectOptions::new(server.config.clone()).launcher(move |def: &McpServerDef| {
         count.fetch_add(1, Ordering::SeqCst);
-        Ok(Launched::command(def.clone()))
+        Ok(ServerLaunch::command(def.clone()))
     });
     let mut client = A::connect_with(&server.def, options).expect("it starts");
     client.initialize().expect("the second process answers");
@@ -56,14 +56,14 @@ fn a_server_runs_in_this_process<A: Adapter>() {
             ended.send_blocking(Exit::new(Some(7), None))
         });
         let exit = async move { end.recv().await.unwrap_or(Exit::new(None, None)) };
-        Ok(Launched::streams(ours.reader, ours.writer, exit).stderr(&b"let me think\n"[..]))
+        Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).stderr(&b"let me think\n"[..]))
     });
     let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
     client.initialize().expect("it answers");
     assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
     assert_eq!(client.stderr_tail(), "let me think");
     let report = client.shutdown().expect("it ends");
-    assert_eq!((report.exit, report.took), (Some(Exit::new(Some(7), None)), Step::CloseInput));
+    assert_eq!((report.exit, report.last_step), (Some(Exit::new(Some(7), None)), Step::CloseInput));
 }
 
 fn a_server_that_does_not_end_is_killed<A: Adapter>() {
@@ -83,7 +83,7 @@ fn a_server_that_does_not_end_is_killed<A: Adapter>() {
                     drop(theirs);
                     Exit::new(None, Some(9))
                 };
-                Ok(Launched::streams(ours.reader, ours.writer, exit).on_kill(move || {
+                Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).on_kill(move || {
                     killed.send(()).expect("the test listens");
                     end.try_send(()).expect("there is room");
                 }))
@@ -91,7 +91,7 @@ fn a_server_that_does_not_end_is_killed<A: Adapter>() {
         let client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
         if is_polite {
             let report = client.shutdown().expect("it ends");
-            assert_eq!((report.exit, report.took), (Some(Exit::new(None, Some(9))), Step::Kill));
+            assert_eq!((report.exit, report.last_step), (Some(Exit::new(None, Some(9))), Step::Kill));
         } else {
             drop(client);
         }
@@ -100,8 +100,8 @@ fn a_server_that_does_not_end_is_killed<A: Adapter>() {
 }
 
 fn a_launcher_may_fail<A: Adapter>() {
-    let fails: fn(&McpServerDef) -> io::Result<Launched> = |_| Err(io::Error::other("there is no sandbox"));
-    let panics: fn(&McpServerDef) -> io::Result<Launched> = |_| panic!("on purpose");
+    let fails: fn(&McpServerDef) -> io::Result<ServerLaunch> = |_| Err(io::Error::other("there is no sandbox"));
+    let panics: fn(&McpServerDef) -> io::Result<ServerLaunch> = |_| panic!("on purpose");
     for (launcher, text) in [(fails, "there is no sandbox"), (panics, "the launcher panicked: on purpose")] {
         let options = ConnectOptions::new(Config::default()).launcher(launcher);
         let failure = A::connect_with(&McpServerDef::new("x"), options).err().expect("it does not start");

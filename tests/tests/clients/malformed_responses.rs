@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Json, ToolText};
+use mcpwire_blocking::protocol::{Json, ToolText};
 use mcpwire_tests::{Adapter, Call, Failure, on_every_adapter, server, timed};
 use serde_json::json;
 

@@ -4,7 +4,7 @@
 use std::future::IntoFuture;
 
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::Notification;
+use mcpwire_driver::protocol::Notification;
 use mcpwire_tests::asynchronous::{Async, Host, all};
 use mcpwire_tests::{on_every_async_adapter, server};
 use serde_json::json;

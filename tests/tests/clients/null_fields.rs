@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcpwire_blocking::core::{ContentBlock, Negotiate};
+use mcpwire_blocking::protocol::{ContentBlock, Negotiate};
 use mcpwire_tests::{Adapter, Call, done_of_total, on_every_adapter, server};
 
 fn null_means_absent<A: Adapter>() {

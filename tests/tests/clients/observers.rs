@@ -7,7 +7,7 @@ use mcpwire_client::{
     ConnectOptions, ConnectionEvent, ConnectionInfo, Direction, Observer, RequestInfo, RequestOutcome, Transport,
 };
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::{ServerInfo, Tag};
+use mcpwire_driver::protocol::{ServerInfo, Tag};
 use mcpwire_tests::web::Web;
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 use serde_json::json;
@@ -33,7 +33,7 @@ impl Log {
         std::mem::take(&mut self.0.lock().unwrap().lines)
     }
 
-    fn options(&self, config: mcpwire_driver::core::Config) -> ConnectOptions {
+    fn options(&self, config: mcpwire_driver::protocol::Config) -> ConnectOptions {
         ConnectOptions::new(config).observer(self.clone())
     }
 }
@@ -127,6 +127,48 @@ fn calls_have_a_beginning_and_an_end<A: Adapter>() {
     assert!(told.sent > 200 && told.received > 100, "{} bytes sent, {} received", told.sent, told.received);
 }
 
+/// An observer with a number, which its data of each request must contain.
+struct Numbered(u64, Arc<Mutex<Vec<String>>>);
+
+impl Observer for Numbered {
+    fn caller(&self, _: Option<&str>) -> Option<Tag> {
+        Some(Tag::new(self.0))
+    }
+
+    fn begin(&self, request: &RequestInfo) {
+        assert_ne!(self.0, 2, "the second observer panics");
+        let caller = request.caller.as_ref().and_then(Tag::get::<u64>);
+        self.1.lock().unwrap().push(format!("{} begins with {caller:?}", self.0));
+    }
+
+    fn end(&self, request: &RequestInfo, _: &RequestOutcome, _: Duration) {
+        let caller = request.caller.as_ref().and_then(Tag::get::<u64>);
+        self.1.lock().unwrap().push(format!("{} ends with {caller:?}", self.0));
+    }
+}
+
+fn several_observers_each_get_their_own_data<A: Adapter>() {
+    let server = server!("well-behaved");
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let options = (1..=3).fold(ConnectOptions::new(server.config.clone()), |options, number| {
+        options.observer(Numbered(number, Arc::clone(&lines)))
+    });
+    let mut client = A::connect_with(&server.def, options).expect("it starts");
+    client.initialize().expect("it answers");
+    assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
+    client.shutdown().expect("it ends");
+    assert_eq!(
+        *lines.lock().unwrap(),
+        [
+            "1 begins with Some(1)",
+            "3 begins with Some(3)",
+            "1 ends with Some(1)",
+            "2 ends with Some(2)",
+            "3 ends with Some(3)"
+        ]
+    );
+}
+
 fn a_server_is_started_again<A: Adapter>() {
     let server = server!("dies-on-probe");
     let log = Log::default();
@@ -154,7 +196,7 @@ fn input_of_the_client_is_another_attempt<A: Adapter>() {
     let options = log
         .options(server.config.clone())
         .roots([])
-        .on_elicitation(async |_, _| Ok(mcpwire_driver::core::ElicitResult::decline()));
+        .on_elicitation(async |_, _| Ok(mcpwire_driver::protocol::ElicitResult::decline()));
     let mut client = A::connect_with(&server.def, options).expect("it starts");
     client.initialize().expect("it answers");
     log.take();
@@ -179,7 +221,7 @@ fn a_session_that_the_server_has_lost_is_another_attempt<A: Adapter>() {
     });
     let log = Log::default();
     let mut client =
-        A::connect_with(&web.def(), log.options(mcpwire_driver::core::Config::default())).expect("it starts");
+        A::connect_with(&web.def(), log.options(mcpwire_driver::protocol::Config::default())).expect("it starts");
     client.initialize().expect("it answers");
     assert!(client.call(Call::new("echo")).expect("it answers").is_error);
     let told = log.take();
@@ -211,6 +253,7 @@ fn a_message_that_is_none_is_reported<A: Adapter>() {
 }
 
 on_every_adapter!(
+    several_observers_each_get_their_own_data,
     calls_have_a_beginning_and_an_end,
     a_server_is_started_again,
     input_of_the_client_is_another_attempt,

@@ -1,8 +1,8 @@
-//! The blocking and the async clients have the same methods, with the same arguments and the same documentation.
+//! The blocking and the async clients have the same methods, with the same arguments, results and documentation.
 //!
-//! The test reads the sources. It compares the public methods by name, the arguments by name and type, and the first sentence
-//! of the documentation word for word. It ignores what must differ: `async`, futures, and how `self` and the client are
-//! borrowed.
+//! The test reads the sources. It compares the public methods by name, the arguments by name and type, the result by type, and
+//! the first sentence of the documentation word for word. It ignores what must differ: `async`, futures, the runtime of the
+//! client, and how `self` and the client are borrowed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, FnArg, ImplItem, ImplItemFn, ItemImpl, Lit, Meta, Type, Visibility};
+use syn::{Attribute, Expr, FnArg, ImplItem, ImplItemFn, ItemImpl, Lit, Meta, ReturnType, Type, Visibility};
 
 /// The types whose methods are compared.
 const TYPES: [&str; 9] =
@@ -19,11 +19,10 @@ const TYPES: [&str; 9] =
 /// The methods that only one of the clients has, and why.
 const DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::canceller", "a blocking wait is ended from another thread; a future is dropped"),
-    ("McpClient::engine", "the async engine is behind a lock"),
     ("McpClient::listen", "the async client reads in the background"),
-    ("McpClient::with", "the runtime's crate has the function `with_client`, as the blocking crate has"),
     ("McpClient::connect_on", "only async clients have a runtime"),
     ("McpClient::over_on", "only async clients have a runtime"),
+    ("McpClient::over_messages_on", "only async clients have a runtime"),
     ("McpClient::without_runtime", "only async clients have a runtime"),
     ("Pending::wait", "the async request is awaited itself"),
     ("Notifications::next_within", "async programs use the timeout of their runtime"),
@@ -35,14 +34,42 @@ const DIFFERENCES: &[(&str, &str)] = &[
 /// The arguments whose types differ, and why.
 const ARGUMENT_DIFFERENCES: &[(&str, &str)] = &[
     ("McpClient::over", "the streams are those of `std::io` or of the async runtime"),
+    (
+        "McpClient::over_messages",
+        "blocking receivers and senders wait; those of async clients are a `Stream` and a `Sink`",
+    ),
     ("Call::on_progress", "async callbacks are called by any thread, so they must be `Send`"),
     ("Call::on_status", "async callbacks are called by any thread, so they must be `Send`"),
+];
+
+/// The methods whose results differ, and why.
+const RESULT_DIFFERENCES: &[(&str, &str)] = &[
+    ("McpClient::closed", "a blocking wait can be ended by a `Canceller`"),
+    ("McpClient::over", "the blocking client starts threads, which the system may refuse"),
+    ("McpClient::over_messages", "the blocking client starts threads, which the system may refuse"),
+    ("Events::next", "a blocking wait can be ended by a `Canceller`"),
+    ("Notifications::next", "a blocking wait can be ended by a `Canceller`"),
+    ("Subscription::next", "a blocking wait can be ended by a `Canceller`"),
+];
+
+/// What is removed from a result before it is compared, and what is put in its place: lifetimes, the runtime of the client,
+/// and the futures that have names.
+const REPLACEMENTS: [(&str, &str); 8] = [
+    (" ", ""),
+    ("<'c>", ""),
+    ("<'_>", ""),
+    ("'c,", ""),
+    ("<R>", ""),
+    ("<R,", "<"),
+    ("CallFuture<CallTool,A>", "Result<CallToolResult,Error>"),
+    ("CallFuture<CallToolRaw,A>", "Result<Json,Error>"),
 ];
 
 /// A public method, without what must differ.
 #[derive(Debug, PartialEq)]
 struct Method {
     arguments: Vec<String>,
+    result: String,
     first_sentence: String,
 }
 
@@ -76,9 +103,21 @@ impl Method {
         Method {
             // A blocking handle does not keep the client, which therefore is an argument.
             arguments: arguments.filter(|argument| argument != "client : & McpClient").collect(),
+            result: match &method.sig.output {
+                ReturnType::Default => "()".to_owned(),
+                ReturnType::Type(_, result) => result_of(result),
+            },
             first_sentence: first_sentence(&method.attrs),
         }
     }
+}
+
+/// Returns the type of a method's result: of a future, its output.
+fn result_of(result: &Type) -> String {
+    let text = plain(&result.to_token_stream().to_string());
+    let output = text.strip_prefix("impl Future < Output = ").and_then(|rest| rest.split_once(" > + Send"));
+    let output = output.map_or(&*text, |(output, _)| output).to_owned();
+    REPLACEMENTS.iter().fold(output, |text, (from, to)| text.replace(from, to))
 }
 
 /// Returns an argument without what must differ: `mut`, and trait bounds that only futures need.
@@ -142,6 +181,9 @@ fn blocking_and_async_clients_have_the_same_methods() {
                         one.first_sentence, other.first_sentence
                     ));
                 }
+                if (one.result != other.result) != RESULT_DIFFERENCES.iter().any(|(known, _)| known == name) {
+                    wrong.push(format!("{name} returns {} and {}", one.result, other.result));
+                }
                 let may_differ = ARGUMENT_DIFFERENCES.iter().any(|(known, _)| known == name);
                 if (one.arguments != other.arguments) != may_differ {
                     wrong.push(format!("{name}: {:?} and {:?}", one.arguments, other.arguments));
@@ -160,7 +202,7 @@ fn blocking_and_async_clients_have_the_same_methods() {
 #[test]
 fn each_known_difference_is_one() {
     let (blocking, driver) = (methods(&["blocking", "client"]), methods(&["driver", "client"]));
-    for (name, reason) in DIFFERENCES.iter().chain(ARGUMENT_DIFFERENCES) {
+    for (name, reason) in DIFFERENCES.iter().chain(ARGUMENT_DIFFERENCES).chain(RESULT_DIFFERENCES) {
         assert!(blocking.contains_key(*name) || driver.contains_key(*name), "{name} does not exist: {reason}");
     }
 }

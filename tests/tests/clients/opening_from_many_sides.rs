@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::ServerInfo;
+use mcpwire_driver::protocol::ServerInfo;
 use mcpwire_driver::{Direction, Error, ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
 use mcpwire_tests::{on_every_async_adapter, server};

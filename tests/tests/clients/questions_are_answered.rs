@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Json, Root, RpcError,
     ServerRequest,
 };

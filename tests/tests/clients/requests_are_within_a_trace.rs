@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mcpwire_blocking::TraceSource;
-use mcpwire_blocking::core::TraceContext;
+use mcpwire_blocking::protocol::TraceContext;
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{Adapter, on_every_async_adapter, server, watched};
 
@@ -29,7 +29,7 @@ fn each_request_asks_where_it_belongs<H: Host>() {
         assert_eq!(call().await, "none");
         assert_eq!(call().await, parent(1));
         let named = TraceContext::new(parent(0x77)).expect("it is good");
-        let options = mcpwire_blocking::core::RequestOptions::new().trace_context(&named);
+        let options = mcpwire_blocking::protocol::RequestOptions::new().trace_context(&named);
         let call_options = client.call_tool("trace", ()).meta(options.meta.expect("it has some"));
         assert_eq!(call_options.await.expect("it answers").text().as_str(), parent(0x77), "named by the caller");
         assert_eq!(call().await, parent(3));

@@ -2,12 +2,16 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpwire_blocking as blocking;
-use mcpwire_driver::core::{CallTool, CallToolParams, CompleteParams, CompletionReference, RequestOptions, TaskStatus};
+use mcpwire_driver::protocol::{
+    CallTool, CallToolParams, CompleteParams, CompletionReference, Progress, RequestOptions, TaskStatus,
+};
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{on_every_async_adapter, server, watched};
 use serde_json::json;
@@ -29,6 +33,26 @@ fn a_call_can_be_spawned<H: Host>() {
     });
 }
 
+fn a_call_with_options_and_callbacks_can_be_spawned<H: Host>() {
+    let server = server!("floods-notifications 5");
+    server.open::<Async<H>>().run(async |client| {
+        let reports = Arc::new(AtomicUsize::new(0));
+        let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
+        for n in 0..3 {
+            let reports = Arc::clone(&reports);
+            let call = client.call_tool("echo", json!({"message": n.to_string()}));
+            let on_progress = move |_: &Progress| {
+                reports.fetch_add(1, Ordering::Relaxed);
+            };
+            calls.push(Box::pin(call.timeout(Duration::from_secs(5)).on_progress(on_progress).call()));
+        }
+        for (n, call) in calls.into_iter().enumerate() {
+            assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
+        }
+        assert_eq!(reports.load(Ordering::Relaxed), 15);
+    });
+}
+
 #[test]
 fn calls_of_a_blocking_client_are_taken_in_any_order() {
     watched(|| {
@@ -42,6 +66,24 @@ fn calls_of_a_blocking_client_are_taken_in_any_order() {
         }
         let error = client.call_tool("missing_tool", ()).begin().expect_err("the list does not have it");
         assert_eq!(error.kind(), ErrorKind::ToolNotFound, "{error}");
+    });
+}
+
+#[test]
+fn the_error_of_a_call_that_was_begun_names_its_tool() {
+    watched(|| {
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
+        let error = kit.run(async |client| {
+            let call = client.call_tool("never", ()).timeout(Duration::from_secs(1)).begin().expect("it is sent");
+            call.await.expect_err("nobody answers")
+        });
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("never")), "{error}");
+
+        let server = server!("well-behaved");
+        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let call = client.call_tool("ponder", ()).timeout(Duration::from_millis(20)).begin().expect("it is sent");
+        let error = call.wait(&mut client).expect_err("it takes longer");
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("ponder")), "{error}");
     });
 }
 
@@ -68,7 +110,7 @@ fn a_dropped_request_of_a_blocking_client_is_cancelled() {
 #[test]
 fn the_server_gets_the_reason_of_a_cancelled_request() {
     watched(|| {
-        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| Answer::new()));
+        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
         kit.run(async |client| {
             let params = CallToolParams { name: "never", arguments: &json!({}) };
             let pending = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
@@ -86,7 +128,7 @@ fn requests_of_resources_prompts_and_completions_have_options() {
         let capabilities = json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}});
         let silent = ["resources/read", "prompts/get", "completion/complete"];
         let server = ScriptedServer::new().capabilities(capabilities);
-        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| Answer::new()));
+        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| ScriptedResponse::new()));
         let kit = Testkit::new(server);
         let options = RequestOptions::new().timeout(Duration::from_secs(1));
         let errors = kit.run(async |client| {
@@ -135,6 +177,7 @@ fn the_handle_of_a_task_is_current<H: Host>() {
 
 on_every_async_adapter!(
     a_call_can_be_spawned,
+    a_call_with_options_and_callbacks_can_be_spawned,
     options_do_not_stand_in_the_way_of_opening_at_once,
     the_handle_of_a_task_is_current,
 );

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{ContentBlock, Negotiate};
+use mcpwire_blocking::protocol::{ContentBlock, Negotiate};
 use mcpwire_tests::{Adapter, Call, on_every_adapter, process_exists, server};
 use serde_json::{Value, json};
 

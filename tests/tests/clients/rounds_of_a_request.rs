@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcpwire_driver::core::{Json, RpcError, ServerRequest};
+use mcpwire_driver::protocol::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{ErrorKind, HandlerContext, RequestHandler};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Adapter, Answering, Call, OnDrop, Server, on_every_adapter, server};

@@ -1,7 +1,7 @@
 //! A server that cannot bear `server/discover` is started once more and asked in the legacy way.
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Era, Negotiate};
+use mcpwire_blocking::protocol::{Era, Negotiate};
 use mcpwire_tests::{Adapter, on_every_adapter, process_exists, server};
 use serde_json::json;
 

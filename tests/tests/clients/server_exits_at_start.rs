@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::Negotiate;
+use mcpwire_blocking::protocol::Negotiate;
 use mcpwire_tests::{Adapter, on_every_adapter, server, timed};
 
 fn the_status_and_the_last_words_are_told<A: Adapter>() {

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use mcpwire_driver::core::{Json, RpcError, ServerRequest};
+use mcpwire_driver::protocol::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{ConnectOptions, HandlerContext, McpClient, RequestHandler};
 use mcpwire_tests::asynchronous::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};
 use mcpwire_tests::{server, watched};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::core::shutdown::Step;
+use mcpwire_blocking::protocol::shutdown::Step;
 use mcpwire_tests::{Adapter, Server, on_every_adapter, process_exists, server, timed};
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -68,7 +68,7 @@ fn assert_ends_within<A: Adapter>(server: Server, step: Step, least: Duration, m
     client.assert_alive();
     let pid = client.pid();
     let (outcome, took) = timed(|| client.shutdown());
-    assert_eq!(outcome.expect("it ends").took, step);
+    assert_eq!(outcome.expect("it ends").last_step, step);
     assert!(!process_exists(pid), "it has ended when shutdown returns");
     assert!(took >= least && took < most, "it took {took:?}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Era, Negotiate};
+use mcpwire_blocking::protocol::{Era, Negotiate};
 use mcpwire_tests::{Adapter, Server, on_every_adapter, server, timed};
 use serde_json::json;
 

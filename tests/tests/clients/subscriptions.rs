@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{CloseReason, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter};
+use mcpwire_blocking::protocol::{
+    CloseReason, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
+};
 use mcpwire_tests::{Adapter, on_every_adapter, server};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Config, TaskHandle, TaskProtocol, TaskStatus};
+use mcpwire_blocking::protocol::{Config, TaskHandle, TaskProtocol, TaskStatus};
 use mcpwire_tests::{Adapter, Call, Server, Statuses, on_every_adapter, server};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcpwire_client::ConnectOptions;
-use mcpwire_driver::core::Config;
+use mcpwire_driver::protocol::Config;
 use mcpwire_opentelemetry::OpenTelemetry;
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::smol::block_on;
 use ::smol::future::zip;
 use mcpwire_blocking::SharedClient;
-use mcpwire_driver::core::ElicitResult;
+use mcpwire_driver::protocol::ElicitResult;
 use mcpwire_driver::{ConnectOptions, McpClient};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_client::{ConnectOptions, ErrorKind};
-use mcpwire_driver::core::Config;
+use mcpwire_driver::protocol::Config;
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! What no revision of the protocol knows is kept as it came, and spoils nothing around it.
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::ContentBlock;
+use mcpwire_blocking::protocol::ContentBlock;
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 
 fn unknown_blocks_keep_their_json<A: Adapter>() {

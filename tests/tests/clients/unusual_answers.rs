@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::Era;
+use mcpwire_blocking::protocol::Era;
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Revisions of the protocol: all five are spoken, others are refused by name.
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Era, Negotiate, ProtocolVersion};
+use mcpwire_blocking::protocol::{Era, Negotiate, ProtocolVersion};
 use mcpwire_tests::{Adapter, Server, on_every_adapter, server};
 
 fn every_legacy_revision_is_spoken<A: Adapter>() {

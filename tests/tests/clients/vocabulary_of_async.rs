@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcpwire_driver::core::{CallTool, CallToolParams, Era, Json, ProtocolVersion, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, Era, Json, ProtocolVersion, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, process_exists, server};

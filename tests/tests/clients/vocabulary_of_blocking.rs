@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpwire_blocking::core::{Config, Era, Json, ProtocolVersion};
+use mcpwire_blocking::protocol::{Config, Era, Json, ProtocolVersion};
 use mcpwire_blocking::{ConnectOptions, ErrorKind, McpClient, with_client};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::{Server, process_exists, server, watched};

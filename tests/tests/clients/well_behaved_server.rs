@@ -1,7 +1,7 @@
 //! Nothing is wrong: both eras, chosen automatically and by hand.
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Era, Negotiate};
+use mcpwire_blocking::protocol::{Era, Negotiate};
 use mcpwire_tests::{Adapter, Failure, Server, on_every_adapter, server};
 use serde_json::json;
 

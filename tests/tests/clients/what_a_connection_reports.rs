@@ -2,7 +2,7 @@
 
 use mcpwire_blocking as blocking;
 use mcpwire_driver::McpClient as AsyncClient;
-use mcpwire_driver::core::{CloseReason, Event, Notification};
+use mcpwire_driver::protocol::{CloseReason, Event, Notification};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{on_every_async_adapter, server, watched};
 

@@ -117,7 +117,7 @@ fn requests_of_a_side_that_cannot_go_on_say_why() {
     assert!(pair.engine.transmit().is_empty(), "what was not sent is dropped");
     pair.drive();
     let error = pair.error(ticket);
-    assert_eq!(error.to_string(), "`tools/call` got no answer: the client failed: the stream broke");
+    assert_eq!(error.to_string(), "`tools/call` got no answer: the connection failed: the stream broke");
     assert_eq!(pair.happened(), [&Event::Closed(CloseReason::Failed("the stream broke".into()))]);
 }
 
@@ -129,4 +129,22 @@ fn the_end_of_the_stream_ends_all_requests_too() {
     assert!(matches!(pair.error(ticket), CallError::Closed { reason: CloseReason::ByServer, .. }));
     assert_eq!(pair.happened(), [&Event::Closed(CloseReason::ByServer)]);
     assert_eq!(pair.engine.poll_timeout(), None);
+}
+
+#[test]
+fn a_response_that_arrived_before_the_stream_broke_counts() {
+    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let first = pair.call("quick", &RequestOptions::new()).expect("it is sent");
+    let second = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+    pair.drive();
+    let id = pair.sent[0].id().expect("a request");
+    let response =
+        json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": "in time"}]}}).to_string();
+    assert_eq!(pair.engine.receive(format!("{response}\n").as_bytes(), pair.now), response.len() + 1);
+    pair.engine.receive_error("the cable is cut".into(), pair.now);
+    pair.drive();
+    assert_eq!(pair.text(first), "in time");
+    let error = pair.error(second);
+    assert_eq!(error.to_string(), "`tools/call` got no answer: the connection failed: the cable is cut");
+    assert_eq!(pair.happened(), [&Event::Closed(CloseReason::Failed("the cable is cut".into()))]);
 }

@@ -76,6 +76,30 @@ fn methods(definitions: &Map<String, Value>) -> impl Iterator<Item = &str> {
 }
 
 #[test]
+fn names_that_programs_look_for_are_found() {
+    let mut names = BTreeSet::new();
+    for folder in ["core", "adapters"] {
+        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), &mut names);
+    }
+    let wanted = [
+        "from_stream",
+        "HubError",
+        "InvalidItem",
+        "ListResult",
+        "MessageObserver",
+        "ProtocolMode",
+        "RemoteClosed",
+        "RequestHandler",
+        "ServerRequest",
+        "ShutdownTimeouts",
+        "StderrHandler",
+        "UnparsableMessage",
+    ];
+    let missing: Vec<_> = wanted.iter().filter(|name| !names.contains(**name)).collect();
+    assert!(missing.is_empty(), "give an item the alias: {missing:?}");
+}
+
+#[test]
 fn each_name_of_the_schema_is_found() {
     let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core");
     let mut names = BTreeSet::new();

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use mcpwire_driver::Error;
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallError, Config, Deadline, Json, ListResources, RequestOptions, ResubscribePolicy, SubscribeOptions,
     SubscriptionEvent, SubscriptionFilter, TaskError,
 };
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit, duplex};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit, duplex};
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use mcpwire_tests::watched;
 use serde_json::json;
@@ -24,7 +24,7 @@ fn endless(latency: Duration) -> ScriptedServer {
     let server = ScriptedServer::new().capabilities(json!({"resources": {}})).latency(latency);
     server.on("resources/list", |params: &Json| {
         let page: u64 = params.member::<String>("cursor").and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
-        Answer::new().result(json!({
+        ScriptedResponse::new().result(json!({
             "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
             "resources": [{"uri": format!("a:{page}"), "name": "a"}], "nextCursor": (page + 1).to_string(),
         }))

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcpwire_driver::core::SendError;
 use mcpwire_driver::http::HttpOptions;
+use mcpwire_driver::protocol::SendError;
 use mcpwire_driver::{ConnectOptions, McpClient};
 use mcpwire_http::{Client, ClientOptions};
 use mcpwire_tests::asynchronous::{Host, Threads, begun, eventually};

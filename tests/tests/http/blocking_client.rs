@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::core::{CallTool, CallToolParams, Json, RequestOptions};
+use mcpwire_blocking::protocol::{CallTool, CallToolParams, Json, RequestOptions};
 use mcpwire_blocking::{McpClient, McpServerDef};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::watched;

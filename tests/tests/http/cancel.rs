@@ -48,6 +48,36 @@ fn a_modern_exchange_is_closed_and_nothing_is_said() {
     }
 }
 
+/// The task is given up while the server keeps the request about it waiting.
+#[test]
+fn the_exchange_about_a_task_is_closed_with_its_call() {
+    let created = r#"{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":60000,"pollIntervalMs":2000}"#;
+    let mut config = Config::default();
+    config.declare_tasks();
+    let server = web::modern(move |asked, says| match asked.method() {
+        "tools/call" => {
+            says.json(200, asked.result(created));
+        }
+        "tasks/get" => {
+            says.stream().event("");
+        }
+        _ => {
+            says.json(200, asked.result(r#"{"resultType":"complete"}"#));
+        }
+    });
+    let mut web = Web::ready(config, server);
+    let ticket = web.echo();
+    web.pass(Duration::from_secs(3));
+    assert_eq!(web.lines(), ["POST tools/call", "POST tasks/get"]);
+    let about_the_task = web.last("POST tasks/get").exchange.id;
+    assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
+    web.pass(Duration::from_secs(3));
+    assert!(matches!(web.error(ticket), CallError::Cancelled { .. }));
+    assert_eq!(web.lines(), ["POST tools/call", "POST tasks/get", "POST tasks/cancel"]);
+    assert_eq!(web.aborted, [(Duration::from_secs(3), about_the_task)]);
+    assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
+}
+
 #[test]
 fn a_legacy_server_is_told_in_words() {
     for by_timeout in [false, true] {

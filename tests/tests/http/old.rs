@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_driver::core::{ClientCapabilities, SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
+use mcpwire_driver::protocol::{ClientCapabilities, SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
 use mcpwire_driver::{ErrorKind, McpServerDef};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use ::smol::io::{AsyncRead, Cursor};
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::http::Exchange;
 use mcpwire_driver::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture, TokenFuture, TokenProvider};
+use mcpwire_driver::protocol::http::Exchange;
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Adapter, Call, OverHttp, on_every_adapter};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpwire_driver::ConnectOptions;
-use mcpwire_driver::core::http::SettingsError;
+use mcpwire_driver::protocol::http::SettingsError;
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Adapter, Call, on_every_adapter};
 use serde_json::json;

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::smol::io::Cursor;
-use mcpwire_client::Watcher;
-use mcpwire_driver::core::http::{Exchange, Failure as HttpFailure, FailureKind};
-use mcpwire_driver::core::{Config, LoggingLevel};
+use mcpwire_client::TraceListener;
 use mcpwire_driver::http::{
     HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenFuture, TokenProvider,
 };
+use mcpwire_driver::protocol::http::{Exchange, Failure as HttpFailure, FailureKind};
+use mcpwire_driver::protocol::{Config, LoggingLevel};
 use mcpwire_driver::{Direction, ErrorKind, McpServerDef};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};
@@ -325,7 +325,7 @@ fn messages_are_watched<A: Adapter>() {
     });
     let seen = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&seen);
-    let watch: Watcher = Box::new(move |direction, line: &[u8]| {
+    let watch: TraceListener = Box::new(move |direction, line: &[u8]| {
         let message: Value = serde_json::from_slice(line).expect("a line is a message");
         told.lock().unwrap().push((direction, message["method"].as_str().unwrap_or("answer").to_owned()));
     });

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::Notification;
+use mcpwire_driver::protocol::Notification;
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
-use mcpwire_testkit::{Answer, ScriptedServer, duplex};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, duplex};
 use mcpwire_tests::asynchronous::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};
 use mcpwire_tests::{timed, watched};
 use serde_json::json;
@@ -14,8 +14,8 @@ fn a_scripted_server_serves<H: Host>() {
         let host = H::start();
         let server = ScriptedServer::new()
             .tool("echo", |args| args.member::<String>("message").unwrap_or_default())
-            .tool("slow", |_| Answer::new().wait(Duration::from_millis(200)).text("at last"))
-            .tool("never", |_| Answer::new());
+            .tool("slow", |_| ScriptedResponse::new().wait(Duration::from_millis(200)).text("at last"))
+            .tool("never", |_| ScriptedResponse::new());
         let (ours, theirs) = duplex(1024);
         host.block_on(async {
             H::spawn(server.serve::<H::Runtime>(theirs.reader, theirs.writer));
@@ -65,7 +65,8 @@ fn a_client_of_a_real_runtime_lives_in_virtual_time() {
     async fn program(client: &mcpwire_tokio::McpClient) -> Result<String, mcpwire_tokio::Error> {
         Ok(client.call_tool("slow", json!({})).timeout(Duration::from_secs(7200)).await?.text().into_string())
     }
-    let server = ScriptedServer::new().tool("slow", |_| Answer::new().wait(Duration::from_secs(3_000)).text("at last"));
+    let server = ScriptedServer::new()
+        .tool("slow", |_| ScriptedResponse::new().wait(Duration::from_secs(3_000)).text("at last"));
     let kit = mcpwire_testkit::Testkit::<mcpwire_tokio::Tokio>::for_runtime(server);
     let (told, took) = timed(|| kit.run(async |client| program(&client).await));
     assert_eq!(told.expect("it is answered"), "at last");

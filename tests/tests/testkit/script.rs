@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification, ProtocolVersion,
     RequestOptions, RpcError, ServerRequest,
 };
 use mcpwire_driver::{ConnectOptions, ErrorKind};
-use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::{done_of_total, watched};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn it_speaks_whichever_era_is_asked_for() {
         let modern = ["server/discover", "tools/list"];
         let legacy = ["initialize", "notifications/initialized", "tools/list"];
         let fallback = ["server/discover", "initialize", "notifications/initialized", "tools/list"];
-        let both = || ScriptedServer::new().named("both", "2.1").instructions("Ask.");
+        let both = || ScriptedServer::new().server_info("both", "2.1").instructions("Ask.");
         let cases = [
             (both(), Negotiate::Auto, ProtocolVersion::V2026_07_28, &modern[..]),
             (both(), Negotiate::Legacy, ProtocolVersion::V2025_11_25, &legacy),
@@ -64,7 +64,7 @@ fn versions_without_any_in_common_do_not_open() {
 fn a_handshake_can_be_scripted() {
     watched(|| {
         let server = ScriptedServer::new()
-            .on("server/discover", |_| Answer::new())
+            .on("server/discover", |_| ScriptedResponse::new())
             .on("initialize", |_| RpcError::new(-32000, "the licence has expired"));
         let kit = Testkit::new(server);
         let client = kit.connect();
@@ -89,12 +89,14 @@ fn input_can_be_wanted_first() {
     watched(|| {
         let server = ScriptedServer::new().on("tools/call", |params| {
             match (params.member::<String>("requestState"), params.member::<Value>("inputResponses")) {
-                (None, _) => Answer::new().input_required(json!({}), Some("\"patience\"")),
+                (None, _) => ScriptedResponse::new().input_required(json!({}), Some("\"patience\"")),
                 (Some(state), None) => {
                     assert_eq!(state, "\"patience\"");
-                    Answer::new().wait(secs(20)).input_required(json!({"where": {"method": "roots/list"}}), Some("2"))
+                    ScriptedResponse::new()
+                        .wait(secs(20))
+                        .input_required(json!({"where": {"method": "roots/list"}}), Some("2"))
                 }
-                (_, Some(answers)) => Answer::new().wait(secs(20)).text(answers.to_string()),
+                (_, Some(answers)) => ScriptedResponse::new().wait(secs(20)).text(answers.to_string()),
             }
         });
         let kit = Testkit::new(server);
@@ -118,13 +120,13 @@ fn a_tool_answers_in_every_way() {
                 .tool("error", |_| Err::<&str, _>("no such city"))
                 .tool("refusal", |_| RpcError::new(-32000, "out of order"))
                 .tool("result", |_| {
-                    Answer::new().result(json!({
+                    ScriptedResponse::new().result(json!({
                         "content": [], "structuredContent": {"degrees": 21}, "resultType": "complete",
                     }))
                 })
-                .tool("silence", |_| Answer::new())
+                .tool("silence", |_| ScriptedResponse::new())
                 .tool("garbage", |_| {
-                    Answer::new().line("Listening on stdio...").raw("\u{feff}\r\n").text("and an answer")
+                    ScriptedResponse::new().line("Listening on stdio...").raw("\u{feff}\r\n").text("and an answer")
                 });
             let kit = Testkit::new(server);
             kit.run(async |client| {
@@ -155,7 +157,7 @@ fn json_of_several_lines_is_one_line_on_the_wire() {
     watched(|| {
         let pretty = serde_json::to_string_pretty(&json!({"content": [{"type": "text", "text": "a\nb"}]})).unwrap();
         let pretty = Json::parse(pretty).unwrap();
-        let kit = Testkit::new(ScriptedServer::new().tool("pretty", move |_| Answer::new().result(&pretty)));
+        let kit = Testkit::new(ScriptedServer::new().tool("pretty", move |_| ScriptedResponse::new().result(&pretty)));
         let result = kit.run(async |client| client.call_tool("pretty", json!({})).await).expect("it is answered");
         assert_eq!(result.text().as_str(), "a\nb");
     });
@@ -165,7 +167,7 @@ fn json_of_several_lines_is_one_line_on_the_wire() {
 fn steps_are_taken_in_order_and_in_their_time() {
     watched(|| {
         let server = ScriptedServer::new().latency(secs(1)).tool("build", |_| {
-            Answer::new()
+            ScriptedResponse::new()
                 .notify("notifications/message", json!({"level": "info", "data": "begun"}))
                 .wait(secs(10))
                 .progress(1, 2)
@@ -202,9 +204,9 @@ fn steps_are_taken_in_order_and_in_their_time() {
 #[test]
 fn what_is_cancelled_is_recorded_and_left_where_it_stands() {
     watched(|| {
-        let slow = |_: &_| Answer::new().wait(secs(60)).text("too late");
+        let slow = |_: &_| ScriptedResponse::new().wait(secs(60)).text("too late");
         let polite = Testkit::new(ScriptedServer::new().tool("slow", slow));
-        let rude = Testkit::new(ScriptedServer::new().tool("slow", slow).ignoring_cancellations());
+        let rude = Testkit::new(ScriptedServer::new().tool("slow", slow).ignore_cancellations());
         for (kit, late) in [(&polite, 0), (&rude, 1)] {
             let time = kit.time().clone();
             kit.run(async |client| {
@@ -225,7 +227,7 @@ fn what_is_cancelled_is_recorded_and_left_where_it_stands() {
 #[test]
 fn a_call_that_is_dropped_last_of_all_is_cancelled() {
     watched(|| {
-        let kit = Testkit::new(ScriptedServer::new().tool("silence", |_| Answer::new()));
+        let kit = Testkit::new(ScriptedServer::new().tool("silence", |_| ScriptedResponse::new()));
         kit.run(async |client| {
             let params = CallToolParams { name: "silence", arguments: &json!({}) };
             drop(client.begin::<CallTool>(&params, &RequestOptions::new()).unwrap());
@@ -263,13 +265,12 @@ fn a_list_of_tools_may_have_pages_and_change() {
 #[test]
 fn other_methods_can_be_answered_and_are_refused_otherwise() {
     watched(|| {
-        let server = ScriptedServer::new().on("resources/list", |_| Answer::new().result(json!({"resources": []}))).on(
-            "notifications/hello",
-            |params| {
+        let server = ScriptedServer::new()
+            .on("resources/list", |_| ScriptedResponse::new().result(json!({"resources": []})))
+            .on("notifications/hello", |params| {
                 let params: Value = params.decode().unwrap();
-                Answer::new().text("nobody asked").notify("notifications/hello/back", params)
-            },
-        );
+                ScriptedResponse::new().text("nobody asked").notify("notifications/hello/back", params)
+            });
         let kit = Testkit::new(server);
         kit.run(async |client| {
             assert_eq!(client.request_raw("resources/list", None).await.unwrap().get(), r#"{"resources":[]}"#);
@@ -307,8 +308,9 @@ fn the_answers_to_its_own_requests_are_recorded() {
 #[test]
 fn a_connection_may_be_closed_at_any_time() {
     watched(|| {
-        let server = ScriptedServer::new().tool("crash", |_| Answer::new().raw("{\"jsonrpc\":\"2.0\",").close());
-        let kit = Testkit::new(server.tool("silence", |_| Answer::new()));
+        let server =
+            ScriptedServer::new().tool("crash", |_| ScriptedResponse::new().raw("{\"jsonrpc\":\"2.0\",").close());
+        let kit = Testkit::new(server.tool("silence", |_| ScriptedResponse::new()));
         kit.run(async |client| {
             let error = client.call_tool("crash", json!({})).await.expect_err("there is no answer");
             assert_eq!(error.kind(), ErrorKind::Closed);
@@ -335,11 +337,11 @@ fn a_server_may_stop_to_read_for_a_while() {
         let kit = Testkit::new(ScriptedServer::new().tool("size", |args| args.get().len().to_string())).capacity(1_000);
         let (time, server) = (kit.time().clone(), kit.server().clone());
         kit.run(async |client| {
-            server.reads(false);
+            server.set_reading(false);
             let large = json!({"text": "x".repeat(100_000)});
             let error = client.call_tool("size", &large).timeout(secs(3)).await.expect_err("nobody reads");
             assert_eq!((error.kind(), time.elapsed()), (ErrorKind::Timeout, secs(3)));
-            server.reads(true);
+            server.set_reading(true);
             assert_eq!(client.call_tool("size", &large).await.unwrap().text().as_str(), "100011");
         });
         // The call that timed out, as it was being sent; that it was cancelled; and the second one.

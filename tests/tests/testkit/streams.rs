@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_testkit::{PipeReader, PipeWriter, ScriptedServer, Testkit, VirtualTime, duplex, pipe};
 use mcpwire_tests::watched;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! [`McpClient`]: a connection to one server. Here it runs operations, and describes the connection.
+//! [`McpClient`]: a connection to one server. This module runs operations and describes the connection.
 
 mod opening;
 mod requests;
@@ -10,7 +10,7 @@ use std::io;
 use mcpwire_client::{
     ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport,
 };
-use mcpwire_core::internal::{AnyEngine, Operation, RequestError, Step};
+use mcpwire_core::internal::{Operation, RequestError, Step};
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     CallError, Method, Notification, ProtocolVersion, Reply, RequestKey, SendError, ServerCapabilities, ServerInfo,
@@ -18,17 +18,28 @@ use mcpwire_core::{
 };
 
 use crate::cancel::Canceller;
-use crate::connection::{Connection, Waited};
+use crate::connection::{Connection, WaitOutcome};
 use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 pub use opening::with_client;
 
 /// A connection to one server.
 ///
-/// The thread that calls it does all the work: there is no runtime, and on Unix no other thread. (Over HTTP, a background
-/// thread sends the requests.)
+/// The calling thread does all the work: there is no runtime, and on Unix no other thread. Over HTTP, a background thread sends the
+/// requests.
 ///
-/// When it is dropped, the server and all processes that it started are killed; [`McpClient::shutdown`] ends them step by
-/// step. Over HTTP, the pending requests are aborted, and the session is ended on the server in the background.
+/// Dropping the client kills the server and all processes that the server started; [`McpClient::shutdown`] ends them step by step.
+/// Over HTTP, dropping the client aborts the pending requests, and ends the session on the server in the background.
+///
+/// # When the connection ends
+///
+/// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
+/// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
+/// client, or use `mcpwire-hub`, which restarts servers.
+///
+/// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
+/// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
+///
+/// # Example
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpClient, McpServerDef};
@@ -50,7 +61,7 @@ pub struct McpClient {
 }
 
 impl McpClient {
-    /// Returns the description of the server, or `None` before [`McpClient::initialize`].
+    /// Returns the server's info and capabilities, or `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
         self.connection.engine.session().server()
     }
@@ -65,7 +76,7 @@ impl McpClient {
         self.server_info().map(|server| server.protocol_version)
     }
 
-    /// Returns the definition from which the server was started, or `None` for a pair of streams.
+    /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.context.definition.as_deref()
     }
@@ -75,7 +86,7 @@ impl McpClient {
         self.server_info().is_some()
     }
 
-    /// Returns whether the server's process is running. For a pair of streams, returns whether the connection has not ended.
+    /// Returns whether the server's process is running. Without a process, returns whether the connection has not ended.
     pub fn is_running(&mut self) -> bool {
         self.connection.is_running()
     }
@@ -85,7 +96,7 @@ impl McpClient {
         self.connection.pid()
     }
 
-    /// Returns the last lines that the server wrote on standard error, without control characters, at most 64 KiB.
+    /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
     pub fn stderr_tail(&mut self) -> String {
         self.connection.catch_up();
         self.connection.stderr.tail()
@@ -96,12 +107,12 @@ impl McpClient {
         self.connection.engine.session().in_flight()
     }
 
-    /// Returns counters of the messages that were ignored or refused.
+    /// Returns the number of messages that the client has ignored or rejected, by reason.
     pub fn stats(&self) -> Stats {
         self.connection.engine.session().stats()
     }
 
-    /// Returns the messages of the server that could not be read: how many, and the beginnings of the last ones.
+    /// Returns the number of invalid messages from the server, and the beginnings of the last ones.
     pub fn invalid_messages(&self) -> InvalidMessages {
         self.connection.state.invalid_messages.clone()
     }
@@ -118,8 +129,8 @@ impl McpClient {
                 return Ok(end);
             }
             match self.connection.wait_for(None, |_| None::<()>) {
-                Ok(Waited::Value(()) | Waited::Nothing) => {}
-                Ok(Waited::Cancelled) => {
+                Ok(WaitOutcome::Value(()) | WaitOutcome::Expired) => {}
+                Ok(WaitOutcome::Cancelled) => {
                     return Err(self.call_error(CallError::Cancelled { method: "the end".into() }));
                 }
                 Err(error) => return Err(self.io_error(error)),
@@ -133,26 +144,21 @@ impl McpClient {
         self.connection.end()
     }
 
-    /// Returns a handle that ends a wait from another thread.
+    /// Returns a handle that cancels a wait from another thread.
     ///
     /// # Errors
-    /// If the system has no pipe left.
+    /// If the process has too many open files to create a pipe.
     pub fn canceller(&mut self) -> Result<Canceller, Error> {
         self.connection.canceller().map_err(|error| self.io_error(error))
     }
 
-    /// Returns the engine, for what this client has no method for.
-    pub fn engine(&self) -> &AnyEngine {
-        &self.connection.engine
-    }
-
-    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills what is left.
+    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills the group.
     ///
-    /// This takes at most 5 s with the default [`GracePeriods`]. Over HTTP, it ends the session on the server, and waits for
-    /// that no longer than [`GracePeriods::after_close`].
+    /// With the default [`GracePeriods`], this takes at most 5 s. Over HTTP, this ends the session on the server, and waits for the
+    /// response for at most [`GracePeriods::after_close`].
     ///
     /// # Errors
-    /// If the process is still there after it was killed.
+    /// If the process still exists after it was killed.
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
         let report = self.connection.shut_down(self.connection.context.grace_periods);
         self.connection.context.shutdown_result(report)
@@ -160,11 +166,11 @@ impl McpClient {
 
     /// Kills the server and all processes that it started. Pending requests fail.
     ///
-    /// This waits until the server has exited, which takes a moment.
+    /// This waits for the exit of the server.
     pub fn kill(&mut self) {
-        let at_once =
+        let no_grace =
             GracePeriods { after_close: std::time::Duration::ZERO, after_terminate: std::time::Duration::ZERO };
-        self.connection.shut_down(at_once);
+        self.connection.shut_down(no_grace);
     }
 
     /// Runs an operation to its end.
@@ -192,7 +198,7 @@ impl McpClient {
         }
     }
 
-    /// Waits for the reply to a request that an operation has sent just now.
+    /// Waits for the reply to a request that an operation sent at the time `now`.
     fn reply(
         &mut self,
         key: RequestKey,
@@ -207,7 +213,7 @@ impl McpClient {
         }
     }
 
-    /// Waits for the result of a request that was begun.
+    /// Waits for the result of a [`Pending`](crate::Pending) request.
     pub(crate) fn wait<M: Method>(
         &mut self,
         ticket: Ticket<M>,
@@ -244,7 +250,7 @@ impl McpClient {
         }
     }
 
-    /// Runs `f` with the context of the connection and what an error says about the connection.
+    /// Runs `f` with the context of the connection and the facts that errors contain.
     fn with_context<T>(&mut self, f: impl FnOnce(&ConnectionContext, &mut dyn ConnectionFacts) -> T) -> T {
         let context = std::mem::take(&mut self.connection.context);
         let value = f(&context, &mut self.connection);

@@ -1,15 +1,15 @@
-//! Connecting: starts or reaches a server, and opens the connection.
+//! Starts a server or connects to it, and opens the connection.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use mcpwire_client::{
-    AnyLauncher, ConnectOptions, ConnectionFacts, Error, Launch, McpServerDef, OptionParts, Stderr, Tracer,
+    AnyLauncher, ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer,
     Transport as TransportKind,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
-use mcpwire_process::Process;
+use mcpwire_process::{Process, RunningServer};
 
 use super::McpClient;
 use crate::answers::Answers;
@@ -20,7 +20,7 @@ use crate::transport::{Clock, Threads, Transport, launched};
 impl McpClient {
     /// Starts a server without opening the connection.
     ///
-    /// [`McpClient::initialize`] opens it. Over HTTP, nothing is sent yet.
+    /// [`McpClient::initialize`] opens the connection. Over HTTP, this sends nothing.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Self::connect_with(def, ConnectOptions::default())
     }
@@ -39,11 +39,14 @@ impl McpClient {
         Ok(Self::new(connection, options))
     }
 
-    /// Creates a connection over a pair of streams, such as a socket.
+    /// Creates a client over a pair of streams, such as the halves of a socket.
     ///
-    /// Two threads read and write. The thread that reads holds the reader until its stream ends. If both halves are one
-    /// socket, keep a clone of it and shut it down after [`McpClient::shutdown`]: otherwise the other side does not learn of
-    /// the end.
+    /// The streams carry one message per line. A thread of this program can be at the other end: see [`std::io::pipe`].
+    /// [`ConnectOptions::name`] names the server. An error of a stream ends the connection. Pending calls fail with its text.
+    ///
+    /// One thread reads and one writes. The reading thread owns the reader until the end of the stream. If both halves are one
+    /// socket, keep a clone, and shut the socket down after [`McpClient::shutdown`]: otherwise the peer sees no end of the stream.
+    #[doc(alias = "from_stream")]
     pub fn over(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
@@ -61,7 +64,7 @@ impl McpClient {
 
     /// Starts a server, opens the connection and lists the server's tools.
     ///
-    /// A server without tools is no error: [`McpClient::tools`] is empty then.
+    /// If the server has no tools, [`McpClient::tools`] is empty.
     pub fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
         Self::connect_and_initialize_with(def, ConnectOptions::default())
     }
@@ -75,20 +78,20 @@ impl McpClient {
         Ok(client)
     }
 
-    /// Opens the connection: negotiates the protocol version, and learns what the server is.
+    /// Opens the connection: negotiates the protocol version, and requests the server's info and capabilities.
     ///
-    /// A server that ends because it is asked for its era is started again, and opened as a legacy server. This does not list
-    /// the tools: see [`McpClient::list_tools`].
+    /// Some legacy servers exit when they receive `server/discover`. The client restarts such a server, and opens the connection with
+    /// `initialize`. This method does not list the tools: see [`McpClient::list_tools`].
     #[doc(alias = "server/discover")]
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
-        let began = self.connection.now();
-        let mut outcome = self.open(began)?;
+        let start = self.connection.now();
+        let mut outcome = self.open(start)?;
         if let (OpeningOutcome::Restart, Some(def)) = (&outcome, self.connection.context.definition.clone()) {
-            let spent = self.connection.now().duration_since(began);
+            let spent = self.connection.now().duration_since(start);
             let config = self.connection.engine.session().config().for_restart(spent);
             let launcher = self.connection.context.launcher.as_deref();
             let mut successor = spawn(&def, launcher, config, self.connection.clock)?;
-            self.connection.pass_on(&mut successor).map_err(|error| self.io_error(error))?;
+            self.connection.hand_over_to(&mut successor).map_err(|error| self.io_error(error))?;
             self.connection = successor;
             let now = self.connection.now();
             outcome = self.open(now)?;
@@ -99,7 +102,7 @@ impl McpClient {
         }
         match self.connection.engine.session().server() {
             Some(server) => Ok(server),
-            None => unreachable!("a connection that was opened has a server"),
+            None => unreachable!("an open connection has server info"),
         }
     }
 
@@ -137,7 +140,7 @@ impl McpClient {
     }
 }
 
-/// Starts a server, runs `f` with its client, and ends the server.
+/// Starts a server, runs `f` with the client, and ends the server.
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpServerDef, with_client};
@@ -161,22 +164,14 @@ fn spawn(
     clock: Clock,
 ) -> Result<Connection, Error> {
     let server = def.display_name();
-    let command;
-    let def = match launcher.map(|launcher| launcher.start(def)) {
-        None => def,
-        Some(Ok(Launch::Command(other))) => {
-            command = other;
-            &command
-        }
-        Some(Ok(Launch::Server(remote))) => {
+    let (process, transport) = match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {
+        RunningServer::Local(process, pipes) => (process, transport(pipes)),
+        RunningServer::Launched(remote) => {
             let (threads, control) = launched::start(*remote).map_err(|error| Error::new(server, error))?;
-            let engine = AnyEngine::Stream(stdio::Engine::new(config));
-            return Ok(Connection::new(engine, Box::new(threads), Some(Process::launched(control)), clock));
+            (Process::launched(control), Ok(Box::new(threads) as Box<dyn Transport>))
         }
-        Some(Err(error)) => return Err(Error::new(server, error)),
     };
-    let (process, pipes) = Process::spawn(def).map_err(|error| Error::new(server, error))?;
-    let transport = transport(pipes).map_err(|error| Error::new(server, error))?;
+    let transport = transport.map_err(|error| Error::new(server, error))?;
     let engine = AnyEngine::Stream(stdio::Engine::new(config));
     Ok(Connection::new(engine, transport, Some(process), clock))
 }

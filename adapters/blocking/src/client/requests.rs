@@ -7,8 +7,8 @@ use mcpwire_core::internal::{
     ClientState, PageWalk, PingServer, RawRequest, RequestError, SendRequest, SetLogLevel, SingleRequest, Unprepared,
 };
 use mcpwire_core::{
-    Calls, ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root,
-    RootsListChanged, Ticket, Timestamp,
+    Calls, ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root, SendError,
+    Ticket, Timestamp,
 };
 
 use super::McpClient;
@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::pending::Pending;
 
 impl McpClient {
-    /// Sends a request of a typed method, and waits for its result.
+    /// Sends a request of the method `M`, and waits for its result.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -25,11 +25,11 @@ impl McpClient {
         self.run_request(Unprepared(params), options)
     }
 
-    /// Sends a request of a typed method without waiting for its result.
+    /// Sends a request of the method `M` without waiting for its result.
     ///
-    /// Any number of requests may be pending. [`Pending::wait`] takes their results in any order.
+    /// Any number of requests may be pending. [`Pending::wait`] returns their results, in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         self.begin_with(|_, calls, now| Ok(calls.request(params, &options, now)?))
     }
 
@@ -42,32 +42,27 @@ impl McpClient {
     /// Sends a notification of any method.
     #[doc(alias = "send_notification")]
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        let now = self.connection.now();
-        self.connection.engine.calls().notify_raw(method, params, now).map_err(|error| self.send_error(error))?;
-        self.connection.flush();
-        Ok(())
+        self.send(|calls, now| calls.notify_raw(method, params, now))
     }
 
-    /// Replaces the roots. A legacy server that was told that they may change is notified.
+    /// Replaces the roots. Notifies a legacy server if the client has declared `roots.listChanged`.
     #[doc(alias = "notifications/roots/list_changed")]
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method itself is not general enough over the lifetime of `Calls`"
+    )]
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         self.connection.answers.set_roots(roots);
-        if self.connection.engine.session().declares_roots_list_changed() {
-            let now = self.connection.now();
-            let sent = self.connection.engine.calls().notify::<RootsListChanged>(&(), now);
-            sent.map_err(|error| self.send_error(error))?;
-            self.connection.flush();
-        }
-        Ok(())
+        self.send(|calls, now| calls.notify_roots_changed(now))
     }
 
     /// Sets the minimum level of the server's log messages.
     ///
-    /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`; a modern one receives the level with each
-    /// request from now on.
+    /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`. A modern server receives the level with each later
+    /// request.
     #[doc(alias = "logging/setLevel")]
     pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
-        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
         self.run(&mut SetLogLevel::new(level, &options), &mut |_| {})
     }
 
@@ -77,7 +72,7 @@ impl McpClient {
     /// `server/discover`.
     #[doc(alias = "server/discover")]
     pub fn ping(&mut self) -> Result<(), Error> {
-        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
         self.run(&mut PingServer::new(&options), &mut |_| {})
     }
 
@@ -102,14 +97,14 @@ impl McpClient {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         let mut walk = PageWalk::<M>::new(options, self.connection.engine.session().config(), self.connection.now());
         self.run(&mut walk, &mut |_| {})
     }
 
-    /// Reads what the server reports without a request, for `duration`.
+    /// Reads and processes messages of the server for `duration`.
     ///
-    /// While the client is not used, nothing is read, and a server that has much to report must wait.
+    /// Without this, the client reads only while it waits for a response. A server that sends much in between must wait.
     pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
         self.cancel_dropped();
         let until = self.connection.now() + duration;
@@ -119,12 +114,20 @@ impl McpClient {
         }
     }
 
+    /// Sends a notification.
+    fn send(&mut self, send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>) -> Result<(), Error> {
+        let now = self.connection.now();
+        send(&mut self.connection.engine.calls(), now).map_err(|error| self.send_error(error))?;
+        self.connection.flush();
+        Ok(())
+    }
+
     fn run_request<M: Method>(
         &mut self,
         request: impl SendRequest<M>,
         options: &RequestOptions,
     ) -> Result<M::Result, Error> {
-        let options = self.connection.context.traced(options).into_owned();
+        let options = self.connection.context.with_caller_context(options).into_owned();
         self.run(&mut SingleRequest::new(request, &options), &mut |_| {})
     }
 
@@ -141,7 +144,7 @@ impl McpClient {
         let now = self.connection.now();
         let Connection { engine, state, .. } = &mut self.connection;
         let ticket = send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.request_error(error))?;
-        // Nobody knows when the program waits for the result.
+        // The program may wait for the result much later, so the time is no longer recent.
         self.connection.set_recent_time(None);
         Ok(Pending::new(ticket, self))
     }

@@ -1,4 +1,4 @@
-//! The list of a server's tools, and their calls.
+//! Listing and calling tools.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use super::McpClient;
 use crate::call::Call;
 
 impl McpClient {
-    /// Lists the server's tools, all pages, and stores the list.
+    /// Requests all pages of the server's tool list, and stores the list.
     ///
-    /// Entries that are no valid tools are left out; see [`McpClient::rejected_tools`]. A modern server may say how long its
-    /// list is valid: until then, or until the server reports a change, the list comes from the client's cache.
+    /// The list omits invalid entries; see [`McpClient::rejected_tools`]. A modern server may set how long its list is valid: until
+    /// then, or until the server reports a change, this returns the cached list.
     /// [`McpClient::list_all_with`] and [`RequestOptions::fresh`] bypass the cache;
     /// [`Config::cache`](mcpwire_core::Config::cache) limits it.
     #[doc(alias = "tools/list")]
     pub fn list_tools(&mut self) -> Result<Tools, Error> {
-        let options = self.connection.context.traced(&RequestOptions::new()).into_owned();
+        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
         let mut listing = ToolListing::new(options, self.connection.engine.session().config(), self.connection.now());
         let list = self.run(&mut listing, &mut |_| {})?;
         // A list is larger than most responses, and the next request may be sent much later.
@@ -27,33 +27,33 @@ impl McpClient {
         Ok(Tools::new(list))
     }
 
-    /// Returns the list of tools that was loaded last, without sending a request.
+    /// Returns the stored list of tools, without sending a request.
     ///
-    /// The list is empty before [`McpClient::list_tools`], which [`McpClient::connect_and_initialize`] calls, and
+    /// The list is empty before [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls that method;
     /// [`McpClient::initialize`] does not.
     pub fn tools(&self) -> Tools {
         Tools::new(Arc::clone(self.connection.state.client.tools.list()))
     }
 
-    /// Returns the entries of that list that are no valid tools, and what is wrong with them.
+    /// Returns the invalid entries of the last tool list, with their errors.
     pub fn rejected_tools(&self) -> Vec<InvalidItem> {
         self.tools().rejected().to_vec()
     }
 
-    /// Returns whether that list contains a tool of this name.
+    /// Returns whether the stored list contains a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
         self.connection.state.client.tools.list().get(name).is_some()
     }
 
-    /// Returns the tool of this name in that list.
+    /// Returns the tool of this name from the stored list.
     pub fn get_tool(&self, name: &str) -> Option<Tool> {
         self.connection.state.client.tools.list().get(name).cloned()
     }
 
-    /// Prepares a call of a tool, to which options can be added before it is sent.
+    /// Returns a builder that sends a tool call.
     ///
-    /// If the tool itself fails ([`CallToolResult::is_error`](mcpwire_core::CallToolResult::is_error)), the call still has a
-    /// result. If the list of tools does not contain the name, the call fails without a request, as long as the list is valid.
+    /// A call whose tool fails ([`CallToolResult::is_error`](mcpwire_core::CallToolResult::is_error)) returns a result, not an error.
+    /// While the stored list is valid and does not contain the name, the call fails without a request.
     #[doc(alias = "tools/call")]
     pub fn call_tool<'c, A: Serialize>(&'c mut self, name: &'c str, arguments: A) -> Call<'c, A> {
         Call::new(self, name, arguments)

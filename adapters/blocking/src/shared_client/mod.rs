@@ -1,14 +1,14 @@
-//! [`SharedClient`]: one blocking client for any number of callers.
+//! [`SharedClient`]: a blocking client that many callers share.
 //!
 //! | file | content |
 //! |---|---|
-//! | `queue` | the commands for the thread that owns the client |
-//! | `response` | the future of the result of a command |
-//! | `slot` | the result of a command, and the half that delivers it |
+//! | `command_queue` | the commands for the thread that owns the client |
+//! | `command_future` | the future of the result of a command |
+//! | `slot` | the result of a command, and the sender of the result |
 //! | `worker` | the thread that owns the client |
 
-mod queue;
-mod response;
+mod command_future;
+mod command_queue;
 mod slot;
 mod worker;
 
@@ -22,18 +22,18 @@ use mcpwire_core::{CallToolResult, Json, Tool};
 use mcpwire_tool_client::{BoxFuture, ToolClient, ToolError};
 
 use crate::client::McpClient;
-use queue::{Command, Queue};
-use response::Response;
+use command_future::CommandFuture;
+use command_queue::{ClientCommand, CommandQueue};
 use worker::Worker;
 
 /// A blocking client that any number of threads and tasks share, through the trait [`ToolClient`].
 ///
-/// A thread of its own uses the client, so no caller waits for another: ten calls that are polled at once are sent at once,
-/// and their results arrive in any order. The futures never block, and work under any executor. The handlers of the client
-/// run on that thread; while one of them runs, no result is delivered.
+/// A background thread owns the client. Callers do not wait for each other: the server may execute their calls concurrently and
+/// respond in any order. The futures never block, and work on any executor. The handlers of the client run on the background
+/// thread: while a handler runs, no result is delivered.
 ///
-/// A call is sent when its future is first polled, and cancelled when its future is dropped. Dropping the `SharedClient` kills
-/// the server; [`SharedClient::shutdown`] ends it step by step.
+/// Polling a future for the first time sends its call, and dropping the future cancels the call. Dropping the `SharedClient`
+/// kills the server; [`SharedClient::shutdown`] ends it step by step.
 ///
 /// ```no_run
 /// use mcpwire_blocking::tool_client::{ToolClient, ToolError};
@@ -49,7 +49,7 @@ use worker::Worker;
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
 pub struct SharedClient {
-    queue: Arc<Queue>,
+    queue: Arc<CommandQueue>,
     /// `None` after the thread was joined.
     thread: Option<JoinHandle<McpClient>>,
 }
@@ -58,9 +58,9 @@ impl SharedClient {
     /// Shares a client whose connection is open.
     ///
     /// # Errors
-    /// If the system has no pipe or no thread left.
+    /// If the system cannot create a pipe or a thread.
     pub fn new(mut client: McpClient) -> Result<Self, Error> {
-        let queue = Arc::new(Queue::new(client.canceller()?));
+        let queue = Arc::new(CommandQueue::new(client.canceller()?));
         let name = client.connection.context.name().to_owned();
         let worker = Worker::new(client, Arc::clone(&queue));
         let thread = thread::Builder::new().name("mcpwire-client".into()).spawn(move || worker.run());
@@ -71,37 +71,37 @@ impl SharedClient {
     /// Ends the server step by step, as [`McpClient::shutdown`] does.
     ///
     /// # Errors
-    /// If the process is still there after it was killed.
+    /// If the process still exists after it was killed.
     pub fn shutdown(self) -> Result<ShutdownReport, Error> {
         self.into_client().shutdown()
     }
 
-    /// Returns the client.
+    /// Ends the background thread, and returns the client.
     pub fn into_client(mut self) -> McpClient {
         self.queue.close();
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(client)) => client,
             Some(Err(panic)) => resume_unwind(panic),
-            None => unreachable!("the thread is joined once, here or when this is dropped"),
+            None => unreachable!("the thread is joined once, here or in `drop`"),
         }
     }
 }
 
 impl ToolClient for SharedClient {
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
-        Box::pin(Response::new(&self.queue, |sender| Command::List { sender }))
+        Box::pin(CommandFuture::new(&self.queue, |sender| ClientCommand::List { sender }))
     }
 
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        let command = move |sender| Command::Call { name: name.into(), arguments: arguments.clone(), sender };
-        Box::pin(Response::new(&self.queue, command))
+        let command = move |sender| ClientCommand::Call { name: name.into(), arguments: arguments.clone(), sender };
+        Box::pin(CommandFuture::new(&self.queue, command))
     }
 }
 
 impl Drop for SharedClient {
     fn drop(&mut self) {
         self.queue.close();
-        // The waker of a caller may own the last reference: then this is the thread itself, which ends by itself.
+        // The waker of a caller may own the last reference: then this runs on the background thread, which cannot join itself.
         if let Some(thread) = self.thread.take_if(|thread| thread.thread().id() != thread::current().id()) {
             // A panic of the thread was reported on standard error.
             let _ = thread.join();

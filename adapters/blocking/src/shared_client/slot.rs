@@ -1,4 +1,4 @@
-//! The result of a command, and the half that delivers it.
+//! [`Slot`]: the result of a command, and [`ResultSender`], which delivers the result.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use mcpwire_tool_client::{ToolError, ToolErrorKind};
 
-/// The result of a command, shared by the future and the [`Sender`].
+/// The result of a command. The future and the [`ResultSender`] share it.
 pub(super) enum Slot<T> {
     Waiting(Option<Waker>),
     Done(Result<T, ToolError>),
@@ -14,10 +14,10 @@ pub(super) enum Slot<T> {
     Closed,
 }
 
-/// The half that delivers the result. If it is dropped, the result is an error.
-pub(super) struct Sender<T>(pub(super) Arc<Mutex<Slot<T>>>);
+/// Delivers the result of a command. Dropping it delivers an error.
+pub(super) struct ResultSender<T>(pub(super) Arc<Mutex<Slot<T>>>);
 
-impl<T> Sender<T> {
+impl<T> ResultSender<T> {
     pub(super) fn send(self, result: Result<T, ToolError>) {
         deliver(&self.0, result);
     }
@@ -28,7 +28,7 @@ impl<T> Sender<T> {
     }
 }
 
-impl<T> Drop for Sender<T> {
+impl<T> Drop for ResultSender<T> {
     fn drop(&mut self) {
         if matches!(*lock(&self.0), Slot::Waiting(_)) {
             let message = "the thread of the client ended before the call had a result";

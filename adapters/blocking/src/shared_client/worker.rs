@@ -1,4 +1,4 @@
-//! The thread that owns the client.
+//! [`Worker`]: the thread that owns the client.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use mcpwire_client::Error;
 use mcpwire_core::{CallTool, CallToolResult, Json, Phase};
 use mcpwire_tool_client::ToolError;
 
-use super::queue::{Command, Queue};
-use super::slot::Sender;
+use super::command_queue::{ClientCommand, CommandQueue};
+use super::slot::ResultSender;
 use crate::client::McpClient;
 use crate::pending::Pending;
 
-/// The thread that owns the client: sends calls, and delivers their results.
+/// The thread that owns the client. It sends the calls, and delivers their results.
 pub(super) struct Worker {
     client: McpClient,
     queue: CloseOnDrop,
@@ -19,24 +19,23 @@ pub(super) struct Worker {
 }
 
 struct RunningCall {
-    name: Box<str>,
     pending: Pending<CallTool>,
-    sender: Sender<CallToolResult>,
+    sender: ResultSender<CallToolResult>,
 }
 
-/// Closes the queue also if the thread panics, so that later commands fail and no caller waits forever.
-struct CloseOnDrop(Arc<Queue>);
+/// Closes the queue when dropped, also by a panic of the thread, so that no caller waits forever.
+struct CloseOnDrop(Arc<CommandQueue>);
 
 impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         self.0.close();
-        // The results of these commands are errors.
+        // Dropping the commands delivers errors as their results.
         drop(self.0.take());
     }
 }
 
 impl Worker {
-    pub(super) fn new(client: McpClient, queue: Arc<Queue>) -> Self {
+    pub(super) fn new(client: McpClient, queue: Arc<CommandQueue>) -> Self {
         Worker { client, queue: CloseOnDrop(queue), calls: Vec::new() }
     }
 
@@ -52,17 +51,17 @@ impl Worker {
         self.client
     }
 
-    fn run_command(&mut self, command: Command) {
+    fn run_command(&mut self, command: ClientCommand) {
         match command {
-            Command::List { sender } => {
+            ClientCommand::List { sender } => {
                 sender.send(self.client.list_tools().map(|tools| tools.to_vec()).map_err(ToolError::from));
             }
-            Command::Call { sender, .. } if sender.is_cancelled() => {}
-            Command::Call { name, arguments, sender } => match self.begin(&name, &arguments) {
-                Ok(pending) => self.calls.push(RunningCall { name, pending, sender }),
+            ClientCommand::Call { sender, .. } if sender.is_cancelled() => {}
+            ClientCommand::Call { name, arguments, sender } => match self.begin(&name, &arguments) {
+                Ok(pending) => self.calls.push(RunningCall { pending, sender }),
                 Err(error) => sender.send(Err(error.into())),
             },
-            Command::CancelDropped => {
+            ClientCommand::CancelDropped => {
                 for call in self.calls.extract_if(.., |call| call.sender.is_cancelled()) {
                     call.pending.cancel(&mut self.client, "no longer needed");
                 }
@@ -71,9 +70,9 @@ impl Worker {
     }
 
     fn begin(&mut self, name: &str, arguments: &Json) -> Result<Pending<CallTool>, Error> {
-        // A call that does not wait cannot search for its tool.
+        // `Call::begin` does not list the tools itself.
         if !self.client.has_tool(name) {
-            // An error of the list is no error of the call.
+            // The error is ignored: the call may succeed without the list.
             let _ = self.client.list_tools();
         }
         self.client.call_tool(name, arguments).begin()
@@ -82,9 +81,8 @@ impl Worker {
     fn deliver_results(&mut self) {
         for at in (0..self.calls.len()).rev() {
             if self.client.connection.has_reply(self.calls[at].pending.key()) {
-                let RunningCall { name, pending, sender } = self.calls.swap_remove(at);
-                let result = pending.wait(&mut self.client);
-                sender.send(result.map_err(|error| error.with_tool(&name).into()));
+                let RunningCall { pending, sender } = self.calls.swap_remove(at);
+                sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
             }
         }
     }
@@ -98,10 +96,9 @@ impl Worker {
         });
         let is_closed = self.client.connection.engine.session().phase() == Phase::Closed;
         if waited.is_err() || is_closed {
-            // Nothing more arrives: the calls that have no reply fail.
-            for RunningCall { name, pending, sender } in self.calls.drain(..) {
-                let result = pending.wait(&mut self.client);
-                sender.send(result.map_err(|error| error.with_tool(&name).into()));
+            // The connection has ended, so the calls without a reply fail.
+            for RunningCall { pending, sender } in self.calls.drain(..) {
+                sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
             }
             queue.wait();
         }

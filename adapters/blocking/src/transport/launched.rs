@@ -1,4 +1,4 @@
-//! The streams of a server that a launcher has started elsewhere: they are async, and threads of this client poll them.
+//! The async streams of a server that a launcher has started. Threads of this client poll them.
 
 use std::future::Future;
 use std::io::{self, Read, Write};
@@ -7,33 +7,33 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use mcpwire_client::{LaunchedControl, LaunchedServer, Reader, Writer, catch_panic};
+use mcpwire_client::{LaunchedServer, LaunchedServerHandle, Reader, Writer, catch_panic};
 
 use super::Threads;
 
-/// Starts the threads of the streams. Returns the control of the server too.
-pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedControl)> {
-    let LaunchedServer { reader, writer, stderr, exit, control } = server;
+/// Starts the threads for the streams. Also returns the handle that controls the server.
+pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedServerHandle)> {
+    let LaunchedServer { reader, writer, stderr, exit, handle } = server;
     let stderr = stderr.map(|stderr| Box::new(BlockingReader(stderr)) as Box<dyn Read + Send>);
     let threads = Threads::start(BlockingReader(reader), BlockingWriter(writer), stderr)?;
-    // Nobody learns of the exit if the future panics.
+    // If the future panics, the exit stays unknown.
     let wait = move || drop(catch_panic(|| block_on(exit)));
     thread::Builder::new().name("mcpwire-exit".into()).spawn(wait)?;
-    Ok((threads, control))
+    Ok((threads, handle))
 }
 
 /// Unparks a thread.
-struct Unpark(Thread);
+struct ThreadUnparker(Thread);
 
-impl Wake for Unpark {
+impl Wake for ThreadUnparker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
 }
 
-/// Polls until the result is ready. The thread sleeps in between.
+/// Polls until the result is ready. The thread is parked between polls.
 fn poll_until_ready<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadUnparker(thread::current())));
     let mut cx = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = poll(&mut cx) {

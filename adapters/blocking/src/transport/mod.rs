@@ -1,5 +1,7 @@
-//! What carries the messages: pipes that the calling thread polls (Unix), threads (other streams), or HTTP.
+//! Transports: the pipes of a child process (Unix), other streams with a thread for each direction, and HTTP.
 
+#[cfg(feature = "http")]
+mod background;
 pub(crate) mod launched;
 #[cfg(unix)]
 mod pipes;
@@ -20,11 +22,11 @@ use std::time::{Duration, Instant};
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
 
-use crate::cancel::Waker;
-use mcpwire_client::{ConnectionHooks, Direction, PanicSource, Panics, Stderr, Tracer};
+use crate::cancel::ThreadWaker;
+use mcpwire_client::{ConnectionHooks, Direction, PanicCallbacks, Stderr, Tracer};
 use mcpwire_process::Process;
 
-/// The engine's time: what has passed since the client was made.
+/// The clock of an engine. Its origin is the creation of the client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(Instant);
 
@@ -38,23 +40,23 @@ impl Clock {
     }
 }
 
-/// What is not of the stream and needs care while it is waited for.
+/// The parts of a [`Connection`](crate::connection::Connection) that a transport uses besides the engine.
 pub(crate) struct IoContext<'a> {
     pub(crate) clock: Clock,
-    /// The time, if the caller has read the clock a moment ago. Only [`Pipes`] needs it.
+    /// The current time, if the caller has just read the clock. Only [`Pipes`] uses it.
     #[cfg(unix)]
     pub(crate) recent_time: Option<Timestamp>,
     pub(crate) process: Option<&'a mut Process>,
     pub(crate) stderr: &'a mut Stderr,
     pub(crate) tracer: Option<&'a mut Tracer>,
     pub(crate) hooks: Option<&'a dyn ConnectionHooks>,
-    pub(crate) panics: &'a Panics,
-    /// Why this side could not go on, if that is how the connection ended.
+    pub(crate) panics: &'a PanicCallbacks,
+    /// Set if the connection ended because of a failure on this side, such as a panic.
     pub(crate) failure: &'a mut Option<Arc<str>>,
 }
 
 impl IoContext<'_> {
-    /// Reports bytes of the stream to the program's callbacks.
+    /// Passes bytes of the stream to the tracer and the hooks.
     #[inline]
     fn observe(&mut self, direction: Direction, bytes: &[u8]) {
         if let Some(tracer) = &mut self.tracer {
@@ -65,19 +67,37 @@ impl IoContext<'_> {
         }
     }
 
+    /// Passes the end of the stream to the engine, or the error that ended it. How a process has ended says more than the error
+    /// of a pipe.
+    fn end(&mut self, engine: &mut AnyEngine, failure: Option<io::Error>, now: Timestamp) {
+        match (failure, &mut self.process) {
+            (Some(error), None) => {
+                let why: Arc<str> = error.to_string().into();
+                *self.failure = Some(Arc::clone(&why));
+                engine.receive_error(why, now);
+            }
+            (_, process) => {
+                if let Some(process) = process {
+                    process.observe();
+                }
+                engine.receive_eof(now);
+            }
+        }
+    }
+
     /// Ends the connection because a stream panicked.
     fn fail(&mut self, engine: &mut AnyEngine, message: String) {
-        let why: Arc<str> = format!("{} panicked: {message}", PanicSource::Transport).into();
+        let why = self.panics.report_transport(message);
         engine.close_failed(Arc::clone(&why));
         *self.failure = Some(why);
-        self.panics.report(PanicSource::Transport, message);
     }
 }
 
-/// A way to carry the bytes of an engine, or its exchanges.
+/// Moves the bytes of an engine, or its HTTP exchanges.
 pub(crate) trait Transport: Send {
-    /// Writes what waits, then waits until something can be read or written, or the waker is used, but not beyond `until`,
-    /// and does it. Gives the time after the wait: asking for it costs, and the caller needs it too.
+    /// Waits for I/O, the waker or the time `until`, then reads and writes without blocking.
+    ///
+    /// Returns the time after the wait, so that the caller need not read the clock again.
     fn turn(
         &mut self,
         engine: &mut AnyEngine,
@@ -85,27 +105,26 @@ pub(crate) trait Transport: Send {
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp>;
 
-    /// Whether the next turn need not wait, as far as is known.
+    /// Returns whether the next [`Transport::turn`] returns at once, because data is available.
     fn has_more(&self) -> bool {
         false
     }
 
-    /// Writes what can be written without waiting.
+    /// Writes as much as possible without waiting.
     fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>);
 
     /// Closes the stream to the server.
     fn close_input(&mut self);
 
-    /// Waits until the server exits, says something or `until` has come. What it says is thrown away.
-    fn idle(&mut self, context: &mut IoContext<'_>, until: Timestamp);
+    /// Waits until the server exits, writes output, or the time `until`. Discards the output.
+    fn wait_for_exit(&mut self, context: &mut IoContext<'_>, until: Timestamp);
 
-    /// Takes in what a server that has ended still wrote on standard error.
-    fn last_words(&mut self, context: &mut IoContext<'_>);
+    /// Reads the rest of the standard error of a server that has exited.
+    fn drain_stderr(&mut self, context: &mut IoContext<'_>);
 
-    /// What wakes a turn from another thread.
-    fn waker(&mut self) -> io::Result<Waker>;
+    /// Returns a waker with which another thread ends the wait of [`Transport::turn`].
+    fn waker(&mut self) -> io::Result<ThreadWaker>;
 
-    /// The client is dropped while the connection is open: what the server should still be told is on its way for so long at
-    /// most, and nobody waits for it.
-    fn abandon(&mut self, _: &mut AnyEngine, _: Timestamp, _: Duration) {}
+    /// Ends the HTTP session in the background, for at most this duration. Called when the client is dropped while connected.
+    fn close_in_background(&mut self, _: &mut AnyEngine, _: Timestamp, _: Duration) {}
 }

@@ -1,7 +1,7 @@
-//! A child's pipes on Unix: one `poll` of the calling thread watches them all, and its exit.
+//! [`Pipes`]: the pipes of a child process on Unix. The calling thread polls the pipes and the exit of the process.
 //!
-//! Writing and reading go on at the same time, so that a server which must be read before it reads on is no deadlock; and
-//! whatever the server does, the wait ends with the engine's next deadline.
+//! The thread writes and reads in turns, so that a server that writes much before it reads causes no deadlock. Each wait ends with
+//! the engine's next deadline.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
@@ -10,42 +10,42 @@ use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::{AnyEngine, EndOfStream};
-use nix::poll as brief;
+use nix::poll as nix_poll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::{IoContext, Transport};
-use crate::cancel::Waker;
+use crate::cancel::ThreadWaker;
 use mcpwire_client::Direction;
 use mcpwire_process::Process;
 
-/// How often the exit is checked where the system cannot tell it.
-const TICK: Duration = Duration::from_millis(20);
+/// How often the exit is checked on systems without an exit descriptor.
+const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long the output alone is waited for.
-const SOON: Duration = Duration::from_millis(2);
+/// Maximum duration of a wait for standard output alone.
+const OUTPUT_WAIT: Duration = Duration::from_millis(2);
 
-/// After so many waits for the output alone the others are looked at, however busy the output is.
-const UNHURRIED: u32 = 16;
+/// Maximum number of consecutive waits for standard output alone, so that a busy output does not starve the other descriptors.
+const MAX_OUTPUT_WAITS: u32 = 16;
 
 pub(crate) struct Pipes {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    /// Read end of the pipe of the canceller, once there is one.
+    /// The read end of the canceller's pipe. `None` before [`Transport::waker`].
     wake: Option<PipeReader>,
-    ending: EndOfStream,
-    ended: bool,
-    /// The last time that is known.
-    now: Timestamp,
-    /// How often in a row the output alone was waited for.
-    unhurried: u32,
+    end_of_stream: EndOfStream,
+    has_ended: bool,
+    /// The time after the last turn.
+    last_time: Timestamp,
+    /// Number of consecutive waits for standard output alone.
+    output_waits: u32,
 }
 
-/// What `poll` says of each.
+/// The descriptors that `poll` has reported as ready.
 #[expect(clippy::struct_excessive_bools, reason = "one for each descriptor, all independent")]
 #[derive(Default)]
-struct Ready {
+struct Readiness {
     stdin: bool,
     stdout: bool,
     stderr: bool,
@@ -64,31 +64,40 @@ impl Pipes {
             stdout: Some(stdout),
             stderr: Some(stderr),
             wake: None,
-            ending: EndOfStream::of_process(),
-            ended: false,
-            now: Timestamp::ORIGIN,
-            unhurried: 0,
+            end_of_stream: EndOfStream::of_process(),
+            has_ended: false,
+            last_time: Timestamp::ORIGIN,
+            output_waits: 0,
         })
     }
 
-    /// Waits for the output alone, and not for long. Most answers come within this time, and watching the other descriptors
-    /// as well would cost more than all else that a call does. Nothing of them is lost by looking a moment later.
-    fn wait_for_output(&self, at_most: Duration) -> io::Result<bool> {
+    /// Waits for standard output alone, for at most `limit`. Returns whether it is readable.
+    ///
+    /// Most responses arrive within this time. Polling the other descriptors, too, would be the most expensive part of a call, and
+    /// they can wait for some milliseconds.
+    fn wait_for_output(&self, limit: Duration) -> io::Result<bool> {
         let Some(stdout) = &self.stdout else { return Ok(false) };
-        let wait = u16::try_from(at_most.as_millis()).unwrap_or(u16::MAX);
+        let wait = u16::try_from(limit.as_millis()).unwrap_or(u16::MAX);
         if wait == 0 {
             return Ok(false);
         }
-        // In whole milliseconds, the system reads the clock once less than for `ppoll`, which `poll` of rustix is.
-        match brief::poll(&mut [brief::PollFd::new(stdout.as_fd(), brief::PollFlags::POLLIN)], wait) {
+        // `poll` of nix, because `poll` of rustix calls `ppoll`, for which the kernel reads the clock once more.
+        match nix_poll::poll(&mut [nix_poll::PollFd::new(stdout.as_fd(), nix_poll::PollFlags::POLLIN)], wait) {
             Ok(ready) => Ok(ready > 0),
             Err(nix::errno::Errno::EINTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn wait(&self, process: Option<&Process>, read: bool, write: bool, timeout: Option<Duration>) -> io::Result<Ready> {
-        // Fixed places, so that no list is made for each wait. Who is not watched asks for nothing on a descriptor that is.
+    /// Polls all descriptors, `stdout` only if `read`, and `stdin` only if `write`.
+    fn wait(
+        &self,
+        process: Option<&Process>,
+        read: bool,
+        write: bool,
+        timeout: Option<Duration>,
+    ) -> io::Result<Readiness> {
+        // An array, so that a wait allocates nothing.
         let exit = process.filter(|process| process.exit().is_none()).and_then(Process::exit_fd);
         let stdin = self.stdin.as_ref().filter(|_| write).map(AsFd::as_fd);
         let stdout = self.stdout.as_ref().filter(|_| read).map(AsFd::as_fd);
@@ -102,8 +111,8 @@ impl Pipes {
             (wake, PollFlags::IN),
         ];
         let Some(any) = watched.iter().find_map(|(fd, _)| *fd) else {
-            std::thread::sleep(timeout.unwrap_or(TICK).min(TICK));
-            return Ok(Ready::default());
+            std::thread::sleep(timeout.unwrap_or(EXIT_CHECK_INTERVAL).min(EXIT_CHECK_INTERVAL));
+            return Ok(Readiness::default());
         };
         let mut list = [const { PollFlags::empty() }; 5].map(|none| PollFd::from_borrowed_fd(any, none));
         let mut places = [None; 5];
@@ -115,19 +124,22 @@ impl Pipes {
                 count += 1;
             }
         }
-        let limit =
-            if exit.is_none() && process.is_some_and(|process| process.exit().is_none()) { Some(TICK) } else { None };
+        let limit = if exit.is_none() && process.is_some_and(|process| process.exit().is_none()) {
+            Some(EXIT_CHECK_INTERVAL)
+        } else {
+            None
+        };
         let timeout = [timeout, limit].into_iter().flatten().min();
         let timeout =
             timeout.map(|wait| Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() });
         match poll(&mut list[..count], timeout.as_ref()) {
             Ok(_) => {}
-            // The caller looks at the time and comes back.
-            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+            // The caller checks the deadline and waits again.
+            Err(rustix::io::Errno::INTR) => return Ok(Readiness::default()),
             Err(error) => return Err(error.into()),
         }
         let ready = |place: usize| places[place].is_some_and(|at: usize| !list[at].revents().is_empty());
-        Ok(Ready { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
+        Ok(Readiness { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
     }
 
     fn read(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) -> io::Result<()> {
@@ -139,8 +151,8 @@ impl Pipes {
                 context.observe(Direction::Received, &space[..n]);
                 engine.filled(n, now);
             }
-            Err(error) if is_passing(&error) => {
-                // Everything that was written before the exit has been read.
+            Err(error) if is_transient(&error) => {
+                // The pipe is empty after the exit: a child of the server may hold it open, so no end of the stream follows.
                 if context.process.as_ref().is_some_and(|process| process.exit().is_some()) {
                     self.stdout = None;
                 }
@@ -159,19 +171,19 @@ impl Pipes {
             match stdin.write(bytes) {
                 Ok(n) => {
                     context.observe(Direction::Sent, &bytes[..n]);
-                    let whole = n == bytes.len();
+                    let is_complete = n == bytes.len();
                     engine.transmitted(n);
-                    // A pipe that did not take all is full.
-                    if !whole {
+                    // After a partial write, the pipe is full.
+                    if !is_complete {
                         return;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // Nobody reads any more. Whether the server has ended, its output and its exit tell.
+                // The server has closed its input. Its output or its exit shows whether it has ended.
                 Err(_) => {
                     self.stdin = None;
-                    self.ending.input_broke(context.clock.now());
+                    self.end_of_stream.input_broke(context.clock.now());
                 }
             }
         }
@@ -179,12 +191,12 @@ impl Pipes {
 
     fn read_stderr(&mut self, context: &mut IoContext<'_>) {
         let mut buffer = [0; 8 * 1024];
-        // A server that floods its standard error is not to hold up the answers.
+        // A limit, so that a server that floods its standard error does not delay responses.
         for _ in 0..16 {
             let Some(stderr) = &mut self.stderr else { return };
             match stderr.read(&mut buffer) {
                 Ok(n) if n > 0 => context.stderr.push(&buffer[..n]),
-                Err(error) if is_passing(&error) => return,
+                Err(error) if is_transient(&error) => return,
                 _ => {
                     context.stderr.flush();
                     self.stderr = None;
@@ -193,28 +205,28 @@ impl Pipes {
         }
     }
 
-    /// Tells the engine that the stream has ended, once everything is known that there is to know.
+    /// Reports the end of the stream to the engine, when the output, the exit and standard error are complete or overdue.
     fn check_end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
         let now = context.clock.now();
         if context.process.as_ref().is_none_or(|process| process.exit().is_some()) {
-            self.ending.exited(now);
-            // What it wrote on standard error is in the pipe, and is read at once.
-            self.ending.errors_ended();
+            self.end_of_stream.exited(now);
+            // The rest of standard error is in the pipe, and is read below.
+            self.end_of_stream.errors_ended();
         }
         if self.stdout.is_none() {
-            self.ending.output_ended(now);
+            self.end_of_stream.output_ended(now);
         }
-        if self.ending.is_over(now) && !self.ended {
+        if self.end_of_stream.is_over(now) && !self.has_ended {
             self.read_stderr(context);
-            self.ended = true;
+            self.has_ended = true;
             self.stdout = None;
             engine.receive_eof(now);
         }
     }
 
-    fn has_hints_of_end(&self, context: &IoContext<'_>) -> bool {
+    fn may_have_ended(&self, context: &IoContext<'_>) -> bool {
         self.stdout.is_none()
-            || self.ending.is_near()
+            || self.end_of_stream.is_near()
             || context.process.as_ref().is_some_and(|process| process.exit().is_some())
     }
 }
@@ -227,31 +239,32 @@ impl Transport for Pipes {
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
         self.write(engine, context);
-        if self.ended {
+        if self.has_ended {
             return Ok(context.clock.now());
         }
         let write = !engine.transmit().is_empty();
         let read = engine.space().is_some();
-        let until = [until, self.ending.deadline()].into_iter().flatten().min();
-        // What an ended process wrote is there already: nothing is to be waited for.
-        let exited = context.process.as_ref().is_some_and(|process| process.exit().is_some());
-        let at_once = read && !write && !exited && !self.ending.is_near() && self.unhurried < UNHURRIED;
-        // For a wait that is so short, the time need not be known better than from before it, or from the last one: asking for
-        // it costs.
+        let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
+        // All output of a process that has exited is already in the pipe, so the turn does not wait.
+        let has_exited = context.process.as_ref().is_some_and(|process| process.exit().is_some());
+        let output_only =
+            read && !write && !has_exited && !self.end_of_stream.is_near() && self.output_waits < MAX_OUTPUT_WAITS;
+        // The short wait reuses the last timestamp, because reading the clock costs more than the precision is worth.
         let mut recent_time = context.recent_time.take();
-        let soon = until.map_or(SOON, |at| at.duration_since(recent_time.unwrap_or(self.now)).min(SOON));
-        let ready = if at_once && self.wait_for_output(soon)? {
-            self.unhurried += 1;
-            Ready { stdout: true, ..Ready::default() }
+        let limit =
+            until.map_or(OUTPUT_WAIT, |at| at.duration_since(recent_time.unwrap_or(self.last_time)).min(OUTPUT_WAIT));
+        let ready = if output_only && self.wait_for_output(limit)? {
+            self.output_waits += 1;
+            Readiness { stdout: true, ..Readiness::default() }
         } else {
             recent_time = None;
-            self.unhurried = 0;
+            self.output_waits = 0;
             let now = context.clock.now();
-            let timeout = if exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
+            let timeout = if has_exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
             self.wait(context.process.as_deref(), read, write, timeout)?
         };
         let now = recent_time.unwrap_or_else(|| context.clock.now());
-        self.now = now;
+        self.last_time = now;
         if ready.stderr {
             self.read_stderr(context);
         }
@@ -261,13 +274,13 @@ impl Transport for Pipes {
         {
             process.observe();
         }
-        if ready.stdout || ready.exit || exited {
+        if ready.stdout || ready.exit || has_exited {
             self.read(engine, context, now)?;
         }
         if ready.stdin {
             self.write(engine, context);
         }
-        if self.has_hints_of_end(context) {
+        if self.may_have_ended(context) {
             self.check_end(engine, context);
         }
         if ready.wake
@@ -286,9 +299,9 @@ impl Transport for Pipes {
         self.stdin = None;
     }
 
-    fn idle(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
+    fn wait_for_exit(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
         let timeout = until.duration_since(context.clock.now());
-        // Not read in time, an answer that is still being written would keep the server from ending.
+        // Output is read and discarded: with a full pipe, the server could not exit.
         let Ok(ready) = self.wait(context.process.as_deref(), true, false, Some(timeout)) else { return };
         if ready.stderr {
             self.read_stderr(context);
@@ -297,28 +310,28 @@ impl Transport for Pipes {
             let mut buffer = [0; 8 * 1024];
             match self.stdout.as_mut().map(|stdout| stdout.read(&mut buffer)) {
                 Some(Ok(0)) => self.stdout = None,
-                Some(Err(error)) if !is_passing(&error) => self.stdout = None,
+                Some(Err(error)) if !is_transient(&error) => self.stdout = None,
                 _ => {}
             }
         }
     }
 
-    fn last_words(&mut self, context: &mut IoContext<'_>) {
-        // A pipe holds 64 KiB as a rule, which is read in one go.
+    fn drain_stderr(&mut self, context: &mut IoContext<'_>) {
+        // One call is enough: it reads up to 128 KiB, and a pipe usually holds 64 KiB.
         self.read_stderr(context);
     }
 
-    fn waker(&mut self) -> io::Result<Waker> {
+    fn waker(&mut self) -> io::Result<ThreadWaker> {
         let (read, write) = wake_pipe()?;
         self.wake = Some(read);
-        Ok(Waker::Pipe(write))
+        Ok(ThreadWaker::Pipe(write))
     }
 }
 
-/// Creates the pipe that ends a wait: this thread polls the read end, a canceller writes to the other.
+/// Creates the pipe that ends a wait: the client's thread polls the read end, and a canceller writes to the write end.
 ///
-/// Neither end blocks, so that a canceller never waits for room. Neither is inherited by servers: the standard library makes
-/// both close-on-exec, in one step where the system has `pipe2`, which macOS lacks.
+/// Both ends are non-blocking, so that a canceller never waits. Servers do not inherit them: the standard library sets
+/// close-on-exec, atomically on systems with `pipe2` (not macOS).
 fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (read, write) = io::pipe()?;
     set_nonblocking(&read)?;
@@ -331,8 +344,8 @@ fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
 }
 
-/// Not an error of the stream: it is to be tried again later.
-fn is_passing(error: &io::Error) -> bool {
+/// Returns whether a later attempt can succeed.
+fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 

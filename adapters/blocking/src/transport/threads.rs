@@ -1,4 +1,4 @@
-//! [`Threads`]: a pair of streams. One thread reads, one writes, and the caller waits for both with a deadline.
+//! [`Threads`]: a pair of blocking streams. One thread reads and one writes; the client's thread waits for both with a deadline.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -9,21 +9,22 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::{AnyEngine, EndOfStream};
 
 use super::{IoContext, Transport};
-use crate::cancel::Waker;
+use crate::cancel::ThreadWaker;
 use mcpwire_client::{Direction, catch_panic};
 
-/// Maximum number of bytes that a thread reads at once.
-const CHUNK: usize = 64 * 1024;
+/// Maximum number of bytes of one read.
+const CHUNK_SIZE: usize = 64 * 1024;
 
-/// Maximum number of chunks of a stream that wait for the caller. Then its thread stops reading, and the server has to wait.
-const CHUNKS: usize = 4;
+/// Maximum number of chunks of a stream in the queue. When the queue is full, the thread stops reading.
+const MAX_CHUNKS: usize = 4;
 
-/// What the threads report to the caller.
+/// An event that one of the threads reports to the client's thread.
 pub(crate) enum ThreadEvent {
     Read(Vec<u8>),
-    ReadEnd,
+    /// The stream of the server has ended, perhaps with an error.
+    ReadEnd(Option<io::Error>),
     Wrote,
-    WriteEnd,
+    WriteError(io::Error),
     Stderr(Vec<u8>),
     /// A stream panicked with this message.
     Panicked(String),
@@ -32,19 +33,21 @@ pub(crate) enum ThreadEvent {
 
 pub(crate) struct Threads {
     events: Receiver<ThreadEvent>,
-    tell: Sender<ThreadEvent>,
-    /// One permit for each chunk that was taken, for the thread that reads the server's output.
+    event_sender: Sender<ThreadEvent>,
+    /// Receives one permit for each chunk that was taken, so that the thread reads the next one.
     permits: SyncSender<()>,
-    /// The same for the thread that reads standard error.
+    /// The permits of the thread that reads standard error.
     stderr_permits: SyncSender<()>,
     /// `None` after the input was closed.
     write: Option<SyncSender<Vec<u8>>>,
     /// Whether a write is in progress.
-    writing: bool,
-    /// Bytes that were read and did not fit into the engine yet.
-    rest: Vec<u8>,
-    ending: EndOfStream,
-    ended: bool,
+    is_writing: bool,
+    /// Bytes that did not fit into the engine yet.
+    unread: Vec<u8>,
+    end_of_stream: EndOfStream,
+    /// The error of a write.
+    failure: Option<io::Error>,
+    has_ended: bool,
 }
 
 impl Threads {
@@ -53,46 +56,47 @@ impl Threads {
         writer: impl Write + Send + 'static,
         stderr: Option<Box<dyn Read + Send>>,
     ) -> io::Result<Self> {
-        let (tell, events) = channel();
-        let (permits, permit) = sync_channel(CHUNKS);
-        let (stderr_permits, stderr_permit) = sync_channel(CHUNKS);
+        let (event_sender, events) = channel();
+        let (permits, permit) = sync_channel(MAX_CHUNKS);
+        let (stderr_permits, stderr_permit) = sync_channel(MAX_CHUNKS);
         let (write, to_write) = sync_channel(1);
         let named = |name: &str| thread::Builder::new().name(format!("mcpwire-{name}"));
-        let sink = tell.clone();
-        named("read").spawn(move || guard(&sink, || read(reader, &sink, &permit)))?;
-        let sink = tell.clone();
-        named("write").spawn(move || guard(&sink, || write_all(writer, &sink, &to_write)))?;
+        let sender = event_sender.clone();
+        named("read").spawn(move || guard(&sender, || read(reader, &sender, &permit)))?;
+        let sender = event_sender.clone();
+        named("write").spawn(move || guard(&sender, || write_all(writer, &sender, &to_write)))?;
         if let Some(stderr) = stderr {
-            let sink = tell.clone();
-            named("stderr").spawn(move || read_stderr(stderr, &sink, &stderr_permit))?;
+            let sender = event_sender.clone();
+            named("stderr").spawn(move || read_stderr(stderr, &sender, &stderr_permit))?;
         }
-        for _ in 0..CHUNKS {
+        for _ in 0..MAX_CHUNKS {
             let _ = permits.try_send(());
             let _ = stderr_permits.try_send(());
         }
         Ok(Threads {
             events,
-            tell,
+            event_sender,
             permits,
             stderr_permits,
             write: Some(write),
-            writing: false,
-            rest: Vec::new(),
-            ending: EndOfStream::of_streams(),
-            ended: false,
+            is_writing: false,
+            unread: Vec::new(),
+            end_of_stream: EndOfStream::of_streams(),
+            failure: None,
+            has_ended: false,
         })
     }
 
     fn write(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
         let bytes = engine.transmit();
-        if self.writing || bytes.is_empty() {
+        if self.is_writing || bytes.is_empty() {
             return;
         }
         let Some(write) = &self.write else { return };
         match write.try_send(bytes.to_vec()) {
             Ok(()) => {
                 context.observe(Direction::Sent, bytes);
-                self.writing = true;
+                self.is_writing = true;
                 let n = bytes.len();
                 engine.transmitted(n);
             }
@@ -101,24 +105,21 @@ impl Threads {
         }
     }
 
-    /// Passes the bytes that were read to the engine, as far as they fit.
+    /// Passes unread bytes to the engine, as far as they fit.
     fn feed(&mut self, engine: &mut AnyEngine, now: Timestamp) {
-        let taken = engine.receive(&self.rest, now);
-        self.rest.drain(..taken);
-        if self.rest.is_empty() {
+        let taken = engine.receive(&self.unread, now);
+        self.unread.drain(..taken);
+        if self.unread.is_empty() {
             let _ = self.permits.try_send(());
         }
     }
 
-    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
-        if let Some(process) = &mut context.process {
-            process.observe();
-        }
-        self.ended = true;
-        engine.receive_eof(now);
+    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, failure: Option<io::Error>, now: Timestamp) {
+        self.has_ended = true;
+        context.end(engine, failure, now);
     }
 
-    /// Keeps what was read from standard error, and lets the thread read more.
+    /// Stores a chunk of standard error, and lets the thread read the next one.
     fn push_stderr(&mut self, bytes: &[u8], context: &mut IoContext<'_>) {
         context.stderr.push(bytes);
         let _ = self.stderr_permits.try_send(());
@@ -134,18 +135,23 @@ impl Threads {
         match event {
             ThreadEvent::Read(bytes) => {
                 context.observe(Direction::Received, &bytes);
-                self.rest = bytes;
+                self.unread = bytes;
                 self.feed(engine, now);
             }
-            ThreadEvent::ReadEnd => self.end(engine, context, now),
-            ThreadEvent::WriteEnd => {
-                self.write = None;
-                self.ending.input_broke(now);
+            ThreadEvent::ReadEnd(error) => {
+                let failure = error.or(self.failure.take());
+                self.end(engine, context, failure, now);
             }
-            ThreadEvent::Wrote => self.writing = false,
+            ThreadEvent::WriteError(error) => {
+                self.write = None;
+                // A broken pipe means that the server has closed its end. The end of its output says that too.
+                self.failure = Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+                self.end_of_stream.input_broke(now);
+            }
+            ThreadEvent::Wrote => self.is_writing = false,
             ThreadEvent::Stderr(bytes) => self.push_stderr(&bytes, context),
             ThreadEvent::Panicked(message) => {
-                self.ended = true;
+                self.has_ended = true;
                 context.fail(engine, message);
             }
             ThreadEvent::Wake => {}
@@ -162,23 +168,26 @@ impl Transport for Threads {
     ) -> io::Result<Timestamp> {
         self.write(engine, context);
         let now = context.clock.now();
-        if self.ended {
+        if self.has_ended {
             return Ok(now);
         }
-        if !self.rest.is_empty() {
+        if !self.unread.is_empty() {
             self.feed(engine, now);
             return Ok(now);
         }
-        // Without a deadline the wait is still not for ever: it costs a wake-up an hour.
-        let until = [until, self.ending.deadline()].into_iter().flatten().min();
+        // An hour without a deadline: `Receiver` has no variant of `recv` with an optional timeout.
+        let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
-        let told = self.events.recv_timeout(wait);
+        let received = self.events.recv_timeout(wait);
         let now = context.clock.now();
-        match told {
-            Ok(told) => self.handle_event(told, engine, context, now),
-            Err(RecvTimeoutError::Timeout) if self.ending.is_over(now) => self.end(engine, context, now),
+        match received {
+            Ok(event) => self.handle_event(event, engine, context, now),
+            Err(RecvTimeoutError::Timeout) if self.end_of_stream.is_over(now) => {
+                let failure = self.failure.take();
+                self.end(engine, context, failure, now);
+            }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, now),
+            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, None, now),
         }
         Ok(now)
     }
@@ -188,14 +197,14 @@ impl Transport for Threads {
     }
 
     fn close_input(&mut self) {
-        // The thread ends, and drops the stream, when it has written what it was given.
+        // Ends the thread, which drops the stream after the current write.
         self.write = None;
     }
 
-    fn idle(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
-        /// The exit of a process is no message of the threads.
-        const TICK: Duration = Duration::from_millis(20);
-        let wait = until.duration_since(context.clock.now()).min(TICK);
+    fn wait_for_exit(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
+        /// The threads report no exit, so the caller checks the process at this interval.
+        const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
+        let wait = until.duration_since(context.clock.now()).min(EXIT_CHECK_INTERVAL);
         match self.events.recv_timeout(wait) {
             Ok(ThreadEvent::Stderr(bytes)) => self.push_stderr(&bytes, context),
             Ok(ThreadEvent::Read(_)) => drop(self.permits.try_send(())),
@@ -204,7 +213,7 @@ impl Transport for Threads {
         }
     }
 
-    fn last_words(&mut self, context: &mut IoContext<'_>) {
+    fn drain_stderr(&mut self, context: &mut IoContext<'_>) {
         while let Ok(event) = self.events.try_recv() {
             if let ThreadEvent::Stderr(bytes) = event {
                 self.push_stderr(&bytes, context);
@@ -212,54 +221,54 @@ impl Transport for Threads {
         }
     }
 
-    fn waker(&mut self) -> io::Result<Waker> {
-        let tell = self.tell.clone();
-        Ok(Waker::Call(Box::new(move || drop(tell.send(ThreadEvent::Wake)))))
+    fn waker(&mut self) -> io::Result<ThreadWaker> {
+        let sender = self.event_sender.clone();
+        Ok(ThreadWaker::Call(Box::new(move || drop(sender.send(ThreadEvent::Wake)))))
     }
 }
 
-/// Runs a thread's work, and reports a panic: otherwise the caller would wait for the stream for ever.
-fn guard(tell: &Sender<ThreadEvent>, work: impl FnOnce()) {
+/// Runs the work of a thread, and reports a panic, so that the client does not wait for the stream forever.
+fn guard(sender: &Sender<ThreadEvent>, work: impl FnOnce()) {
     if let Err(message) = catch_panic(work) {
-        let _ = tell.send(ThreadEvent::Panicked(message));
+        let _ = sender.send(ThreadEvent::Panicked(message));
     }
 }
 
-fn read(mut reader: impl Read, tell: &Sender<ThreadEvent>, permit: &Receiver<()>) {
-    let mut buffer = vec![0; CHUNK];
+fn read(mut reader: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<()>) {
+    let mut buffer = vec![0; CHUNK_SIZE];
     while permit.recv().is_ok() {
-        let told = loop {
+        let event = loop {
             match reader.read(&mut buffer) {
                 Ok(n) if n > 0 => break ThreadEvent::Read(buffer[..n].to_vec()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                _ => break ThreadEvent::ReadEnd,
+                end => break ThreadEvent::ReadEnd(end.err()),
             }
         };
-        let over = matches!(told, ThreadEvent::ReadEnd);
-        if tell.send(told).is_err() || over {
+        let is_end = matches!(event, ThreadEvent::ReadEnd(_));
+        if sender.send(event).is_err() || is_end {
             return;
         }
     }
 }
 
-fn write_all(mut writer: impl Write, tell: &Sender<ThreadEvent>, to_write: &Receiver<Vec<u8>>) {
+fn write_all(mut writer: impl Write, sender: &Sender<ThreadEvent>, to_write: &Receiver<Vec<u8>>) {
     while let Ok(bytes) = to_write.recv() {
-        let told = match writer.write_all(&bytes).and_then(|()| writer.flush()) {
+        let event = match writer.write_all(&bytes).and_then(|()| writer.flush()) {
             Ok(()) => ThreadEvent::Wrote,
-            Err(_) => ThreadEvent::WriteEnd,
+            Err(error) => ThreadEvent::WriteError(error),
         };
-        let over = matches!(told, ThreadEvent::WriteEnd);
-        if tell.send(told).is_err() || over {
+        let is_end = matches!(event, ThreadEvent::WriteError(_));
+        if sender.send(event).is_err() || is_end {
             return;
         }
     }
 }
 
-fn read_stderr(mut stderr: impl Read, tell: &Sender<ThreadEvent>, permit: &Receiver<()>) {
+fn read_stderr(mut stderr: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<()>) {
     let mut buffer = [0; 8 * 1024];
     while permit.recv().is_ok() {
         let Ok(n) = stderr.read(&mut buffer) else { return };
-        if n == 0 || tell.send(ThreadEvent::Stderr(buffer[..n].to_vec())).is_err() {
+        if n == 0 || sender.send(ThreadEvent::Stderr(buffer[..n].to_vec())).is_err() {
             return;
         }
     }
@@ -269,10 +278,10 @@ fn read_stderr(mut stderr: impl Read, tell: &Sender<ThreadEvent>, permit: &Recei
 mod tests {
     use super::*;
 
-    /// Reports each read.
-    struct Endless(Sender<()>);
+    /// An endless stream that reports each read.
+    struct EndlessReader(Sender<()>);
 
-    impl Read for Endless {
+    impl Read for EndlessReader {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let _ = self.0.send(());
             buffer.fill(b'x');
@@ -281,10 +290,10 @@ mod tests {
     }
 
     #[test]
-    fn standard_error_is_read_no_further_than_the_caller_takes_it() {
+    fn the_queue_of_standard_error_is_bounded() {
         let (reads, read) = channel();
-        let threads = Threads::start(io::empty(), io::sink(), Some(Box::new(Endless(reads)))).unwrap();
-        for _ in 0..CHUNKS {
+        let threads = Threads::start(io::empty(), io::sink(), Some(Box::new(EndlessReader(reads)))).unwrap();
+        for _ in 0..MAX_CHUNKS {
             read.recv().unwrap();
         }
         assert!(read.recv_timeout(Duration::from_millis(20)).is_err(), "the queue is full");

@@ -1,5 +1,5 @@
-//! HTTP: the calling thread drives the engine and reads the bodies; the requests are made by a thread in the background, one for
-//! the whole program, which also keeps the connections while no call waits.
+//! [`Web`]: HTTP. The calling thread drives the engine and reads the response bodies. One background thread of the program sends
+//! the requests, and maintains the connections between calls.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -11,45 +11,46 @@ use mcpwire_client::http::{Exchanges, HttpClient};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Verb};
 use mcpwire_core::internal::AnyEngine;
-use mcpwire_smol::Background;
 
+use super::background::Background;
 use super::{IoContext, Transport};
-use crate::cancel::Waker;
+use crate::cancel::ThreadWaker;
 
 pub(crate) struct Web {
     exchanges: Exchanges,
     background: Background,
     signal: Arc<Signal>,
     waker: task::Waker,
-    watched: Vec<(Direction, Vec<u8>)>,
+    /// Messages for the tracer.
+    traced: Vec<(Direction, Vec<u8>)>,
 }
 
 impl Web {
-    pub(crate) fn new(client: Arc<dyn HttpClient>, is_watched: bool) -> Self {
+    pub(crate) fn new(client: Arc<dyn HttpClient>, is_traced: bool) -> Self {
         let background = Background::new(client);
         let signal = Arc::new(Signal::default());
         Web {
-            exchanges: Exchanges::new(Arc::new(background.clone()), is_watched),
+            exchanges: Exchanges::new(Arc::new(background.clone()), is_traced),
             background,
             waker: task::Waker::from(Arc::clone(&signal)),
             signal,
-            watched: Vec::new(),
+            traced: Vec::new(),
         }
     }
 
-    /// Does what can be done without waiting. Whether something has come, or there may be more.
-    fn go_on(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, may_read: bool) -> bool {
+    /// Starts requests, and reads responses if `may_read`, without waiting. Returns whether anything arrived or may be left.
+    fn poll(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, may_read: bool) -> bool {
         if let Some(engine) = engine.http() {
             self.exchanges.take_commands(engine, context.clock.now());
         }
         let mut cx = Context::from_waker(&self.waker);
-        let has_come = self.exchanges.poll(may_read, &mut self.watched, &mut cx);
-        self.show(context);
-        has_come || self.exchanges.has_more()
+        let has_arrived = self.exchanges.poll(may_read, &mut self.traced, &mut cx);
+        self.trace(context);
+        has_arrived || self.exchanges.has_more()
     }
 
-    fn show(&mut self, context: &mut IoContext<'_>) {
-        for (direction, message) in self.watched.drain(..) {
+    fn trace(&mut self, context: &mut IoContext<'_>) {
+        for (direction, message) in self.traced.drain(..) {
             if let Some(tracer) = &mut context.tracer {
                 tracer.push(direction, &message);
             }
@@ -64,14 +65,14 @@ impl Transport for Web {
         context: &mut IoContext<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
-        if !self.go_on(engine, context, true) {
+        if !self.poll(engine, context, true) {
             self.signal.wait(until.map(|at| at.duration_since(context.clock.now())));
-            self.go_on(engine, context, true);
+            self.poll(engine, context, true);
         }
         let now = context.clock.now();
         if let Some(engine) = engine.http() {
-            self.exchanges.deliver_next(engine, now, &mut self.watched);
-            self.show(context);
+            self.exchanges.deliver_next(engine, now, &mut self.traced);
+            self.trace(context);
         }
         Ok(now)
     }
@@ -81,20 +82,20 @@ impl Transport for Web {
     }
 
     fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
-        self.go_on(engine, context, false);
+        self.poll(engine, context, false);
     }
 
     fn close_input(&mut self) {}
 
-    fn idle(&mut self, _: &mut IoContext<'_>, _: Timestamp) {}
+    fn wait_for_exit(&mut self, _: &mut IoContext<'_>, _: Timestamp) {}
 
-    fn last_words(&mut self, _: &mut IoContext<'_>) {}
+    fn drain_stderr(&mut self, _: &mut IoContext<'_>) {}
 
-    fn waker(&mut self) -> io::Result<Waker> {
-        Ok(Waker::Task(self.waker.clone()))
+    fn waker(&mut self) -> io::Result<ThreadWaker> {
+        Ok(ThreadWaker::Task(self.waker.clone()))
     }
 
-    fn abandon(&mut self, engine: &mut AnyEngine, now: Timestamp, limit: Duration) {
+    fn close_in_background(&mut self, engine: &mut AnyEngine, now: Timestamp, limit: Duration) {
         let Some(engine) = engine.http() else { return };
         engine.close();
         while let Some(command) = engine.poll_exchange(now) {
@@ -107,7 +108,7 @@ impl Transport for Web {
     }
 }
 
-/// Wakes the thread that waits.
+/// A flag that the client's thread waits for.
 #[derive(Default)]
 struct Signal {
     is_set: Mutex<bool>,
@@ -115,10 +116,10 @@ struct Signal {
 }
 
 impl Signal {
-    /// Waits until it is set, but no longer than so; afterwards it is not set.
-    fn wait(&self, at_most: Option<Duration>) {
+    /// Waits until the signal is set, for at most `limit`, and clears it.
+    fn wait(&self, limit: Option<Duration>) {
         let is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut is_set = match at_most {
+        let mut is_set = match limit {
             Some(limit) => {
                 let waited = self.changed.wait_timeout_while(is_set, limit, |is_set| !*is_set);
                 waited.unwrap_or_else(PoisonError::into_inner).0

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use mcpwire_blocking::core::Negotiate;
+use mcpwire_blocking::protocol::Negotiate;
 
 use super::values::{Variable, parse_bytes, parse_duration, parse_protocol, parse_variable};
 use crate::remote::Header;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::core::{Negotiate, ProtocolVersion};
+use mcpwire_blocking::protocol::{Negotiate, ProtocolVersion};
 
 /// An argument with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]

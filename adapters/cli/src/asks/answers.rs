@@ -17,7 +17,7 @@
 use std::fs;
 use std::path::Path;
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitResult, Json, Root, RpcError,
 };
 use serde::Deserialize;

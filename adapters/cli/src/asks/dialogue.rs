@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     ElicitAction, ElicitForm, ElicitResult, ElicitUrl, FieldSchema, FormField, Json, NumberKind, printable,
 };
 use owo_colors::OwoColorize;

@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcpwire_blocking::ConnectOptions;
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root, RpcError,
 };
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use mcpwire_blocking::core::Root;
+use mcpwire_blocking::protocol::Root;
 
 use crate::failure::Failure;
 

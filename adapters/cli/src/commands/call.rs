@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcpwire_blocking::core::{CallToolResult, Json, Tool};
+use mcpwire_blocking::protocol::{CallToolResult, Json, Tool};
 
 use super::tell_saved;
 use crate::failure::{Failure, INTERRUPTED, TOOL_ERROR};

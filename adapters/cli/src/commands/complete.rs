@@ -1,6 +1,6 @@
 //! `mcpwire complete`: how an argument of a prompt, or a part of an address, may go on.
 
-use mcpwire_blocking::core::{CompleteParams, CompletionReference};
+use mcpwire_blocking::protocol::{CompleteParams, CompletionReference};
 
 use crate::args::{Completed, Pair};
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use mcpwire_blocking::ShutdownReport;
-use mcpwire_blocking::core::{CallToolResult, Json};
+use mcpwire_blocking::protocol::{CallToolResult, Json};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 

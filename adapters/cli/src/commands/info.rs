@@ -1,6 +1,6 @@
 //! `mcpwire info`: who the server is and what was agreed with it.
 
-use mcpwire_blocking::core::{Implementation, ServerCapabilities, ServerInfo};
+use mcpwire_blocking::protocol::{Implementation, ServerCapabilities, ServerInfo};
 use serde::Serialize;
 
 use crate::failure::Failure;

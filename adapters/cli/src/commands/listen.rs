@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CallError, Json, LogMessage, Notification, RpcError, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
     printable,
 };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mcpwire_blocking::McpClient;
-use mcpwire_blocking::core::{GetPromptParams, GetPromptResult, Json, Prompt};
+use mcpwire_blocking::protocol::{GetPromptParams, GetPromptResult, Json, Prompt};
 use serde::Serialize;
 
 use super::tell_saved;

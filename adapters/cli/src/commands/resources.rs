@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use mcpwire_blocking::McpClient;
-use mcpwire_blocking::core::{InvalidItem, Json, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate};
+use mcpwire_blocking::protocol::{
+    InvalidItem, Json, ReadResourceParams, ReadResourceResult, Resource, ResourceTemplate,
+};
 use serde::Serialize;
 
 use super::tell_saved;

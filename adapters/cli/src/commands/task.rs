@@ -1,6 +1,6 @@
 //! `mcpwire task`: looking after a task that a call has become.
 
-use mcpwire_blocking::core::{Task, TaskHandle, TaskProtocol};
+use mcpwire_blocking::protocol::{Task, TaskHandle, TaskProtocol};
 use serde::Serialize;
 
 use crate::args::TaskAction;

@@ -1,6 +1,6 @@
 //! `mcpwire tools`: what the server can be asked to do.
 
-use mcpwire_blocking::core::{InvalidItem, Tool};
+use mcpwire_blocking::protocol::{InvalidItem, Tool};
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcpwire_blocking::core::{CallToolResult, Tool};
+use mcpwire_blocking::protocol::{CallToolResult, Tool};
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::{McpService, McpStatus, ToolChange};

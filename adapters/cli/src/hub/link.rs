@@ -3,7 +3,7 @@
 use std::process;
 use std::sync::Arc;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
 use serde::de::DeserializeOwned;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::core::{Json, Progress, Tool};
+use mcpwire_blocking::protocol::{Json, Progress, Tool};
 use mcpwire_hub::config::{McpConfig, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;

@@ -26,7 +26,7 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
 mod other {
     use std::convert::Infallible;
 
-    use mcpwire_blocking::core::Json;
+    use mcpwire_blocking::protocol::Json;
     use mcpwire_hub::HubError;
 
     use super::super::requests::{OnProgress, Request};
@@ -60,7 +60,7 @@ mod unix {
     use std::pin::pin;
     use std::sync::Arc;
 
-    use mcpwire_blocking::core::{Json, Progress};
+    use mcpwire_blocking::protocol::{Json, Progress};
     use mcpwire_hub::service::HubEvent;
     use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};

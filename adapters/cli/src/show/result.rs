@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::{CallToolResult, ContentBlock, ResourceContents, ToolText, printable};
+use mcpwire_blocking::protocol::{CallToolResult, ContentBlock, ResourceContents, ToolText, printable};
 
 use super::size;
 use crate::save::Saved;

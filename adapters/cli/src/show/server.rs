@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::{Implementation, Json, ServerCapabilities, ServerInfo};
+use mcpwire_blocking::protocol::{Implementation, Json, ServerCapabilities, ServerInfo};
 use owo_colors::OwoColorize;
 
 use super::Layout;

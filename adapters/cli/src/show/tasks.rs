@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::Task;
+use mcpwire_blocking::protocol::Task;
 use owo_colors::OwoColorize;
 
 use super::Layout;

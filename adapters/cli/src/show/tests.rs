@@ -1,7 +1,7 @@
 //! Pages as a person sees them, without their colours.
 
 use anstream::StripStream;
-use mcpwire_blocking::core::{
+use mcpwire_blocking::protocol::{
     CallToolResult, GetPromptResult, ItemList, Json, ListPromptsResult, ReadResourceResult, Resource, ResourceTemplate,
     Tool,
 };

@@ -3,13 +3,13 @@
 #[cfg(feature = "http")]
 use mcpwire_core::http::SettingsError;
 
-/// The reason why a client cannot make HTTP requests. No request was made.
+/// The reason why a client cannot make HTTP requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpSetupError {
     /// The client was built without HTTP.
     #[error(
-        "the server is reached over HTTP, and this client was built without it; enable the feature `http` of \
+        "the server has a URL, and this client was built without HTTP; enable the feature `http` of \
          `mcpwire-blocking`, `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std`, or set an HTTP client of the program"
     )]
     Missing,
@@ -17,7 +17,7 @@ pub enum HttpSetupError {
     #[cfg(feature = "http")]
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The HTTP client could not be created; the text says why.
+    /// The HTTP client could not be created. Contains the reason.
     #[error("the HTTP client could not be created: {0}")]
     Client(String),
 }

@@ -17,8 +17,8 @@ pub enum ErrorKind {
     Start,
     /// The connection could not be opened.
     Connect,
-    /// No response arrived in time. [`Error::is_connecting`](crate::Error::is_connecting) returns whether the connection was
-    /// being opened.
+    /// No response arrived in time. [`Error::is_connecting`](crate::Error::is_connecting) returns whether the opening of the
+    /// connection timed out.
     Timeout,
     /// The caller cancelled the request, or the opening of the connection.
     Cancelled,
@@ -28,25 +28,25 @@ pub enum ErrorKind {
     Tool,
     /// The server responded with an error.
     Server,
-    /// The server requires an access token, or does not accept the one it got (HTTP status 401, 403 or 407).
+    /// The server requires an access token, or rejected the token of the request (HTTP status 401, 403 or 407).
     Unauthorized,
     /// The client sends too many requests (HTTP status 429). [`Error::retry_after`](crate::Error::retry_after) returns how long
-    /// to wait, if the server said so.
+    /// to wait, if the response contains a `Retry-After` header.
     RateLimited,
     /// The server cannot handle the request now (HTTP status 408, 425 or 500 to 599).
     Unavailable,
     /// No MCP server is at this URL (HTTP status 404, 405 or 410).
     EndpointNotFound,
-    /// The server required input before it could respond, and did not get it.
+    /// The server required input for the request, and a handler did not provide it.
     Input,
     /// The server's response is invalid.
     Protocol,
     /// The connection has ended.
     Closed,
-    /// The HTTP request could not be made, or its connection broke. Other requests may succeed.
+    /// The HTTP request could not be made, or its network connection was lost. Other requests may succeed.
     Network,
-    /// The program made a mistake: the call is invalid in this state of the connection, its parameters are invalid, a limit
-    /// of the client is reached, or the client is not set up for the server.
+    /// The program used the client incorrectly: the call is invalid in this state of the connection, its parameters are
+    /// invalid, a limit of the client is reached, or the client lacks a setting that the server needs.
     Usage,
 }
 
@@ -73,7 +73,7 @@ impl ErrorKind {
         }
     }
 
-    /// Returns the kind of an HTTP error response. `None` if the status is below 400.
+    /// Returns the kind of an HTTP error response, or `None` if the status is below 400.
     fn from_http_status(status: u16) -> Option<Self> {
         match status {
             401 | 403 | 407 => Some(ErrorKind::Unauthorized),

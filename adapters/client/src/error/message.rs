@@ -1,4 +1,4 @@
-//! The text of an [`Error`].
+//! Formats the message of an [`Error`].
 
 use std::fmt;
 
@@ -7,8 +7,7 @@ use mcpwire_core::{SendError, printable};
 use super::{Cause, Error};
 
 impl Error {
-    /// Returns the message without what is known about the server's process, for programs that show the process's output
-    /// themselves.
+    /// Returns the message without the process report, for programs that show the output of the server's process themselves.
     pub fn message(&self) -> impl fmt::Display {
         Message(self)
     }
@@ -25,8 +24,8 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Begins with the message, because a program whose `main` returns the error prints `{:?}`. Shows the parts of the error
-    /// that the message is made of, and not the cause, which would repeat them.
+    /// Begins with the message, because a program whose `main` returns the error prints `{:?}`. Omits the cause, whose text is
+    /// part of the message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Error");
         fields
@@ -56,7 +55,7 @@ impl fmt::Display for Message<'_> {
         write!(f, "server `{}`: ", printable(self.0.server()))?;
         match (self.0.cause(), &self.0.0.tool) {
             (Cause::Call(error), Some(tool)) => error.of_tool(tool).fmt(f),
-            // The error names the tool itself.
+            // The text of this error already contains the name of the tool.
             (cause @ Cause::Send(SendError::TaskRequired { .. }), _) => cause.fmt(f),
             (Cause::Send(error), Some(tool)) => {
                 write!(f, "`tools/call` of `{}` was not sent: {error}", printable(tool))

@@ -1,16 +1,16 @@
-//! [`Error`]: why a method of a client failed.
+//! [`Error`]: the error of all methods of the clients.
 //!
 //! | file | content |
 //! |---|---|
-//! | `cause` | [`Cause`]: the error of the part of the client that failed |
-//! | `kind` | [`ErrorKind`]: what a program can act on |
-//! | `message` | the text of an error |
+//! | `cause` | [`Cause`]: the underlying error |
+//! | `kind` | [`ErrorKind`]: the kinds of errors, for programs that act on them |
+//! | `message` | the message of an error |
 //! | `spawn`, `http_setup` | [`SpawnError`], [`HttpSetupError`]: errors before a connection exists |
 //! | `process_report` | [`ProcessReport`]: the exit status and the last output of a server's process |
 //! | `tool_error` | the conversion to the error of `mcpwire-tool-client` (feature `tool-client`) |
 //!
-//! The message of each error contains the message of the error that caused it. `source()` therefore never returns an error
-//! whose text is part of the message: programs that print a chain of sources print each text once.
+//! The message of each error contains the message of its cause. Therefore `source()` never returns the cause: programs that print
+//! a chain of sources print each text once.
 
 mod cause;
 mod http_setup;
@@ -37,20 +37,20 @@ pub use spawn::{SpawnError, SpawnErrorKind};
 
 /// The error of all methods of the clients.
 ///
-/// `{}` shows everything that a person needs in one sentence: the server, the method and the tool, what happened, and the
-/// exit status and last output of the server's process if that has ended. `{:?}` shows the same message and the parts of
-/// the error by name. A clone is cheap and shares its content.
+/// `{}` shows the server, the method, the tool, the reason, and the exit status and last output of the server's process if the
+/// process has ended. `{:?}` shows the same message and the parts of the error by name. Clones are cheap and share the
+/// content.
 ///
-/// A program that acts on errors matches [`Error::kind`]. [`Error::cause`] has the details.
+/// To act on errors, match [`Error::kind`]. [`Error::cause`] returns the details.
 #[derive(Clone)]
 pub struct Error(Arc<Content>);
 
 #[derive(Clone)]
 struct Content {
     server: Box<str>,
-    /// The tool whose call failed, if a call of a tool failed and the cause does not name the tool.
+    /// Name of the tool whose call failed. `None` if no tool call failed, or if the cause contains the name.
     tool: Option<Box<str>>,
-    /// Behind a pointer, so that the content can be cloned without compiling the clone of each cause.
+    /// Shared, so that cloning an error needs no code to clone each kind of cause.
     cause: Arc<Cause>,
     process: Option<Box<ProcessReport>>,
 }
@@ -58,8 +58,7 @@ struct Content {
 impl Error {
     /// Creates an error of the server named `server`.
     ///
-    /// The clients create their errors with this function. A program needs it for a client of its own, such as a fake for
-    /// tests.
+    /// Use this function to implement another client, such as a fake for tests.
     pub fn new(server: &str, cause: impl Into<Cause>) -> Self {
         Self::with_cause(server, cause.into())
     }
@@ -78,7 +77,7 @@ impl Error {
         self
     }
 
-    /// Sets what is known about the server's process. `None` changes nothing.
+    /// Sets the exit status and last output of the server's process. `None` changes nothing.
     #[cold]
     #[inline(never)]
     pub fn with_process(mut self, process: Option<Box<ProcessReport>>) -> Self {
@@ -99,8 +98,9 @@ impl Error {
         &self.0.server
     }
 
-    /// Returns the method of the request that failed, such as `tools/call`. `None` if no request failed, or if the cause
-    /// does not depend on the request.
+    /// Returns the method of the request that failed, such as `tools/call`.
+    ///
+    /// `None` if no request failed, or if the cause does not depend on the request.
     pub fn method(&self) -> Option<&str> {
         match &*self.0.cause {
             Cause::Call(error) => Some(error.method()),
@@ -112,7 +112,7 @@ impl Error {
 
     /// Returns the name of the tool, if the call of a tool failed.
     ///
-    /// `None` for requests that the program sent by other means than the tool calls of the clients.
+    /// `None` if the program sent the request without the `call_tool` methods of the clients.
     pub fn tool(&self) -> Option<&str> {
         self.0.tool.as_deref().or(match &*self.0.cause {
             Cause::Call(CallError::ToolNotFound { tool, .. }) | Cause::Send(SendError::TaskRequired { tool }) => {
@@ -123,7 +123,7 @@ impl Error {
         })
     }
 
-    /// Returns the error of the part of the client that failed.
+    /// Returns the underlying error.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
@@ -148,7 +148,7 @@ impl Error {
         if let Cause::Spawn(error) = &*self.0.cause { Some(error) } else { None }
     }
 
-    /// Returns what is known about the server's process, if the error is related to it.
+    /// Returns the exit status and last output of the server's process, if they are related to the error.
     pub fn process(&self) -> Option<&ProcessReport> {
         self.0.process.as_deref()
     }
@@ -162,8 +162,7 @@ impl Error {
         }
     }
 
-    /// Returns how long the server asks the client to wait before the next attempt, from the header `Retry-After` of the
-    /// HTTP response. At most a week.
+    /// Returns how long to wait before the next attempt, from the header `Retry-After` of the HTTP response. At most a week.
     pub fn retry_after(&self) -> Option<Duration> {
         match &*self.0.cause {
             Cause::Call(error) => error.retry_after(),
@@ -172,20 +171,19 @@ impl Error {
         }
     }
 
-    /// Returns whether the same call may succeed if it is repeated, and cannot take effect twice.
+    /// Returns whether the call can be repeated: it may succeed, and cannot take effect twice.
     ///
     /// `true` in these cases only:
-    /// - The request was not sent because too many requests or bytes wait: [`SendError::TooManyInFlight`],
-    ///   [`SendError::TransmitFull`].
-    /// - The server cannot be reached, so it received no part of the request.
-    /// - The server refused the HTTP request unprocessed (status 408, 425, 429 or 503), or its response has a `Retry-After`
-    ///   header, which [`Error::retry_after`] returns.
+    /// - The request was not sent because too many requests are in flight or too many bytes wait to be sent:
+    ///   [`SendError::TooManyInFlight`], [`SendError::TransmitFull`].
+    /// - The server cannot be reached, so it has received no part of the request.
+    /// - The server did not process the HTTP request (status 408, 425, 429 or 503), or its response has a `Retry-After` header
+    ///   (see [`Error::retry_after`]).
     /// - The request only reads (`*/list`, `resources/read`, `prompts/get`, `completion/complete`, `ping`), and it timed out,
-    ///   the HTTP connection broke, or the status is from 500 to 599.
-    /// - The connection could not be opened in time, or for one of the above reasons. Then the call to repeat is
-    ///   `connect`.
+    ///   lost its HTTP connection, or received a status from 500 to 599.
+    /// - The connection could not be opened in time, or for one of the above reasons. Then repeat `connect`.
     ///
-    /// A tool call that timed out or whose connection broke is not retryable: the server may have carried it out.
+    /// A tool call that timed out or lost its connection is not retryable, because the server may have executed it.
     pub fn is_retryable(&self) -> bool {
         match &*self.0.cause {
             Cause::Call(error) => error.is_retryable(),
@@ -202,7 +200,7 @@ impl Error {
 }
 
 impl StdError for Error {
-    /// Returns the source of the cause. The cause itself is part of the message.
+    /// Returns the source of the cause, because the message contains the cause itself.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         if let Cause::Io(error) = &*self.0.cause { error.source() } else { None }
     }

@@ -1,20 +1,20 @@
-//! [`ProcessReport`]: what is known about a server's process when something failed.
+//! [`ProcessReport`]: the exit status and last output of a server's process.
 
 use std::fmt;
 
 use crate::Exit;
 
-/// What is known about a server's process when something failed.
+/// The exit status and last output of a server's process, as part of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessReport {
-    /// How the process ended; `None` if it is still running.
+    /// Exit status of the process. `None` if it is still running.
     pub exit: Option<Exit>,
-    /// The last lines that the process wrote to standard error: bounded, and without terminal control sequences.
+    /// The last lines on standard error: at most 12 lines and 2 KiB, without control characters.
     pub stderr_tail: String,
 }
 
 impl fmt::Display for ProcessReport {
-    /// Writes the report as the end of an error message.
+    /// Formats the report as the end of an error message, starting with `; `.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.exit {
             Some(exit) => write!(f, "; its process {exit}")?,

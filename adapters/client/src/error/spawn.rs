@@ -1,4 +1,4 @@
-//! [`SpawnError`]: why the process of a server could not be started.
+//! [`SpawnError`]: the error of a server's process that could not be started.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use mcpwire_core::printable;
 
-/// The error for a server whose process could not be started.
+/// The error of a server's process that could not be started.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", message(self))]
 pub struct SpawnError {
     /// The command of the server.
     pub command: String,
-    /// The working directory that the process was to have. `None` means that of this process.
+    /// Working directory in the definition. `None` means the working directory of this process.
     pub cwd: Option<PathBuf>,
     /// Why the process could not be started.
     pub kind: SpawnErrorKind,
@@ -26,15 +26,15 @@ pub struct SpawnError {
 pub enum SpawnErrorKind {
     /// The program does not exist.
     NotFound,
-    /// The program exists, but not the interpreter that it needs: the one that the first line of a script names, or a loader.
+    /// The program exists, but not its interpreter: the program in the first line of a script, or the dynamic loader.
     InterpreterNotFound,
     /// The working directory does not exist, or is not a directory.
     DirectoryNotFound,
-    /// The file exists and is not a program: it lacks the permission, is a directory, or has an unknown format.
+    /// The file is not executable: it lacks the permission, is a directory, or has an unknown format.
     NotExecutable,
-    /// This user may not run the program.
+    /// The user is not permitted to run the program.
     NotPermitted,
-    /// The definition has an empty command, or contains a NUL character.
+    /// The command is empty, or the definition contains a NUL character.
     Invalid,
     /// Any other reason, such as too many open files.
     Other,

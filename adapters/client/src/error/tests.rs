@@ -1,4 +1,4 @@
-//! The texts of errors, and what programs can find out from them.
+//! Tests of the messages, kinds and parts of errors.
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use mcpwire_core::{
 use super::*;
 use crate::{CallbackPanic, Exit, PanicSource};
 
-/// Returns a word that occurs in no text but the one that it is put into.
+/// Returns a unique word, to count its occurrences in messages.
 fn mark(number: usize) -> String {
     format!("mark{number:03}")
 }
@@ -43,7 +43,7 @@ fn input(error: InputError) -> CallError {
     CallError::Input { method: "tools/call".into(), error: error.into() }
 }
 
-/// One error of each variant. Each text that comes from elsewhere has a mark.
+/// Returns one error of each variant. Each text that an error contains is a mark.
 fn call_errors() -> Vec<CallError> {
     let method = || "tools/call".into();
     let after = Duration::from_secs(30);
@@ -182,7 +182,7 @@ fn chain(error: &(dyn StdError + 'static)) -> Vec<String> {
 }
 
 #[track_caller]
-fn each_text_is_there_once(error: &(dyn StdError + 'static)) {
+fn assert_each_text_occurs_once(error: &(dyn StdError + 'static)) {
     let messages = chain(error);
     for (index, outer) in messages.iter().enumerate() {
         assert!(!outer.is_empty() && !outer.ends_with(": "), "{outer:?}");
@@ -192,57 +192,57 @@ fn each_text_is_there_once(error: &(dyn StdError + 'static)) {
     }
     let all = messages.join("\n");
     for number in 0..6 {
-        assert!(all.matches(&mark(number)).count() <= 1, "{} is there twice: {all}", mark(number));
+        assert!(all.matches(&mark(number)).count() <= 1, "{} occurs twice: {all}", mark(number));
     }
 }
 
 #[test]
-fn a_chain_says_nothing_twice() {
+fn a_chain_of_sources_repeats_no_text() {
     for cause in causes() {
-        each_text_is_there_once(&cause);
-        each_text_is_there_once(&Error::new("here", cause.clone()));
+        assert_each_text_occurs_once(&cause);
+        assert_each_text_occurs_once(&Error::new("here", cause.clone()));
         let report = ProcessReport { exit: Some(Exit::new(Some(1), None)), stderr_tail: mark(5) };
-        each_text_is_there_once(&Error::new("here", cause).with_process(Some(report.into())));
+        assert_each_text_occurs_once(&Error::new("here", cause).with_process(Some(report.into())));
     }
     for error in call_errors() {
-        each_text_is_there_once(&error);
+        assert_each_text_occurs_once(&error);
     }
     let panic = CallbackPanic { source: PanicSource::Trace, message: mark(1) };
-    each_text_is_there_once(&panic);
+    assert_each_text_occurs_once(&panic);
 }
 
-/// What the streams of a program report is not lost: its own sources are shown after the message.
+/// The sources of an error that a stream of the program reports are sources of the client's error.
 #[test]
-fn the_sources_of_a_programs_own_error_are_there() {
+fn the_sources_of_an_error_of_the_program_are_preserved() {
     #[derive(Debug, thiserror::Error)]
     #[error("the tunnel broke")]
     struct Tunnel(#[source] io::Error);
 
     let error = Error::new("here", io::Error::other(Tunnel(io::Error::other("the cable is cut"))));
-    assert_eq!(chain(&error), ["server `here`: the client failed: the tunnel broke", "the cable is cut"]);
+    assert_eq!(chain(&error), ["server `here`: the connection failed: the tunnel broke", "the cable is cut"]);
 }
 
-/// Errors that name the tool themselves say nothing about it a second time.
+/// `with_tool` does not repeat the name of the tool in messages that already contain the name.
 #[test]
-fn the_call_of_a_tool_is_named_once() {
+fn the_message_contains_the_name_of_the_tool_once() {
     for cause in call_errors().into_iter().map(Cause::from).chain(send_errors().into_iter().map(Cause::from)) {
         let is_wrong_ticket = matches!(cause, Cause::Call(CallError::WrongTicket { .. }));
         let error = Error::new("here", cause).with_tool(&mark(0).replace("mark", "tool"));
         let text = error.to_string();
-        let named = text.matches("tool000").count();
-        let names_itself = matches!(
+        let count = text.matches("tool000").count();
+        let cause_contains_tool = matches!(
             error.cause(),
             Cause::Call(CallError::ToolNotFound { .. } | CallError::Structured { .. })
                 | Cause::Send(SendError::TaskRequired { .. })
         );
-        assert_eq!(named, usize::from(!names_itself && !is_wrong_ticket), "{text}");
+        assert_eq!(count, usize::from(!cause_contains_tool && !is_wrong_ticket), "{text}");
         assert!(text.starts_with("server `here`: "), "{text}");
         assert!(error.tool().is_some());
     }
 }
 
 #[test]
-fn errors_say_what_a_person_needs() {
+fn messages_contain_the_server_the_method_the_tool_and_the_reason() {
     let timeout =
         |deadline| CallError::Timeout { method: "tools/call".into(), after: Duration::from_secs(30), deadline };
     let of_tool = |cause: Cause| Error::new("github", cause).with_tool("create_issue").to_string();
@@ -279,7 +279,7 @@ fn errors_say_what_a_person_needs() {
 }
 
 #[test]
-fn debug_shows_the_parts_by_name() {
+fn debug_output_contains_the_parts_by_name() {
     let error = Error::new("github", closed(CloseReason::ByServer)).with_tool("a");
     assert_eq!(
         format!("{error:?}"),
@@ -297,7 +297,7 @@ fn debug_shows_the_parts_by_name() {
 }
 
 #[test]
-fn an_error_is_small_and_shared() {
+fn an_error_is_one_pointer_and_shares_its_content() {
     fn is_shared<T: Clone + Send + Sync + 'static>() {}
 
     assert!(size_of::<Error>() <= 64);
@@ -306,12 +306,12 @@ fn an_error_is_small_and_shared() {
     is_shared::<Error>();
     let error = Error::new("a", SendError::Closed);
     let named = error.clone().with_tool("t");
-    assert_eq!((error.tool(), named.tool()), (None, Some("t")), "a clone has a content of its own once it is changed");
+    assert_eq!((error.tool(), named.tool()), (None, Some("t")), "changing a clone does not change the original");
     assert_eq!((error.method(), named.method()), (None, Some("tools/call")));
 }
 
 #[test]
-fn kinds_have_names() {
+fn kinds_have_names_in_snake_case() {
     let names = [
         (ErrorKind::ToolNotFound, "tool_not_found"),
         (ErrorKind::RateLimited, "rate_limited"),
@@ -325,7 +325,7 @@ fn kinds_have_names() {
 }
 
 #[test]
-fn a_tool_that_failed_is_no_violation_of_the_protocol() {
+fn a_failed_tool_is_not_a_protocol_error() {
     let kind = |text| Error::new("a", structured(text)).kind();
     assert_eq!(kind(r#"{"content":[],"isError":true}"#), ErrorKind::Tool);
     assert_eq!(kind(r#"{"content":[],"structuredContent":7,"isError":true}"#), ErrorKind::Tool);
@@ -335,7 +335,7 @@ fn a_tool_that_failed_is_no_violation_of_the_protocol() {
 
 #[cfg(feature = "http")]
 #[test]
-fn http_responses_have_kinds() {
+fn http_statuses_have_kinds() {
     use mcpwire_core::http::HttpError;
 
     let wait = Some(Duration::from_secs(9));
@@ -355,7 +355,7 @@ fn http_responses_have_kinds() {
         let call = CallError::Http { method: "tools/call".into(), error: Arc::clone(&error) };
         let call = Error::new("a", call);
         assert_eq!((call.kind(), call.http_status(), call.retry_after()), (calling, Some(status), wait));
-        assert!(call.is_retryable() && !call.is_connecting(), "the server says when to try again");
+        assert!(call.is_retryable() && !call.is_connecting(), "the response has a Retry-After header");
         let connect = Error::new("a", ConnectError::Http { method: "initialize", error });
         assert_eq!((connect.kind(), connect.http_status()), (connecting, Some(status)));
         assert_eq!((connect.method(), connect.is_connecting()), (Some("initialize"), true));

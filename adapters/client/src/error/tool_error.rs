@@ -13,7 +13,7 @@ impl From<Error> for ToolError {
 }
 
 impl Error {
-    /// Returns the kind that a [`ToolError`] made of this error has.
+    /// Returns the kind of the [`ToolError`] that this error converts into.
     pub fn tool_error_kind(&self) -> ToolErrorKind {
         if let Cause::Send(SendError::TooManyInFlight { .. } | SendError::TransmitFull { .. }) = self.cause() {
             return ToolErrorKind::RateLimited;
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_message_is_complete_and_the_error_is_kept() {
+    fn a_tool_error_contains_the_message_and_the_client_error() {
         let (method, after, deadline) = ("tools/call".into(), Duration::from_secs(30), Deadline::Idle);
         let timeout = CallError::Timeout { method, after, deadline };
         let error = Error::new("github", timeout).with_tool("search");

@@ -1,4 +1,4 @@
-//! [`ClientHandler`]: one object that answers requests of several kinds.
+//! [`ClientHandler`]: an object that answers the requests of servers.
 
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::{HandlerContext, HandlerFuture, method_not_found};
 /// Answers the requests of servers, and receives their notifications. Set by
 /// [`ConnectOptions::handler`](crate::ConnectOptions::handler).
 ///
-/// Implement the methods for what the program can answer, and name them in [`ClientHandler::capabilities`]. The other
-/// methods refuse the request. Closures for single kinds of requests, such as
-/// [`ConnectOptions::on_elicitation`](crate::ConnectOptions::on_elicitation), take precedence over a handler object.
+/// Implement the methods for the requests that the program can answer, and return these in [`ClientHandler::capabilities`].
+/// The default methods refuse the request. Closures for one kind of request, such as
+/// [`ConnectOptions::on_elicitation`](crate::ConnectOptions::on_elicitation), take precedence over this object.
 ///
-/// `Arc<T>` and `Box<T>` are handlers if `T` is one, so that a program can keep a reference to its handler.
+/// `Arc<T>` and `Box<T>` implement this trait if `T` does, so a program can share its handler.
 ///
 /// ```
 /// use mcpwire_client::{ClientHandler, ConnectOptions, HandlerCapabilities, HandlerContext};
@@ -47,22 +47,22 @@ use super::{HandlerContext, HandlerFuture, method_not_found};
 ///
 /// # Rules
 ///
-/// * The returned future is polled by the task that drives the connection, beside everything else. It may wait for long,
-///   and may call the client, but must not block the thread. In the blocking client, the thread that waits for the server
-///   polls it, and the future may block that thread: the connection stands still meanwhile.
-/// * When the answer is no longer needed, [`HandlerContext::cancelled`] ends, and the future is polled once more and
-///   dropped.
-/// * If the method or the future panics, the request is refused with an internal error, and everything else continues.
-///   See [`ConnectOptions`](crate::ConnectOptions#panics).
+/// * The task that drives the connection polls the returned future. The future may wait for long and may call the client, but
+///   must not block the thread.
+/// * In the blocking client, the thread that waits for the server polls the future. The future may block that thread, which
+///   blocks the connection.
+/// * When the answer is no longer needed, [`HandlerContext::cancelled`] resolves. Then the future is polled once more and dropped.
+/// * If the method or the future panics, the request is refused with an internal error, and the connection continues. See
+///   [`ConnectOptions`](crate::ConnectOptions#panics).
 pub trait ClientHandler: Send + Sync + 'static {
-    /// Returns which requests this handler answers. The client declares the capabilities for them to the server.
+    /// Returns the requests that this handler answers. The client declares the capabilities for them to the server.
     ///
-    /// Called once for each connection, before the connection opens.
+    /// Called once for each connection, before the connection is opened.
     fn capabilities(&self) -> HandlerCapabilities;
 
-    /// Asks the person that uses the program to fill in a form (`elicitation/create` in form mode).
+    /// Asks the user to fill in a form (`elicitation/create` in form mode).
     ///
-    /// The client fills in the defaults of the form and checks the result against the form before it sends the result.
+    /// The client adds the defaults of the form to the result, and validates the result, before it sends the result.
     fn elicit_form(
         &self,
         form: ElicitForm,
@@ -72,9 +72,9 @@ pub trait ClientHandler: Send + Sync + 'static {
         ready(Err(method_not_found()))
     }
 
-    /// Asks the person that uses the program to visit a URL (`elicitation/create` in URL mode).
+    /// Asks the user to visit a URL (`elicitation/create` in URL mode).
     ///
-    /// Show the whole URL. [`ElicitAction::Accept`] says that the person agrees, not that the visit is over.
+    /// Show the whole URL. [`ElicitAction::Accept`] means that the user consents, not that the interaction is complete.
     fn elicit_url(
         &self,
         url: ElicitUrl,
@@ -84,7 +84,7 @@ pub trait ClientHandler: Send + Sync + 'static {
         ready(Err(method_not_found()))
     }
 
-    /// Asks a language model for a message (`sampling/createMessage`).
+    /// Requests a message from a language model (`sampling/createMessage`).
     fn create_message(
         &self,
         params: CreateMessageParams,
@@ -100,8 +100,7 @@ pub trait ClientHandler: Send + Sync + 'static {
         ready(Err(method_not_found()))
     }
 
-    /// Answers a request of any other method with a JSON object. The methods are those of
-    /// [`HandlerCapabilities::method`].
+    /// Answers a request of a method that [`HandlerCapabilities::method`] has added. The answer is a JSON object.
     fn request(
         &self,
         request: ServerRequest,
@@ -111,8 +110,10 @@ pub trait ClientHandler: Send + Sync + 'static {
         ready(Err(method_not_found()))
     }
 
-    /// Receives a notification of the server. Notifications arrive in order, each after the call for the one before has
-    /// returned, so the method must be quick: nothing else of the connection moves meanwhile.
+    /// Receives a notification of the server.
+    ///
+    /// The client calls this method for one notification at a time, in order. The method should return quickly, because it
+    /// blocks the connection.
     fn notification(&self, server: &str, notification: &Notification) {
         let _ = (server, notification);
     }
@@ -200,8 +201,10 @@ impl HandlerCapabilities {
         self
     }
 
-    /// Adds [`ClientHandler::create_message`], for requests without tools. If the handler supports tools too, declare that
-    /// with [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
+    /// Adds [`ClientHandler::create_message`], for requests without tools.
+    ///
+    /// To declare support for tools, use
+    /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
     pub fn sampling(mut self) -> Self {
         self.sampling = true;
         self
@@ -219,6 +222,7 @@ impl HandlerCapabilities {
         self
     }
 
+    /// Declares the capabilities for these requests in the configuration.
     pub(super) fn declare(&self, config: &mut Config) {
         if self.form || self.url {
             config.answer_elicitation(self.form, self.url);
@@ -235,10 +239,11 @@ impl HandlerCapabilities {
     }
 }
 
-/// Any [`ClientHandler`].
+/// A [`ClientHandler`] as a trait object.
 pub(crate) trait AnyClientHandler: Send + Sync {
     fn capabilities(&self) -> HandlerCapabilities;
 
+    /// Returns the future of the answer, or an error for a request with invalid parameters.
     fn start(self: Arc<Self>, request: &ServerRequest, context: HandlerContext) -> Result<HandlerFuture, RpcError>;
 
     fn notification(&self, server: &str, notification: &Notification);

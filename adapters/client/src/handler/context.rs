@@ -1,4 +1,4 @@
-//! [`HandlerContext`]: what a handler knows about the request that it answers.
+//! [`HandlerContext`]: the server, the client's request and the cancellation of a server's request.
 
 use std::fmt;
 use std::future::Future;
@@ -9,8 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{ClientRequest, Json, ServerRequest, ServerRequestId};
 
-/// The circumstances of a server's request: which server sent it, during which request of the client, and whether the
-/// server still waits for the answer. Cheap to clone.
+/// The context of a server's request: the server, the related request of the client, and the cancellation. Cheap to clone.
 #[derive(Clone)]
 pub struct HandlerContext(Arc<Inner>);
 
@@ -35,7 +34,7 @@ impl HandlerContext {
         }))
     }
 
-    /// Returns the name of the server, as in errors. Show it to a person whom the server asks for something.
+    /// Returns the name of the server, as in errors. Show it to the user when the server asks the user for something.
     pub fn server(&self) -> &str {
         &self.0.server
     }
@@ -50,13 +49,14 @@ impl HandlerContext {
         self.0.id
     }
 
-    /// Returns the request of this client for which the server needs the answer. `None` for a legacy server (up to
-    /// revision 2025-11-25), which does not name the request.
+    /// Returns the request of the client that the server needs the answer for.
+    ///
+    /// `None` for a legacy server (up to revision 2025-11-25), because its requests do not identify the client's request.
     pub fn request(&self) -> Option<&ClientRequest> {
         self.0.request.as_deref()
     }
 
-    /// Returns the tool whose call needs the answer, if the server names a request that is a call of a tool.
+    /// Returns the name of the called tool, if [`HandlerContext::request`] is a tool call.
     pub fn tool(&self) -> Option<&str> {
         self.request()?.tool()
     }
@@ -74,10 +74,10 @@ impl HandlerContext {
     /// Waits until the answer is no longer needed: the server has cancelled its request, the request of the client has
     /// ended, the connection has ended, or the handler has answered.
     ///
-    /// The handler's own future is polled once more then, and dropped. Tasks and threads to which the handler has passed
-    /// the context can wait for as long as they like.
-    pub fn cancelled(&self) -> Cancelled {
-        Cancelled(Arc::clone(&self.0))
+    /// Then the handler's future is polled once more and dropped. A handler can pass the context to other tasks and threads,
+    /// which may wait for longer.
+    pub fn cancelled(&self) -> CancelledFuture {
+        CancelledFuture(Arc::clone(&self.0))
     }
 
     pub(super) fn cancel(&self) {
@@ -100,10 +100,10 @@ impl fmt::Debug for HandlerContext {
     }
 }
 
-/// A future that ends when a server no longer needs an answer. Created by [`HandlerContext::cancelled`].
-pub struct Cancelled(Arc<Inner>);
+/// A future that resolves when a server no longer needs an answer. Created by [`HandlerContext::cancelled`].
+pub struct CancelledFuture(Arc<Inner>);
 
-impl Future for Cancelled {
+impl Future for CancelledFuture {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -118,13 +118,13 @@ impl Future for Cancelled {
     }
 }
 
-impl fmt::Debug for Cancelled {
+impl fmt::Debug for CancelledFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cancelled").finish_non_exhaustive()
+        f.debug_struct("CancelledFuture").finish_non_exhaustive()
     }
 }
 
-/// Whether an answer is no longer needed, and the tasks that wait for that.
+/// The cancellation of a server's request, and the tasks that wait for the cancellation.
 #[derive(Default)]
 struct Cancellation(Mutex<CancellationState>);
 

@@ -1,26 +1,27 @@
-//! [`HandlerSet`]: the handlers of the options, so that a client without handlers contains no code for them.
+//! [`HandlerSet`]: the handlers in the options of a connection, as a trait object.
 
 use std::sync::Arc;
 
 use mcpwire_core::Config;
 
 use super::handlers::Handlers;
-use super::pending::{Connection, ConnectionHandlers};
-use crate::Panics;
+use super::pending::{ConnectionHandlers, HandlerDispatcher};
+use crate::PanicCallbacks;
 
-/// The handlers in the options of a connection, or the absence of all code for them: a client without handlers contains
-/// none of it.
+/// The handlers in the options of a connection.
+///
+/// A trait object, so that a client without handlers contains no code for them.
 pub(crate) trait HandlerSet: Send + Sync {
     fn clone_box(&self) -> Box<dyn HandlerSet>;
 
     /// Returns the handlers, to add one.
     fn handlers(&mut self) -> &mut Handlers;
 
-    /// Declares the capabilities of the handlers.
+    /// Declares the capabilities of the handlers in the configuration.
     fn declare(&self, config: &mut Config);
 
-    /// Returns the handlers of a connection to the server of this name.
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Arc<dyn ConnectionHandlers>;
+    /// Creates the handlers of a connection to the server named `server`.
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Arc<dyn ConnectionHandlers>;
 }
 
 impl HandlerSet for Handlers {
@@ -50,7 +51,7 @@ impl HandlerSet for Handlers {
         }
     }
 
-    fn connect(&self, server: Arc<str>, panics: Panics) -> Arc<dyn ConnectionHandlers> {
-        Arc::new(Connection::new(self.clone(), server, panics))
+    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Arc<dyn ConnectionHandlers> {
+        Arc::new(HandlerDispatcher::new(self.clone(), server, panics))
     }
 }

@@ -1,4 +1,4 @@
-//! [`Handlers`]: all handlers of the options of a connection.
+//! [`Handlers`]: the handlers in the options of a connection.
 
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -13,11 +13,10 @@ use super::{AnyClientHandler, HandlerContext, HandlerFuture, RequestHandler, met
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
 
-/// Starts the answer to a request of one kind. Returns `None` for a request of another kind, and an error to refuse the
-/// request.
+/// Returns the future of the answer to a request, `None` for a kind of request that it does not answer, or an error.
 ///
-/// A handler contains the code that decodes the parameters and checks the answer, so that a program contains that code
-/// only for the kinds that it answers.
+/// The function also decodes the parameters and validates the answer, so that a program contains this code only for the kinds of
+/// requests that it answers.
 type Handler = Arc<dyn Fn(&ServerRequest, &HandlerContext) -> Result<Option<HandlerFuture>, RpcError> + Send + Sync>;
 
 type OnAnswerError = Arc<dyn Fn(&ServerRequest, &RpcError) + Send + Sync>;
@@ -29,16 +28,17 @@ pub(crate) struct Handlers {
     pub(crate) url: Option<Handler>,
     pub(crate) sampling: Option<Handler>,
     pub(crate) roots: Option<Vec<Root>>,
-    /// The handlers of named methods. Later handlers take precedence.
+    /// Handlers with the names of their methods. Later handlers take precedence.
     pub(crate) methods: Vec<(Vec<String>, Handler)>,
-    /// Answers what no other handler answers.
+    /// Answers requests for which there is no other handler.
     pub(crate) object: Option<Arc<dyn AnyClientHandler>>,
     pub(crate) on_error: Option<OnAnswerError>,
 }
 
 impl Handlers {
-    /// Starts the answer to a request. Handlers of one kind take precedence over handlers of named methods, and these
-    /// over the handler object.
+    /// Returns the future of the answer to a request.
+    ///
+    /// Handlers of one kind of request take precedence over handlers of named methods, and these over the handler object.
     pub(super) fn start(&self, request: &ServerRequest, context: &HandlerContext) -> Result<HandlerFuture, RpcError> {
         for handler in [&self.form, &self.url, &self.sampling].into_iter().flatten() {
             if let Some(answer) = handler(request, context)? {
@@ -58,7 +58,7 @@ impl Handlers {
     }
 }
 
-/// Creates a handler of forms that a person fills in.
+/// Creates a handler of `elicitation/create` in form mode.
 pub(crate) fn form<F>(handler: impl Fn(ElicitForm, HandlerContext) -> F + Send + Sync + 'static) -> Handler
 where
     F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
@@ -73,7 +73,7 @@ where
     })
 }
 
-/// Creates a handler of URLs that a person visits.
+/// Creates a handler of `elicitation/create` in URL mode.
 pub(crate) fn url<F>(handler: impl Fn(ElicitUrl, HandlerContext) -> F + Send + Sync + 'static) -> Handler
 where
     F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
@@ -88,7 +88,7 @@ where
     })
 }
 
-/// Creates a handler of requests to a language model.
+/// Creates a handler of `sampling/createMessage`.
 pub(crate) fn sampling<F>(handler: impl Fn(CreateMessageParams, HandlerContext) -> F + Send + Sync + 'static) -> Handler
 where
     F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
@@ -103,14 +103,14 @@ where
     })
 }
 
-/// Creates a handler of named methods.
+/// Creates a handler of any method.
 pub(crate) fn named(handler: impl RequestHandler) -> Handler {
     let handler = Arc::new(handler);
     Arc::new(move |request, context| {
-        // Checks the parameters of methods that the protocol defines, so that no handler gets malformed ones.
+        // Validates the parameters of methods of the specification, so that no handler receives invalid ones.
         request.request()?;
         let (handler, request, context) = (Arc::clone(&handler), request.clone(), context.clone());
-        // The future owns what it borrows from.
+        // The future owns the handler, from which `handle` borrows.
         Ok(Some(Box::pin(async move { handler.handle(request, context).await }) as HandlerFuture))
     })
 }

@@ -1,12 +1,12 @@
-//! Handlers: the program's code that answers requests of servers, such as `elicitation/create`.
+//! The program's code that answers requests of servers, such as `elicitation/create`.
 //!
 //! | file | content |
 //! |---|---|
-//! | `client_handler` | [`ClientHandler`]: one object that answers requests of several kinds |
+//! | `client_handler` | [`ClientHandler`]: an object that answers the requests of servers |
 //! | `request_handler` | [`RequestHandler`]: answers requests of any method |
-//! | `context` | [`HandlerContext`]: what a handler knows about the request |
-//! | `handlers`, `handler_set` | [`Handlers`]: all handlers of the options of a connection |
-//! | `pending` | [`PendingAnswers`]: the handlers that have not answered yet |
+//! | `context` | [`HandlerContext`]: the server, the client's request and the cancellation of a request |
+//! | `handlers`, `handler_set` | [`Handlers`]: the handlers in the options of a connection |
+//! | `pending` | [`PendingAnswers`]: the requests of a server that handlers are processing |
 
 mod client_handler;
 mod context;
@@ -16,10 +16,10 @@ mod pending;
 mod request_handler;
 
 pub use client_handler::{ClientHandler, HandlerCapabilities};
-pub use context::{Cancelled, HandlerContext};
+pub use context::{CancelledFuture, HandlerContext};
 pub(crate) use handler_set::HandlerSet;
 pub(crate) use handlers::{Handlers, form, named, sampling, url};
-pub use pending::{Answered, ConnectionHandlers, PendingAnswers};
+pub use pending::{ConnectionHandlers, OutgoingAnswer, PendingAnswers};
 pub use request_handler::RequestHandler;
 
 pub(crate) use client_handler::AnyClientHandler;
@@ -29,7 +29,7 @@ use std::pin::Pin;
 
 use mcpwire_core::{Json, RpcError};
 
-/// The answer of a handler to one request of a server, or the error that refuses the request.
+/// The future of a handler's answer to a request, or of the error that refuses the request.
 pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
 
 /// Returns the error that refuses a request without a handler.

@@ -1,4 +1,4 @@
-//! [`PendingAnswers`]: the handlers that have not answered yet.
+//! [`PendingAnswers`]: the requests of a server that handlers are processing.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,52 +8,52 @@ use mcpwire_core::{Calls, Json, ListRootsResult, Root, RpcError, ServerRequest, 
 
 use super::handlers::{Handlers, RootsAnswer};
 use super::{HandlerContext, HandlerFuture};
-use crate::{HandlerError, PanicSource, Panics, catch_panic};
+use crate::{HandlerError, PanicCallbacks, PanicSource, catch_panic};
 
 const LIST_ROOTS: &str = "roots/list";
 
 /// The handlers of one connection.
 pub trait ConnectionHandlers: Send + Sync {
-    /// Returns an empty table of pending answers, for one process of the server.
+    /// Creates an empty table of requests. Each process of a restarted server has its own table.
     fn pending(self: Arc<Self>) -> Box<dyn PendingAnswers>;
 
-    /// Changes the roots that `roots/list` is answered with.
+    /// Sets the roots in the answer to `roots/list`.
     fn set_roots(&self, roots: Vec<Root>);
 }
 
-/// The requests of a server whose handlers have not answered yet.
+/// The requests of a server that handlers are processing.
 ///
-/// These methods call the program's code. No lock may be held meanwhile.
+/// The methods call the program's code. Call them without holding a lock.
 pub trait PendingAnswers: Send {
-    /// Starts the answer to a request.
+    /// Calls the handler of a request. [`PendingAnswers::poll`] polls the future that the handler returns.
     fn start(&mut self, request: ServerRequest);
 
-    /// Drops the answer to a request that needs none any more, after the handler has had the chance to notice.
+    /// Drops the handler of a request that no longer needs an answer. The handler is polled once before, to clean up.
     fn cancel(&mut self, id: ServerRequestId, cx: &mut Context<'_>);
 
-    /// Polls all pending answers, and returns those that are complete.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<Answered>;
+    /// Polls the handlers of all requests, and returns the answers that are complete.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<OutgoingAnswer>;
 
-    /// Returns whether no answer is pending.
+    /// Returns whether no handler is processing a request.
     fn is_empty(&self) -> bool;
 }
 
-/// The answer to a request of the server, to be sent.
+/// The answer to a request of the server, or an error response. [`OutgoingAnswer::send`] sends it.
 ///
 /// A trait object, so that a client without handlers contains only the code that refuses requests.
-pub struct Answered(Box<dyn SendAnswer>);
+pub struct OutgoingAnswer(Box<dyn SendAnswer>);
 
 trait SendAnswer: Send {
     fn send(self: Box<Self>, calls: &mut Calls<'_>, now: Timestamp);
 }
 
-impl Answered {
-    /// Creates the refusal of a request that has no handler.
+impl OutgoingAnswer {
+    /// Creates an error response to a request that has no handler.
     pub fn refused(id: ServerRequestId, error: RpcError) -> Self {
-        Answered(Box::new(Refusal { id, error }))
+        OutgoingAnswer(Box::new(Refusal { id, error }))
     }
 
-    /// Answers or refuses the request of the server. An answer that cannot be sent becomes a refusal.
+    /// Sends the answer. If the answer is invalid, sends an error response instead.
     pub fn send(self, calls: &mut Calls<'_>, now: Timestamp) {
         self.0.send(calls, now);
     }
@@ -70,15 +70,15 @@ impl SendAnswer for Refusal {
     }
 }
 
-/// The outcome of a handler.
-struct Outcome {
+/// The answer of a handler, or the reason why there is none.
+struct HandlerOutcome {
     id: ServerRequestId,
     outcome: Result<Json, HandlerError>,
 }
 
-impl SendAnswer for Outcome {
+impl SendAnswer for HandlerOutcome {
     fn send(self: Box<Self>, calls: &mut Calls<'_>, now: Timestamp) {
-        let Outcome { id, outcome } = *self;
+        let HandlerOutcome { id, outcome } = *self;
         let error = match outcome {
             Ok(answer) => match calls.answer(id, &answer, now) {
                 Ok(_) => return,
@@ -94,19 +94,19 @@ impl SendAnswer for Outcome {
     }
 }
 
-/// The handlers of a connection, with what belongs to that connection alone.
-pub(super) struct Connection {
+/// Calls the handlers of the options for the requests on one connection.
+pub(super) struct HandlerDispatcher {
     handlers: Handlers,
-    /// The answer to `roots/list`, which may change while the connection is open. `None` if the program has set no roots.
+    /// The answer to `roots/list`, which `set_roots` changes. `None` if the program has set no roots.
     roots: Mutex<Option<RootsAnswer>>,
     server: Arc<str>,
-    panics: Panics,
+    panics: PanicCallbacks,
 }
 
-impl Connection {
-    pub(super) fn new(mut handlers: Handlers, server: Arc<str>, panics: Panics) -> Self {
+impl HandlerDispatcher {
+    pub(super) fn new(mut handlers: Handlers, server: Arc<str>, panics: PanicCallbacks) -> Self {
         let roots = Mutex::new(handlers.roots.take().map(roots_answer));
-        Connection { handlers, roots, server, panics }
+        HandlerDispatcher { handlers, roots, server, panics }
     }
 
     fn start(&self, request: &ServerRequest, context: &HandlerContext) -> Result<HandlerFuture, RpcError> {
@@ -118,7 +118,7 @@ impl Connection {
         self.handlers.start(request, context)
     }
 
-    /// Reports a handler that did not answer to the program.
+    /// Reports to the program that a handler refused or panicked.
     fn report(&self, request: &ServerRequest, error: &HandlerError) {
         if let HandlerError::Panicked(message) = error {
             self.panics.report(PanicSource::Handler { method: request.method.clone() }, message.clone());
@@ -133,9 +133,9 @@ fn roots_answer(roots: Vec<Root>) -> RootsAnswer {
     ListRootsResult::new(roots).answer()
 }
 
-impl ConnectionHandlers for Connection {
+impl ConnectionHandlers for HandlerDispatcher {
     fn pending(self: Arc<Self>) -> Box<dyn PendingAnswers> {
-        Box::new(Pending { connection: self, answers: Vec::new() })
+        Box::new(PendingAnswerTable { dispatcher: self, answers: Vec::new() })
     }
 
     fn set_roots(&self, roots: Vec<Root>) {
@@ -143,9 +143,9 @@ impl ConnectionHandlers for Connection {
     }
 }
 
-struct Pending {
-    connection: Arc<Connection>,
-    /// Oldest first.
+struct PendingAnswerTable {
+    dispatcher: Arc<HandlerDispatcher>,
+    /// In the order in which the requests arrived.
     answers: Vec<PendingAnswer>,
 }
 
@@ -155,17 +155,17 @@ struct PendingAnswer {
     answer: HandlerFuture,
 }
 
-impl PendingAnswers for Pending {
+impl PendingAnswers for PendingAnswerTable {
     fn start(&mut self, mut request: ServerRequest) {
-        let context = HandlerContext::new(&self.connection.server, &request);
-        let answer = match catch_panic(|| self.connection.start(&request, &context)) {
+        let context = HandlerContext::new(&self.dispatcher.server, &request);
+        let answer = match catch_panic(|| self.dispatcher.start(&request, &context)) {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => Box::pin(ready(Err(error))),
-            // Panics where the others do: when it is polled.
+            // Panics again when it is polled, where `poll` reports it.
             Err(message) => Box::pin(async move { std::panic::resume_unwind(Box::new(message)) }),
         };
-        // The handler has a copy. Only the callback for errors needs another.
-        request.params = request.params.filter(|_| self.connection.handlers.on_error.is_some());
+        // The handler has its own copy of the parameters. Only the callback for errors needs another.
+        request.params = request.params.filter(|_| self.dispatcher.handlers.on_error.is_some());
         self.answers.push(PendingAnswer { request, context, answer });
     }
 
@@ -175,11 +175,11 @@ impl PendingAnswers for Pending {
         pending.context.cancel();
         if let Err(message) = catch_panic(move || drop(pending.answer.as_mut().poll(cx))) {
             let method = pending.request.method;
-            self.connection.panics.report(PanicSource::Handler { method }, message);
+            self.dispatcher.panics.report(PanicSource::Handler { method }, message);
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<Answered> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<OutgoingAnswer> {
         let mut complete = Vec::new();
         let mut at = 0;
         while let Some(pending) = self.answers.get_mut(at) {
@@ -194,9 +194,9 @@ impl PendingAnswers for Pending {
             let PendingAnswer { request, context, .. } = self.answers.remove(at);
             context.cancel();
             if let Err(error) = &outcome {
-                self.connection.report(&request, error);
+                self.dispatcher.report(&request, error);
             }
-            complete.push(Answered(Box::new(Outcome { id: request.key, outcome })));
+            complete.push(OutgoingAnswer(Box::new(HandlerOutcome { id: request.key, outcome })));
         }
         complete
     }
@@ -206,7 +206,7 @@ impl PendingAnswers for Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingAnswerTable {
     fn drop(&mut self) {
         for pending in &self.answers {
             pending.context.cancel();

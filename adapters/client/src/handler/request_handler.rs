@@ -6,9 +6,9 @@ use mcpwire_core::{Json, RpcError, ServerRequest};
 
 use super::HandlerContext;
 
-/// Answers requests of a server with any method: those of extensions, or those of the protocol in another form.
+/// Answers requests of servers as JSON, for methods of extensions or of the specification.
 ///
-/// Closures that return a future are handlers too.
+/// Closures that return a future implement this trait.
 ///
 /// ```
 /// use mcpwire_client::{ConnectOptions, HandlerContext, RequestHandler};
@@ -27,7 +27,7 @@ use super::HandlerContext;
 ///     .answer(["vendor/none"], async |_, _| Ok(Json::parse("{}").unwrap()));
 /// ```
 pub trait RequestHandler: Send + Sync + 'static {
-    /// Answers one request with a JSON object, or refuses it with an error.
+    /// Answers a request with a JSON object, or refuses the request with an error.
     ///
     /// The same rules apply as for [`ClientHandler`](crate::ClientHandler#rules).
     fn handle(

@@ -1,10 +1,10 @@
-//! [`error_chain`]: errors as text.
+//! [`error_chain`]: formats an error and its sources.
 
 use std::error::Error;
 
 /// Formats an error and its sources as one line, for the detail of a [`Failure`](mcpwire_core::http::Failure).
 ///
-/// A source whose text is already part of the line is left out.
+/// Omits a source whose text is already part of the line.
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

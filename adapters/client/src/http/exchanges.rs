@@ -1,4 +1,4 @@
-//! [`Exchanges`]: the HTTP exchanges of a connection, from the engine's command to the last byte of the response.
+//! [`Exchanges`]: carries out the HTTP exchanges of a connection.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -10,16 +10,15 @@ use std::task::{Context, Poll, Wake, Waker};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind};
 
-use super::trace::{MessageTrace, Traced, push_line};
+use super::trace::{MessageTrace, TracedMessages, push_line};
 use super::wake_queue::{ExchangeWaker, WakeQueue};
 use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::{Direction, Reader, catch_panic};
 
-/// Size of the buffer that bodies are read into. 16 KiB: the largest TLS record.
+/// Size of the read buffer, in bytes. 16 KiB: the maximum size of a TLS record.
 const READ_SIZE: usize = 16 * 1024;
 
-/// Maximum number of reads before the engine receives the result, and before other tasks of the runtime run. 64 reads, which are
-/// 1 MiB.
+/// Maximum number of reads in one poll, before the engine and other tasks have their turn. 64 reads are at most 1 MiB.
 const MAX_READS: usize = 64;
 
 /// Maximum number of consecutive reads of one body while other exchanges are ready.
@@ -27,42 +26,45 @@ const MAX_READS_OF_ONE: usize = 4;
 
 /// The HTTP exchanges of an [`Engine`], for the code that drives it.
 ///
-/// It takes the engine's commands, lets an [`HttpClient`] carry them out, and hands the responses to the engine. Repeat these
-/// steps: [`take_commands`](Exchanges::take_commands), [`poll`](Exchanges::poll), then [`deliver_next`](Exchanges::deliver_next)
-/// until it returns `false`, and poll the engine's events after each.
+/// This type takes the engine's commands, lets an [`HttpClient`] carry them out, and passes the responses to the engine. Repeat
+/// these steps:
+///
+/// 1. Call [`take_commands`](Exchanges::take_commands).
+/// 2. Call [`poll`](Exchanges::poll).
+/// 3. Call [`deliver_next`](Exchanges::deliver_next) until it returns `false`, and poll the engine's events after each call.
 ///
 /// At most 1 MiB is read ahead of the engine. Dropping this value aborts the exchanges in flight.
 pub struct Exchanges {
     client: Arc<dyn HttpClient>,
-    /// The engine's commands that have not been carried out.
+    /// Commands of the engine that were not carried out yet.
     commands: Vec<Command>,
     /// Exchanges that wait because the HTTP client is at its capacity.
     waiting: VecDeque<Exchange>,
-    running: HashMap<ExchangeId, Running>,
-    /// Number of running exchanges that count against the capacity.
+    running: HashMap<ExchangeId, RunningExchange>,
+    /// Number of running exchanges that count towards [`HttpClient::capacity`].
     counted: usize,
     woken: Arc<WakeQueue>,
-    /// Parts of responses that the engine has not received.
-    parts: VecDeque<(ExchangeId, Part)>,
+    /// Parts of responses that were not passed to the engine yet.
+    parts: VecDeque<(ExchangeId, ResponsePart)>,
     buffer: Box<[u8]>,
     trace: Option<MessageTrace>,
 }
 
-struct Running {
-    stage: Stage,
+struct RunningExchange {
+    stage: ExchangeStage,
     exchange_waker: Arc<ExchangeWaker>,
-    /// The same waker as a [`Waker`], made once.
+    /// `exchange_waker` as a [`Waker`].
     waker: Waker,
     is_counted: bool,
 }
 
-enum Stage {
+enum ExchangeStage {
     /// The head of the response has not arrived.
     Head(ResponseFuture),
     Body(Reader),
 }
 
-enum Part {
+enum ResponsePart {
     Head { status: u16, headers: Vec<(String, Vec<u8>)> },
     Body(Vec<u8>),
     End,
@@ -70,7 +72,7 @@ enum Part {
 }
 
 impl Exchanges {
-    /// Creates an empty set of exchanges that this client will carry out. `is_traced` enables the trace of messages.
+    /// Creates an empty set of exchanges for this HTTP client. `is_traced` enables the trace of messages.
     pub fn new(client: Arc<dyn HttpClient>, is_traced: bool) -> Self {
         Exchanges {
             client,
@@ -92,9 +94,9 @@ impl Exchanges {
         }
     }
 
-    /// Hands the next part of a response to the engine, and returns whether there was one.
+    /// Passes the next part of a response to the engine. Returns `false` if there is none.
     ///
-    /// If messages are traced, the messages that are complete with this part are added to `traced`, each as a line.
+    /// If messages are traced, adds the messages that this part completes to `traced`, each as a line.
     pub fn deliver_next(
         &mut self,
         engine: &mut Engine,
@@ -104,28 +106,30 @@ impl Exchanges {
         let Some((id, part)) = self.parts.pop_front() else { return false };
         if let Some(trace) = &mut self.trace {
             match &part {
-                Part::Head { headers, .. } => trace.begin(id, headers),
-                Part::Body(bytes) => trace.body(id, bytes, traced),
-                Part::End | Part::Failure(_) => trace.end(id, traced),
+                ResponsePart::Head { headers, .. } => trace.begin(id, headers),
+                ResponsePart::Body(bytes) => trace.body(id, bytes, traced),
+                ResponsePart::End | ResponsePart::Failure(_) => trace.end(id, traced),
             }
         }
         match part {
-            Part::Head { status, headers } => {
+            ResponsePart::Head { status, headers } => {
                 let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
                 engine.response(id, status, headers, now);
             }
-            Part::Body(bytes) => engine.body(id, &bytes, now),
-            Part::End => engine.ended(id, now),
-            Part::Failure(failure) => engine.failed(id, failure, now),
+            ResponsePart::Body(bytes) => engine.body(id, &bytes, now),
+            ResponsePart::End => engine.ended(id, now),
+            ResponsePart::Failure(failure) => engine.failed(id, failure, now),
         }
         true
     }
 
-    /// Carries out the commands and, if `may_read` is set, reads responses. Returns whether a part of a response is ready for
-    /// [`deliver_next`](Exchanges::deliver_next). If not, the task of `cx` is woken when there may be one.
+    /// Carries out the commands, and reads responses if `may_read` is set.
     ///
-    /// Reads nothing while parts wait for the engine, so a server that sends too fast is slowed down. This function runs code of
-    /// the HTTP client: call it without holding a lock.
+    /// Returns whether a part of a response is ready for [`deliver_next`](Exchanges::deliver_next). If not, the task of `cx` is
+    /// woken when there may be a part. While parts wait for the engine, this reads nothing, which slows down a server that sends
+    /// too fast.
+    ///
+    /// This runs code of the HTTP client: call it without holding a lock.
     pub fn poll(&mut self, may_read: bool, traced: &mut Vec<(Direction, Vec<u8>)>, cx: &mut Context<'_>) -> bool {
         for command in std::mem::take(&mut self.commands) {
             match command {
@@ -147,12 +151,12 @@ impl Exchanges {
         !self.parts.is_empty()
     }
 
-    /// Returns whether a further call of [`poll`](Exchanges::poll) can read more at once.
+    /// Returns whether the next call of [`poll`](Exchanges::poll) may read more without waiting.
     pub fn has_more(&self) -> bool {
         self.parts.is_empty() && !self.woken.is_empty()
     }
 
-    fn abort(&mut self, id: ExchangeId, traced: &mut Traced) {
+    fn abort(&mut self, id: ExchangeId, traced: &mut TracedMessages) {
         self.waiting.retain(|exchange| exchange.id != id);
         self.parts.retain(|(of, _)| *of != id);
         self.remove(id);
@@ -167,7 +171,7 @@ impl Exchanges {
         }
     }
 
-    /// Starts the waiting exchanges that fit into the capacity. Exchanges that do not count overtake the others.
+    /// Starts waiting exchanges up to the capacity. Exchanges that do not count towards the capacity start at once.
     fn start_waiting(&mut self) {
         if self.waiting.is_empty() {
             return;
@@ -192,7 +196,8 @@ impl Exchanges {
         let exchange_waker = ExchangeWaker::new(id, &self.woken);
         let waker = Waker::from(Arc::clone(&exchange_waker));
         Arc::clone(&exchange_waker).wake();
-        self.running.insert(id, Running { stage: Stage::Head(response), exchange_waker, waker, is_counted });
+        self.running
+            .insert(id, RunningExchange { stage: ExchangeStage::Head(response), exchange_waker, waker, is_counted });
     }
 
     /// Polls the exchanges that were woken.
@@ -200,7 +205,7 @@ impl Exchanges {
         let mut left = MAX_READS;
         for woken in self.woken.take(cx) {
             if left == 0 {
-                // Queued again, to be polled once the engine has received what was read.
+                // Queue it again: the engine must first receive the parts that were read.
                 woken.wake();
                 continue;
             }
@@ -210,7 +215,7 @@ impl Exchanges {
             let parts = &mut self.parts;
             let has_ended =
                 catch_panic(|| running.poll(&mut self.buffer, max_reads, parts)).unwrap_or_else(|message| {
-                    self.parts.push_back((woken.id, Part::Failure(panic_failure(&message))));
+                    self.parts.push_back((woken.id, ResponsePart::Failure(panic_failure(&message))));
                     true
                 });
             left = left.saturating_sub(self.parts.len() - before);
@@ -221,36 +226,36 @@ impl Exchanges {
     }
 }
 
-impl Running {
-    /// Waits for the head, or reads the body at most `max_reads` times. Returns whether the exchange has ended.
-    fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, Part)>) -> bool {
+impl RunningExchange {
+    /// Polls the response, or reads its body at most `max_reads` times. Returns whether the exchange has ended.
+    fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, ResponsePart)>) -> bool {
         let id = self.exchange_waker.id;
         let mut cx = Context::from_waker(&self.waker);
-        if let Stage::Head(response) = &mut self.stage {
+        if let ExchangeStage::Head(response) = &mut self.stage {
             match response.as_mut().poll(&mut cx) {
                 Poll::Pending => return false,
                 Poll::Ready(Err(failure)) => {
-                    parts.push_back((id, Part::Failure(failure)));
+                    parts.push_back((id, ResponsePart::Failure(failure)));
                     return true;
                 }
                 Poll::Ready(Ok(HttpResponse { status, headers, body })) => {
-                    parts.push_back((id, Part::Head { status, headers }));
-                    self.stage = Stage::Body(body);
+                    parts.push_back((id, ResponsePart::Head { status, headers }));
+                    self.stage = ExchangeStage::Body(body);
                 }
             }
         }
-        let Stage::Body(body) = &mut self.stage else { return false };
+        let ExchangeStage::Body(body) = &mut self.stage else { return false };
         for _ in 0..max_reads {
             match body.as_mut().poll_read(&mut cx, buffer) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => {
-                    parts.push_back((id, Part::End));
+                    parts.push_back((id, ResponsePart::End));
                     return true;
                 }
-                Poll::Ready(Ok(n)) => parts.push_back((id, Part::Body(buffer[..n].to_vec()))),
+                Poll::Ready(Ok(n)) => parts.push_back((id, ResponsePart::Body(buffer[..n].to_vec()))),
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Poll::Ready(Err(error)) => {
-                    parts.push_back((id, Part::Failure(read_failure(&error))));
+                    parts.push_back((id, ResponsePart::Failure(read_failure(&error))));
                     return true;
                 }
             }
@@ -260,7 +265,7 @@ impl Running {
     }
 }
 
-/// The failure of an exchange for which the HTTP client panicked. Part of the request may have been sent.
+/// Returns the failure of an exchange whose HTTP client panicked. The client may have sent a part of the request.
 #[cold]
 fn panic_failure(message: &str) -> Failure {
     Failure::new(FailureKind::Broken, format!("the HTTP client panicked: {message}"))

@@ -1,9 +1,9 @@
-//! The parts of HTTP that every client shares: the trait of an HTTP client ([`HttpClient`]), access tokens ([`TokenProvider`]),
-//! and the exchanges of a connection ([`Exchanges`]).
+//! HTTP for all clients: the trait of an HTTP client ([`HttpClient`]), access tokens ([`TokenProvider`]), and the exchanges of a
+//! connection ([`Exchanges`]).
 //!
-//! The engine decides which requests to make, and the HTTP client makes them. Connections, TLS and proxies belong to the HTTP
-//! client. The crates of the runtimes bring `mcpwire-http` with their feature `http`; `mcpwire-reqwest` uses a `reqwest::Client`.
-//! Any other HTTP client needs one function:
+//! The engine decides which requests to make, and the HTTP client makes them. The HTTP client manages connections, TLS and
+//! proxies. The crates of the runtimes use `mcpwire-http` with their feature `http`; `mcpwire-reqwest` uses a `reqwest::Client`.
+//! For another HTTP client, implement one function:
 //!
 //! ```no_run
 //! # struct Mine;
@@ -24,7 +24,7 @@
 //! let options = HttpOptions::default().client(Mine);
 //! ```
 //!
-//! A closure is an HTTP client, too:
+//! A closure is also an HTTP client:
 //!
 //! ```
 //! use mcpwire_core::http::{Exchange, Failure, FailureKind};
@@ -38,7 +38,7 @@
 
 mod error_chain;
 mod exchanges;
-mod hooked;
+mod hooked_client;
 mod options;
 mod redirect;
 #[cfg(test)]
@@ -56,8 +56,8 @@ use mcpwire_core::http::{Exchange, Failure};
 
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;
-pub use hooked::{CallInfo, RequestHead};
-pub(crate) use hooked::{HookedClient, OnRequest};
+pub use hooked_client::{CallInfo, RequestHead};
+pub(crate) use hooked_client::{HookedClient, OnRequest};
 pub use options::HttpOptions;
 pub use redirect::{MAX_REDIRECTS, redirect_target};
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
@@ -66,20 +66,20 @@ use crate::Reader;
 
 /// An HTTP client that makes the requests of a connection.
 ///
-/// The implementation keeps these rules:
+/// An implementation must follow these rules:
 ///
-/// * It sends each request with all of its headers, and with no header that the engine sets in another way. It adds only what
-///   belongs to the connection, such as `Host` and `Content-Length`.
-/// * It follows redirects to the same origin only, and those of a `POST` or `DELETE` only if they keep the method (307, 308):
-///   [`redirect_target`] decides this.
-/// * It returns the response as soon as the head has arrived, because an event stream may stay open for days.
+/// * Send each request with all of its headers, unchanged. Add only headers that the connection needs, such as `Host` and
+///   `Content-Length`.
+/// * Follow redirects to the same origin only, and redirects of a `POST` or `DELETE` only if they preserve the method (307, 308).
+///   [`redirect_target`] implements this rule.
+/// * Return the response as soon as its head has arrived, because an event stream may stay open for days.
 ///
 /// Closures that take an [`Exchange`] and return a future implement this trait, as do `Arc<T>` and `Box<dyn HttpClient>`.
 pub trait HttpClient: Send + Sync + 'static {
     /// Sends a request. The future resolves when the head of the response has arrived.
     ///
-    /// If the future is dropped, or the body before its end, the client must close the stream or the connection: this is how a
-    /// server learns that its response is no longer wanted.
+    /// If the future, or an incomplete body, is dropped, the client must close the HTTP/2 stream or the connection. This tells the
+    /// server to stop the response.
     ///
     /// The task that drives the connection calls this function and polls the future, without holding a lock. Neither may block.
     /// A panic fails the request with the message of the panic.
@@ -87,14 +87,14 @@ pub trait HttpClient: Send + Sync + 'static {
 
     /// Returns the number of requests that may be in flight at the same time. Further requests wait.
     ///
-    /// [Long-lived exchanges](Exchange::is_long) and exchanges [without a response](Exchange::is_request) are neither counted nor
-    /// held back. Called before each request. The default is 64, which servers bear as connections.
+    /// [Long-lived exchanges](Exchange::is_long) and exchanges [without a response](Exchange::is_request) are not counted and never
+    /// wait. Called before each request. Default: 64, a number of connections that servers usually accept.
     fn capacity(&self) -> usize {
         64
     }
 }
 
-/// A request in flight, until the head of its response has arrived.
+/// The future of a response. It resolves when the head of the response has arrived.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<HttpResponse, Failure>> + Send>>;
 
 impl<T: HttpClient + ?Sized> HttpClient for Arc<T> {
@@ -127,29 +127,32 @@ where
     }
 }
 
-/// The head of an HTTP response, and a reader for its body.
+/// An HTTP response: its head, and a reader of its body.
 pub struct HttpResponse {
     /// The status code. Interim responses (1xx) are not reported.
     pub status: u16,
-    /// The names and values of the headers, with the names in any case. The HTTP client limits their number.
+    /// The names and values of the headers. The names may have any case. The HTTP client must limit their number.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body, without its transfer encoding.
     ///
-    /// A body that ends too early must be an error. Errors of the kind [`InvalidData`](std::io::ErrorKind::InvalidData) mean
-    /// that the response is not valid HTTP, all others that the connection was lost.
+    /// The reader must return an error if the body ends too early. An error of the kind
+    /// [`InvalidData`](std::io::ErrorKind::InvalidData) means that the response is not valid HTTP. Any other error means that the
+    /// connection was lost.
     pub body: Reader,
 }
 
 impl fmt::Debug for HttpResponse {
-    /// Formats the response without the values of its headers, because they may be secrets.
+    /// Omits the values of the headers, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("HttpResponse").field("status", &self.status).field("headers", &names).finish_non_exhaustive()
     }
 }
 
-/// Returns whether the value of a request header may be a secret: whether it is none of those that the engine sets itself from
-/// public data. An HTTP client keeps such values out of logs, and out of the compression table of HTTP/2.
+/// Returns whether the value of a request header may be a secret.
+///
+/// These are all headers except those that the engine sets from public data. An HTTP client must not log their values, nor add
+/// them to the compression table of HTTP/2.
 pub fn is_secret_header(name: &str) -> bool {
     const PUBLIC: [&str; 7] =
         ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "user-agent"];

@@ -8,33 +8,33 @@ use crate::{Error, HttpSetupError, McpServerDef};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
 use super::HttpClient;
-use super::token::{Authorized, TokenProvider};
+use super::token::{AuthorizingClient, TokenProvider};
 
-/// The `User-Agent` header of requests, unless the definition of the server has another.
+/// Default `User-Agent` header. A header in the definition of the server replaces it.
 const USER_AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
 
 /// Options of a connection over HTTP. They have no effect on other connections.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// Whether to open a stream for the messages of a legacy server that belong to no request. The default is `true`.
+    /// Whether to open a stream for messages of a legacy server that belong to no request of the client. Default: `true`.
     pub listen: bool,
-    /// The version of the HTTP transport that the server uses. `None`, the default, detects it.
+    /// The version of the HTTP transport. Default: `None`, which detects the version.
     pub flavour: Option<Flavour>,
     client: Option<Arc<dyn HttpClient>>,
     tokens: Option<Arc<dyn TokenProvider>>,
 }
 
 impl HttpOptions {
-    /// Uses this HTTP client instead of the runtime's own.
+    /// Sets the HTTP client. Default: the HTTP client of the runtime.
     pub fn client(mut self, client: impl HttpClient) -> Self {
         self.client = Some(Arc::new(client));
         self
     }
 
-    /// Sends requests with the tokens of this provider.
+    /// Sets the provider of the access tokens that requests are sent with.
     ///
-    /// The token replaces an `Authorization` header of the definition, and goes to the server's origin only.
+    /// A token replaces an `Authorization` header of the definition, and is sent to the server's origin only.
     pub fn token(mut self, tokens: impl TokenProvider) -> Self {
         self.tokens = Some(Arc::new(tokens));
         self
@@ -45,19 +45,20 @@ impl HttpOptions {
     /// # Errors
     /// If the URL or a header of the definition is invalid.
     pub fn settings(&self, def: &McpServerDef) -> Result<Settings, Error> {
-        let wrong = |error: SettingsError| Error::new(def.display_name(), HttpSetupError::Settings(error));
-        let mut settings = Settings::new(def.url.as_deref().unwrap_or_default()).map_err(wrong)?;
+        let setup_error = |error: SettingsError| Error::new(def.display_name(), HttpSetupError::Settings(error));
+        let mut settings = Settings::new(def.url.as_deref().unwrap_or_default()).map_err(setup_error)?;
         settings.listen = self.listen;
         settings.flavour = self.flavour;
         settings.seed = RandomState::new().build_hasher().finish();
-        settings.header("User-Agent", USER_AGENT).map_err(wrong)?;
+        settings.header("User-Agent", USER_AGENT).map_err(setup_error)?;
         for (name, value) in &def.headers {
-            settings.header(name, value).map_err(wrong)?;
+            settings.header(name, value).map_err(setup_error)?;
         }
         Ok(settings)
     }
 
-    /// Returns the HTTP client of these options, which adds the tokens of the provider. Calls `default` if no client was set.
+    /// Returns the HTTP client of these options, which adds the tokens of the provider. If no client was set, `default`
+    /// creates it.
     ///
     /// # Errors
     /// If `default` fails.
@@ -67,7 +68,7 @@ impl HttpOptions {
     ) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
         let client = self.client.map_or_else(default, Ok)?;
         Ok(match self.tokens {
-            Some(tokens) => Arc::new(Authorized { tokens, client }),
+            Some(tokens) => Arc::new(AuthorizingClient { tokens, client }),
             None => client,
         })
     }

@@ -1,9 +1,9 @@
-//! [`redirect_target`]: which redirects an HTTP client follows.
+//! [`redirect_target`]: decides which redirects an HTTP client follows.
 
 use mcpwire_core::http::{Failure, FailureKind, Verb};
 use mcpwire_core::internal::{resolve_url, same_origin};
 
-/// Maximum number of consecutive redirects that an HTTP client follows. 5: more redirects are probably a loop.
+/// Maximum number of consecutive redirects that an HTTP client follows. More than 5 are probably a loop.
 pub const MAX_REDIRECTS: usize = 5;
 
 /// Returns the URL to repeat a request at, or `None` if the response is not a redirect.
@@ -12,8 +12,8 @@ pub const MAX_REDIRECTS: usize = 5;
 /// if it has none).
 ///
 /// # Errors
-/// [`FailureKind::Redirect`] if the redirect leads to another origin, which must not receive the headers and the token of the
-/// request, or if it changes the method of the request.
+/// [`FailureKind::Redirect`] if the redirect leads to another origin, or changes the method of the request. Another origin must
+/// not receive the headers and the token.
 pub fn redirect_target(verb: Verb, url: &str, status: u16, location: &[u8]) -> Result<Option<String>, Failure> {
     if !matches!(status, 301 | 302 | 303 | 307 | 308) || location.is_empty() {
         return Ok(None);
@@ -26,7 +26,7 @@ pub fn redirect_target(verb: Verb, url: &str, status: u16, location: &[u8]) -> R
     match resolve_url(url, location.trim()) {
         None => refused(format!("invalid URL: {location}")),
         Some(target) if same_origin(url, &target) => Ok(Some(target)),
-        Some(_) => refused(format!("to another origin: {location}. If that is right, use its URL for the server")),
+        Some(_) => refused(format!("to another origin: {location}. If you trust it, use its URL for the server")),
     }
 }
 

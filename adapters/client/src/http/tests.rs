@@ -1,4 +1,4 @@
-//! Tests of what may be an HTTP client or a token provider, and of what requests carry a token.
+//! Tests of the types that implement `HttpClient` and `TokenProvider`, and of the `Authorization` header.
 
 use std::error::Error;
 use std::fmt;
@@ -26,10 +26,10 @@ fn exchange() -> Exchange {
     }
 }
 
-fn now<T>(future: impl Future<Output = T>) -> T {
+fn poll_ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it has to wait"),
+        Poll::Pending => panic!("the future is pending"),
     }
 }
 
@@ -49,7 +49,7 @@ fn authorization(tokens: impl TokenProvider) -> Result<Vec<String>, Failure> {
     };
     let options = HttpOptions::default().client(client).token(tokens);
     let client = options.into_client(|| Err(HttpSetupError::Missing)).unwrap();
-    now(client.send(exchange()))?;
+    poll_ready(client.send(exchange()))?;
     let sent = std::mem::take(&mut *sent.lock().unwrap());
     Ok(sent)
 }
@@ -92,7 +92,7 @@ impl Error for LoginFailed {
 }
 
 #[test]
-fn the_failure_of_a_provider_keeps_its_error_and_the_sources_as_text() {
+fn the_failure_of_a_provider_contains_its_error_and_the_sources() {
     let failure = authorization(|| ready(Err("nobody is logged in"))).unwrap_err();
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::NotMade, "nobody is logged in"));
     let failure = authorization(|| async { Err(LoginFailed(io::Error::other("no network"))) }).unwrap_err();
@@ -100,7 +100,7 @@ fn the_failure_of_a_provider_keeps_its_error_and_the_sources_as_text() {
 }
 
 #[test]
-fn a_token_is_part_of_no_text() {
+fn errors_and_debug_output_omit_the_token() {
     for token in ["s3cret\r\nX: y", "s3cret s3cret", "s3crét"] {
         let failure = authorization(StaticToken(token.into())).unwrap_err();
         assert_eq!(failure.kind, FailureKind::NotMade);
@@ -116,13 +116,13 @@ fn a_token_is_part_of_no_text() {
         *shown.lock().unwrap() = format!("{exchange:?}");
         ready(Ok(response(200)))
     });
-    now(client.into_client(|| Err(HttpSetupError::Missing)).unwrap().send(exchange())).unwrap();
+    poll_ready(client.into_client(|| Err(HttpSetupError::Missing)).unwrap().send(exchange())).unwrap();
     let seen = seen.lock().unwrap();
     assert!(seen.contains("Authorization") && !seen.contains("s3cret"), "{seen}");
 }
 
 #[test]
-fn a_provider_is_asked_anew_before_each_request() {
+fn the_provider_is_called_before_each_request() {
     struct Counting(Mutex<u32>);
     impl TokenProvider for Counting {
         fn token(&self) -> TokenFuture<'_> {
@@ -162,17 +162,17 @@ fn arcs_boxes_and_closures_are_http_clients() {
             1
         }
     }
-    fn ask(client: &impl HttpClient) -> (u16, usize) {
-        (now(client.send(exchange())).unwrap().status, client.capacity())
+    fn send(client: &impl HttpClient) -> (u16, usize) {
+        (poll_ready(client.send(exchange())).unwrap().status, client.capacity())
     }
-    assert_eq!(ask(&Narrow), (204, 1));
-    assert_eq!(ask(&Arc::new(Narrow)), (204, 1));
+    assert_eq!(send(&Narrow), (204, 1));
+    assert_eq!(send(&Arc::new(Narrow)), (204, 1));
     let shared: Arc<dyn HttpClient> = Arc::new(Narrow);
-    assert_eq!(ask(&Arc::clone(&shared)), (204, 1));
+    assert_eq!(send(&Arc::clone(&shared)), (204, 1));
     let boxed: Box<dyn HttpClient> = Box::new(shared);
-    assert_eq!(ask(&boxed), (204, 1));
+    assert_eq!(send(&boxed), (204, 1));
     let closure = |exchange: Exchange| async move { Ok(response(if exchange.is_request { 200 } else { 202 })) };
-    assert_eq!(ask(&closure), (200, 64));
-    assert_eq!(ask(&Box::new(closure)), (200, 64));
-    assert_eq!(ask(&Arc::new(closure)), (200, 64));
+    assert_eq!(send(&closure), (200, 64));
+    assert_eq!(send(&Box::new(closure)), (200, 64));
+    assert_eq!(send(&Arc::new(closure)), (200, 64));
 }

@@ -15,8 +15,8 @@ use crate::catch_panic;
 
 /// Provides the bearer token of a server.
 ///
-/// The client asks for the token before each request, so the provider may renew it at any time. A closure is a provider, as are
-/// `Arc<T>` and `Box<dyn TokenProvider>`:
+/// The client calls the provider before each request, so the provider may renew the token at any time. Closures, `Arc<T>` and
+/// `Box<dyn TokenProvider>` implement this trait:
 ///
 /// ```
 /// use mcpwire_client::http::{HttpOptions, TokenFuture, TokenProvider};
@@ -40,15 +40,17 @@ use crate::catch_panic;
 pub trait TokenProvider: Send + Sync + 'static {
     /// Returns the token for the `Authorization: Bearer` header of the next request. `None` sends the request without a token.
     ///
-    /// Return `Err` if a token is required and missing: the request fails and the user sees the error and its sources, which
-    /// must not contain secrets. A panic fails the request with the message of the panic.
+    /// # Errors
+    /// Return an error if a token is required and missing. The request fails, and the user sees the error and its sources: they
+    /// must not contain secrets.
+    /// If this method panics, the request fails with the message of the panic.
     fn token(&self) -> TokenFuture<'_>;
 }
 
-/// A token that a [`TokenProvider`] is obtaining.
+/// The future of a token. Returned by [`TokenProvider::token`].
 pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, TokenError>> + Send + 'a>>;
 
-/// Why a [`TokenProvider`] has no token. Texts and all errors convert into it with `into()` or `?`.
+/// The error of a [`TokenProvider`]. Texts and errors convert into it with `into()` or `?`.
 pub type TokenError = Box<dyn Error + Send + Sync>;
 
 impl<T: TokenProvider + ?Sized> TokenProvider for Arc<T> {
@@ -76,12 +78,12 @@ where
 }
 
 /// An HTTP client that adds the token of a provider to each request.
-pub(super) struct Authorized {
+pub(super) struct AuthorizingClient {
     pub(super) tokens: Arc<dyn TokenProvider>,
     pub(super) client: Arc<dyn HttpClient>,
 }
 
-impl HttpClient for Authorized {
+impl HttpClient for AuthorizingClient {
     fn send(&self, mut exchange: Exchange) -> ResponseFuture {
         let (tokens, client) = (Arc::clone(&self.tokens), Arc::clone(&self.client));
         Box::pin(async move {
@@ -106,7 +108,7 @@ async fn obtain_token(tokens: &dyn TokenProvider) -> Result<Option<String>, Fail
     });
     let not_made = |detail| Failure::new(FailureKind::NotMade, detail);
     match token.await.map_err(not_made)? {
-        // A space or line break would end the header or begin another one. The text does not repeat the token.
+        // A line break would begin another header. The message omits the token, because it is a secret.
         Some(token) if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Err(not_made("invalid access token: it is empty, or contains spaces or characters other than ASCII".into()))
         }
@@ -114,7 +116,7 @@ async fn obtain_token(tokens: &dyn TokenProvider) -> Result<Option<String>, Fail
     }
 }
 
-/// Provides the same token for every request.
+/// Provides the same token for all requests.
 #[derive(Clone)]
 pub struct StaticToken(pub String);
 
@@ -125,13 +127,13 @@ impl TokenProvider for StaticToken {
 }
 
 impl fmt::Debug for StaticToken {
-    /// Formats the provider without its token.
+    /// Omits the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StaticToken(..)")
     }
 }
 
-/// Provides the token that an environment variable of this process contains.
+/// Provides the token in an environment variable of this process. The field is the name of the variable.
 #[derive(Clone, Debug)]
 pub struct EnvToken(pub String);
 

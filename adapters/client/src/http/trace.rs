@@ -1,4 +1,4 @@
-//! [`MessageTrace`]: the messages on the wire, one line each, for a program that watches them.
+//! [`MessageTrace`]: extracts the messages from HTTP bodies, for the program's trace callback.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,22 @@ use crate::Direction;
 use mcpwire_core::http::ExchangeId;
 use mcpwire_core::internal::SseDecoder;
 
-/// Maximum length of a traced message, in bytes. The rest of a longer body is cut off; a longer event is left out.
+/// Maximum length of a traced message, in bytes. A longer body is truncated; a longer event is omitted.
 const MAX_MESSAGE: usize = 64 << 20;
 
-/// The responses that are being read.
+/// The bodies of the responses that are being read.
 #[derive(Default)]
 pub(super) struct MessageTrace(HashMap<ExchangeId, TracedBody>);
 
 enum TracedBody {
-    /// A body that is one message: the bytes so far.
+    /// A body that is a single message. Contains the bytes that were read so far.
     Message(Vec<u8>),
-    /// An event stream, with a message in each event.
+    /// An event stream. Each event is a message.
     Events(Box<SseDecoder>),
 }
 
 /// Traced messages, in the order in which they were sent and received. Each ends with a line break.
-pub(super) type Traced = Vec<(Direction, Vec<u8>)>;
+pub(super) type TracedMessages = Vec<(Direction, Vec<u8>)>;
 
 impl MessageTrace {
     /// Begins to trace a response.
@@ -38,8 +38,8 @@ impl MessageTrace {
         self.0.insert(id, body);
     }
 
-    /// Adds the messages that are complete with these bytes of a body to `traced`.
-    pub(super) fn body(&mut self, id: ExchangeId, mut bytes: &[u8], traced: &mut Traced) {
+    /// Adds the messages that these bytes of a body complete to `traced`.
+    pub(super) fn body(&mut self, id: ExchangeId, mut bytes: &[u8], traced: &mut TracedMessages) {
         match self.0.get_mut(&id) {
             Some(TracedBody::Message(body)) => {
                 let room = MAX_MESSAGE.saturating_sub(body.len());
@@ -54,16 +54,16 @@ impl MessageTrace {
         }
     }
 
-    /// Ends the trace of a response, and adds its message to `traced` unless it is an event stream.
-    pub(super) fn end(&mut self, id: ExchangeId, traced: &mut Traced) {
+    /// Ends the trace of a response. If the body is a single message, adds the message to `traced`.
+    pub(super) fn end(&mut self, id: ExchangeId, traced: &mut TracedMessages) {
         if let Some(TracedBody::Message(body)) = self.0.remove(&id) {
             push_line(Direction::Received, body, traced);
         }
     }
 }
 
-/// Adds a message to `traced` as one line. Line breaks become spaces, which does not change the meaning of JSON.
-pub(super) fn push_line(direction: Direction, mut message: Vec<u8>, traced: &mut Traced) {
+/// Adds a message to `traced` as one line. Replaces line breaks with spaces, which is equivalent in JSON.
+pub(super) fn push_line(direction: Direction, mut message: Vec<u8>, traced: &mut TracedMessages) {
     for byte in &mut message {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';

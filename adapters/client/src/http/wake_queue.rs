@@ -1,4 +1,4 @@
-//! [`WakeQueue`]: the exchanges that were woken. With many exchanges in flight, only these are polled.
+//! [`WakeQueue`]: the exchanges that were woken, so that only these are polled.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ struct Queue {
     task: Option<Waker>,
 }
 
-/// Wakes one exchange.
+/// The waker of one exchange: adds the exchange to the queue.
 pub(super) struct ExchangeWaker {
     pub(super) id: ExchangeId,
     is_queued: AtomicBool,
@@ -26,7 +26,7 @@ pub(super) struct ExchangeWaker {
 }
 
 impl WakeQueue {
-    /// Removes and returns the exchanges that were woken. The task of `cx` is woken for further ones.
+    /// Removes and returns the exchanges that were woken. Wakes the task of `cx` when another exchange is woken.
     pub(super) fn take(&self, cx: &mut Context<'_>) -> Vec<Arc<ExchangeWaker>> {
         let mut queue = self.lock();
         let former = match &queue.task {
@@ -37,7 +37,7 @@ impl WakeQueue {
         drop(queue);
         drop(former);
         for exchange in &taken {
-            // Before the exchange is polled, so that a wake-up during the poll queues it again.
+            // Cleared before the poll, so that a wake-up during the poll queues the exchange again.
             exchange.is_queued.store(false, Ordering::Release);
         }
         taken

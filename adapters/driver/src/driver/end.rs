@@ -1,30 +1,31 @@
-//! The end of what a driver drives: what the server says last, its exit, and what is done to end it.
+//! The end of a connection: the last output of the server, its exit, and the shutdown.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcpwire_client::{PanicSource, ShutdownReport};
+use mcpwire_client::ShutdownReport;
 use mcpwire_core::Phase;
 
-use super::Loop;
+use super::Driver;
+use crate::shutdown::{EXIT_POLL_INTERVAL, Shutdown};
 use crate::state::{CloseIntent, State};
-use crate::stop::{Stop, UNWATCHED_END};
 
-/// How often to check whether the process has exited, on systems that do not report it, while requests are pending.
-const UNWATCHED: Duration = Duration::from_millis(100);
+/// How often to check whether the process has exited while requests are pending, on systems that do not report the exit.
+const IDLE_EXIT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Size in bytes of one read of standard error, and maximum number of reads in a row.
+/// Size of the buffer for standard error, in bytes, and maximum number of consecutive reads.
 const STDERR_CHUNK: usize = 8 * 1024;
-const STDERR_ROUNDS: usize = 16;
+const MAX_STDERR_READS: usize = 16;
 
-impl Loop {
+impl Driver {
+    /// Reads standard error. Returns whether anything was read.
     pub(super) fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Mostly there is nothing to read, and a small buffer costs little.
+        // Tries a small buffer first, because clearing the large one costs more, and usually there is nothing to read.
         let read = self.read_stderr_into(&mut [0; 64], state, cx);
         if read {
             let mut buffer = [0; STDERR_CHUNK];
-            for _ in 0..STDERR_ROUNDS {
+            for _ in 0..MAX_STDERR_READS {
                 if !self.read_stderr_into(&mut buffer, state, cx) {
                     break;
                 }
@@ -39,8 +40,8 @@ impl Loop {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {
                 state.stderr.push(&buffer[..n]);
-                if self.watchers.lines.is_followed() {
-                    self.heard.extend_from_slice(&buffer[..n]);
+                if self.listeners.lines.has_listener() {
+                    self.stderr_bytes.extend_from_slice(&buffer[..n]);
                 }
             }
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -49,7 +50,8 @@ impl Loop {
         true
     }
 
-    pub(super) fn watch_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    /// Polls for the exit of the process. Returns `true` once, when the process has exited.
+    pub(super) fn poll_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(exit) = &mut self.exit else { return false };
         if exit.as_mut().poll(cx).is_pending() {
             return false;
@@ -61,13 +63,14 @@ impl Loop {
         true
     }
 
-    /// Passes the end of the stream to the engine, once the exit status and the last output are known.
-    pub(super) fn end(&mut self, state: &mut State) -> bool {
-        if self.ended || state.engine.session().phase() == Phase::New {
+    /// Passes the end of the stream to the engine after the exit status and the last output have arrived, so that errors contain
+    /// them. Returns whether it did.
+    pub(super) fn deliver_eof(&mut self, state: &mut State) -> bool {
+        if self.is_eof_delivered || state.engine.session().phase() == Phase::New {
             return false;
         }
-        let unwatched = self.exit.is_none() && state.process.is_some();
-        if !self.ending.is_near() && !unwatched {
+        let is_unwatched = self.exit.is_none() && state.process.is_some();
+        if !self.end_of_stream.is_near() && !is_unwatched {
             return false;
         }
         let now = self.shared.clock.now();
@@ -75,59 +78,61 @@ impl Loop {
             && process.observe().is_some()
         {
             state.exit = process.exit().copied();
-            self.ending.exited(now);
+            self.end_of_stream.exited(now);
         }
         if self.stderr.is_none() {
-            self.ending.errors_ended();
+            self.end_of_stream.errors_ended();
         }
-        if !self.ending.is_over(now) {
-            let wait = if self.ending.is_near() { UNWATCHED_END } else { UNWATCHED };
-            let is_awaited = self.ending.is_near() || state.engine.session().in_flight() > 0;
-            self.look_again = (unwatched && is_awaited).then(|| now + wait);
+        if !self.end_of_stream.is_over(now) {
+            let wait = if self.end_of_stream.is_near() { EXIT_POLL_INTERVAL } else { IDLE_EXIT_POLL_INTERVAL };
+            let is_awaited = self.end_of_stream.is_near() || state.engine.session().in_flight() > 0;
+            self.next_exit_poll = (is_unwatched && is_awaited).then(|| now + wait);
             return false;
         }
-        self.ended = true;
-        state.engine.receive_eof(now);
+        self.is_eof_delivered = true;
+        match state.connection.failure.clone() {
+            Some(why) => state.engine.receive_error(why, now),
+            None => state.engine.receive_eof(now),
+        }
         true
     }
 
-    /// Ends the server, if that is wanted or the connection has ended. Returns whether nothing is left of the server.
-    pub(super) fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if self.stopping.is_none()
+    /// Starts and continues the shutdown, if a client has requested it or the connection has ended. Returns whether it is complete.
+    pub(super) fn poll_shutdown(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        if self.shutdown.is_none()
             && state.close_intent == CloseIntent::None
             && state.engine.session().phase() != Phase::Closed
         {
             return false;
         }
         let now = self.shared.clock.now();
-        let stopping = self.stopping.get_or_insert_with(|| {
+        let shutdown = self.shutdown.get_or_insert_with(|| {
             state.close(&self.shared.server, &mut self.wakers);
-            Stop::begin(state, self.shared.context.grace_periods, now)
+            Shutdown::begin(state, self.shared.context.grace_periods, now)
         });
-        let Poll::Ready(report) = stopping.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
+        let Poll::Ready(report) = shutdown.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
             return false;
         };
-        // Read what the server wrote last.
+        // Reads the last output of the server.
         self.read_stderr(state, cx);
         self.reader = None;
-        state.gone(&report);
+        state.remove_process(&report);
         self.report = Some(report);
         true
     }
 }
 
-impl Loop {
-    /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message.
+impl Driver {
+    /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message of the panic.
     #[cold]
     pub(super) fn fail(&mut self, message: String) {
-        self.over = true;
-        let why = format!("{} panicked: {message}", PanicSource::Transport);
-        // Before the connection ends: a caller that learns of the end may look for the report.
-        self.shared.context.panics.report(PanicSource::Transport, message);
-        self.end_at_once(Some(why.into()));
+        self.is_over = true;
+        let why = self.shared.context.panics.report_transport(message);
+        self.kill(Some(why));
     }
 
-    fn end_at_once(&mut self, failure: Option<Arc<str>>) {
+    /// Kills the server, and ends the connection. If there is a `failure`, pending requests fail with this message.
+    fn kill(&mut self, failure: Option<Arc<str>>) {
         let mut state = self.shared.lock();
         if let Some(why) = failure {
             state.fail(why);
@@ -136,23 +141,23 @@ impl Loop {
         state.writer = None;
         let process = state.process.take();
         drop(state);
-        // Kills the process, with all processes that it started.
+        // Dropping the process kills it and its process group.
         drop(process);
         if let Some(hooks) = &self.shared.context.hooks {
             hooks.process_exited(None);
             hooks.deliver();
         }
-        self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
+        self.shared.lock().finish(ShutdownReport::without_process(), &mut self.wakers);
         for waker in self.wakers.drain(..) {
             waker.wake();
         }
     }
 }
 
-impl Drop for Loop {
+impl Drop for Driver {
     fn drop(&mut self) {
-        if !self.over {
-            self.end_at_once(None);
+        if !self.is_over {
+            self.kill(None);
         }
     }
 }

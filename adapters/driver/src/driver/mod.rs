@@ -1,4 +1,4 @@
-//! [`Loop`]: the one loop that moves the bytes of a connection, keeps its time, and ends its server.
+//! [`Driver`]: the task of a connection. It reads, writes, handles timeouts, and ends the server.
 
 mod end;
 
@@ -15,114 +15,120 @@ use mcpwire_core::{Phase, Timestamp};
 
 use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Timer};
-use crate::shared::{Shared, Watchers};
+use crate::shared::{Listeners, Shared};
+use crate::shutdown::Shutdown;
 use crate::state::{CloseIntent, State};
-use crate::stop::Stop;
 
-/// Maximum number of reads and writes in a row, before other parts of the connection have their turn. At 8 to 64 KiB each, at
-/// most 2 MiB.
-const ROUNDS: usize = 32;
+/// Maximum number of consecutive reads and writes, before timers and the shutdown are polled. At 8 to 64 KiB each, at most
+/// 2 MiB.
+const MAX_TRANSFERS: usize = 32;
 
-/// Maximum number of turns in a row, before other tasks of the runtime have theirs.
-const TURNS: usize = 8;
+/// Maximum number of iterations in one poll of the task, before it yields to other tasks of the runtime.
+const MAX_TURNS: usize = 8;
 
-/// Maximum time to wait for consumers of events whose queues are half full. 20 ms: a task that is ready to run has run by then.
-const HELD: Duration = Duration::from_millis(20);
+/// Maximum time to stop reading while the queue of a consumer of events is half full. 20 ms: a task that is ready to run has run
+/// by then.
+const MAX_CONSUMER_WAIT: Duration = Duration::from_millis(20);
 
-/// The task of a connection. It ends when the connection has ended and nothing is left of the server. If a runtime that shuts
-/// down drops it before, it ends the server at once.
+/// The task of a connection. It completes when the connection and the server have ended.
+///
+/// If the runtime drops the task before, the task kills the server.
 #[must_use = "a connection moves only while its task runs"]
-pub(crate) struct Loop {
+pub(crate) struct Driver {
     shared: Arc<Shared>,
     reader: Option<Reader>,
     stderr: Option<Reader>,
     exit: Option<ExitWatch>,
     timer: Box<dyn Timer>,
-    ending: EndOfStream,
-    /// Until when the loop waits for consumers of events.
-    held: Option<Timestamp>,
+    end_of_stream: EndOfStream,
+    /// Time until which reading is paused for consumers of events. `None` if reading is not paused.
+    paused_until: Option<Timestamp>,
     /// When to check whether the process has exited, on systems that do not report it.
-    look_again: Option<Timestamp>,
-    /// Whether the end of the stream was passed to the engine.
-    ended: bool,
-    /// The shutdown, once it has begun.
-    stopping: Option<Stop>,
-    watchers: Watchers,
-    watched: Vec<(Direction, Vec<u8>)>,
-    heard: Vec<u8>,
+    next_exit_poll: Option<Timestamp>,
+    /// Whether the engine has received the end of the stream.
+    is_eof_delivered: bool,
+    /// `None` until the shutdown begins.
+    shutdown: Option<Shutdown>,
+    listeners: Listeners,
+    /// Bytes for the trace callback, which is called without the lock.
+    traced_bytes: Vec<(Direction, Vec<u8>)>,
+    /// Bytes for the callback for standard error, which is called without the lock.
+    stderr_bytes: Vec<u8>,
+    /// Tasks to wake after the lock is released.
     wakers: Vec<Waker>,
-    /// Wakers that are not needed any more, to be dropped without the lock.
-    former: Vec<Waker>,
+    /// Wakers to drop after the lock is released: each may be the last reference to a task.
+    unused_wakers: Vec<Waker>,
     answers: Answers,
-    /// The exchanges of a connection over HTTP.
+    /// `None` for a connection over streams.
     #[cfg(feature = "http")]
     pub(crate) http: Option<Box<crate::http::Exchanges>>,
-    /// How the server ended, until that is stored in the state.
+    /// How the server was ended. `run_callbacks` moves it to the state.
     report: Option<ShutdownReport>,
-    over: bool,
+    /// Whether the connection and the server have ended.
+    is_over: bool,
 }
 
-impl Loop {
+impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
         reader: Option<Reader>,
         stderr: Option<Reader>,
         exit: Option<ExitWatch>,
     ) -> Self {
-        let watchers = mem::take(&mut *shared.watchers.lock().unwrap_or_else(PoisonError::into_inner));
+        let listeners = mem::take(&mut *shared.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = shared.lock();
-        state.traced = watchers.tracer.is_some();
-        let ending = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
+        state.is_traced = listeners.tracer.is_some();
+        let end_of_stream = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
         let timer = shared.runtime.timer();
         let answers = Answers::new(&shared);
-        Loop {
+        Driver {
             shared,
             reader,
             stderr,
             exit,
             timer,
-            ending,
-            held: None,
-            look_again: None,
-            ended: false,
-            stopping: None,
-            watchers,
-            watched: Vec::new(),
-            heard: Vec::new(),
+            end_of_stream,
+            paused_until: None,
+            next_exit_poll: None,
+            is_eof_delivered: false,
+            shutdown: None,
+            listeners,
+            traced_bytes: Vec::new(),
+            stderr_bytes: Vec::new(),
             wakers: Vec::new(),
-            former: Vec::new(),
+            unused_wakers: Vec::new(),
             answers,
             #[cfg(feature = "http")]
             http: None,
             report: None,
-            over: false,
+            is_over: false,
         }
     }
 
-    /// Spawns the loop as a task of its runtime.
+    /// Spawns the driver as a task of its runtime.
     #[inline(never)]
     pub(crate) fn spawn(self) {
         let runtime = Arc::clone(&self.shared.runtime);
         runtime.spawn(Box::pin(self));
     }
 
-    /// Does what can be done without waiting. Returns whether the connection is over.
-    fn turn(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        for _ in 0..TURNS {
-            let quiet = (0..ROUNDS).any(|_| !self.carry(state, cx));
-            // Also on a busy stream, deadlines and a shutdown have their turn.
+    /// Makes all progress that is possible without waiting. Returns whether the connection and the server have ended.
+    fn advance(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        for _ in 0..MAX_TURNS {
+            let is_idle = (0..MAX_TRANSFERS).any(|_| !self.transfer(state, cx));
+            // Polled on a busy stream too, so that deadlines and a shutdown are not delayed.
             let mut moved = self.read_stderr(state, cx);
-            moved |= self.watch_exit(state, cx);
-            moved |= self.end(state);
-            moved |= self.keep_time(state, cx);
-            if self.stop(state, cx) {
+            moved |= self.poll_exit(state, cx);
+            moved |= self.deliver_eof(state);
+            moved |= self.poll_timer(state, cx);
+            if self.poll_shutdown(state, cx) {
                 return true;
             }
-            if !quiet {
+            if !is_idle {
                 break;
             }
-            if !moved && state.has_time(self.deadline(state)) {
+            if !moved && state.is_timer_set_by(self.deadline(state)) {
                 return false;
             }
         }
@@ -130,48 +136,53 @@ impl Loop {
         false
     }
 
-    /// Writes, reads, and handles the events. Returns whether there was anything to do.
-    fn carry(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    /// Writes, reads, and handles events of the engine. Returns whether it made progress.
+    fn transfer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let mut moved = self.write(state, cx);
-        if self.is_held(state, cx) {
+        if self.is_reading_paused(state, cx) {
             return moved;
         }
         moved |= self.read(state, cx);
         #[cfg(feature = "http")]
         if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
-            moved |= http.deliver_next(engine, self.shared.clock.now(), &mut self.watched);
+            moved |= http.deliver_next(engine, self.shared.clock.now(), &mut self.traced_bytes);
         }
-        moved | state.events(&self.shared.server, &mut self.wakers)
+        moved | state.handle_events(&self.shared.server, &mut self.wakers)
     }
 
-    /// Returns whether the consumers of events should have their turn before more is read. This does not wait long, because
-    /// replies arrive over the same stream.
-    fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    /// Returns whether reading must wait until consumers of events have taken theirs.
+    ///
+    /// The wait is limited to [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
+    fn is_reading_paused(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(subscribers) = &mut state.subscribers else { return false };
-        if !subscribers.is_crowded() || !subscribers.wait_for_room(cx.waker(), &mut self.former) {
-            self.held = None;
+        if !subscribers.is_crowded() || !subscribers.wait_for_room(cx.waker(), &mut self.unused_wakers) {
+            self.paused_until = None;
             return false;
         }
         let now = self.shared.clock.now();
-        let until = *self.held.get_or_insert(now + HELD);
+        let until = *self.paused_until.get_or_insert(now + MAX_CONSUMER_WAIT);
         if until <= now {
             subscribers.give_up_waiting();
-            self.held = None;
+            self.paused_until = None;
         }
         until > now
     }
 
     fn write(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        let watched = &mut self.watched;
-        let traced = state.traced;
+        let traced_bytes = &mut self.traced_bytes;
+        let traced = state.is_traced;
         let written = state.write(cx, |direction, bytes| {
             if traced {
-                watched.push((direction, bytes.to_vec()));
+                traced_bytes.push((direction, bytes.to_vec()));
             }
         });
-        written.unwrap_or_else(|_| {
+        written.unwrap_or_else(|error| {
             state.writer = None;
-            self.ending.input_broke(self.shared.clock.now());
+            // A broken pipe means that the server has closed its end. The end of its output says that too.
+            if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
+                state.stream_failed(&error);
+            }
+            self.end_of_stream.input_broke(self.shared.clock.now());
             true
         })
     }
@@ -181,12 +192,12 @@ impl Loop {
         let mut scratch;
         let phase = state.engine.session().phase();
         if phase == Phase::New && state.close_intent == CloseIntent::None {
-            // The output of the server, and its end, are part of the opening.
+            // Nothing is read before the opening: if the server exits early, the opening reports it.
             return false;
         }
         let closed = phase == Phase::Closed;
         let space = if closed {
-            // A server that cannot write cannot exit, so its output is read and dropped.
+            // Discards the output: a server whose pipe is full cannot exit.
             scratch = [0; 4096];
             &mut scratch[..]
         } else {
@@ -197,33 +208,37 @@ impl Loop {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {
                 if !closed {
-                    if state.traced {
-                        self.watched.push((Direction::Received, space[..n].to_vec()));
+                    if state.is_traced {
+                        self.traced_bytes.push((Direction::Received, space[..n].to_vec()));
                     }
                     state.received += n as u64;
                     state.engine.filled(n, self.shared.clock.now());
                 }
             }
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Poll::Ready(_) => {
+            Poll::Ready(end) => {
                 self.reader = None;
-                self.ending.output_ended(self.shared.clock.now());
+                if let Err(error) = &end {
+                    state.stream_failed(error);
+                }
+                self.end_of_stream.output_ended(self.shared.clock.now());
             }
         }
         true
     }
 
-    fn keep_time(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Also if the deadline that it was set for has been removed: `armed` must be a time to come.
-        let mut due = self.has_gone_off(state, cx);
+    /// Sets the timer, and lets the engine handle timeouts that are due. Returns whether the timer has elapsed.
+    fn poll_timer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        // Polled even if its deadline was removed: `timer_deadline` must not be in the past.
+        let mut due = self.has_timer_elapsed(state, cx);
         let deadline = self.deadline(state);
-        // A timer that goes off too early costs less than one that is reset for each request.
+        // The timer is only set to earlier times. An early wake-up costs less than a reset for each request.
         if let Some(at) = deadline
-            && !state.has_time(deadline)
+            && !state.is_timer_set_by(deadline)
         {
             self.timer.reset(at.duration_since(self.shared.clock.now()));
-            state.armed = Some(at);
-            due |= self.has_gone_off(state, cx);
+            state.timer_deadline = Some(at);
+            due |= self.has_timer_elapsed(state, cx);
         }
         if due {
             state.engine.handle_timeout(self.shared.clock.now());
@@ -231,28 +246,34 @@ impl Loop {
         due
     }
 
-    fn has_gone_off(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if state.armed.is_none() || self.timer.poll(cx).is_pending() {
+    fn has_timer_elapsed(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        if state.timer_deadline.is_none() || self.timer.poll(cx).is_pending() {
             return false;
         }
-        state.gone_off();
+        state.timer_elapsed();
         true
     }
 
-    /// Returns the next time at which there is something to do.
+    /// Returns the earliest deadline of the engine, the end of the stream, the shutdown, and the wait for consumers.
     fn deadline(&self, state: &State) -> Option<Timestamp> {
-        let stop = self.stopping.as_ref().map(Stop::deadline);
-        let ending = self.ending.deadline().into_iter().chain(self.look_again).min().filter(|_| !self.ended);
-        [state.engine.poll_timeout(), ending, stop, self.held].into_iter().flatten().min()
+        let stop = self.shutdown.as_ref().map(Shutdown::deadline);
+        let end_of_stream = self
+            .end_of_stream
+            .deadline()
+            .into_iter()
+            .chain(self.next_exit_poll)
+            .min()
+            .filter(|_| !self.is_eof_delivered);
+        [state.engine.poll_timeout(), end_of_stream, stop, self.paused_until].into_iter().flatten().min()
     }
 
-    /// Does what needs no lock: calls code of the program, and wakes tasks.
-    fn outside(&mut self) {
-        if !self.heard.is_empty() {
-            self.watchers.lines.push(&mem::take(&mut self.heard));
+    /// Calls the program's callbacks and wakes tasks. Call it without holding the lock.
+    fn run_callbacks(&mut self) {
+        if !self.stderr_bytes.is_empty() {
+            self.listeners.lines.push(&mem::take(&mut self.stderr_bytes));
         }
-        if let Some(tracer) = &mut self.watchers.tracer {
-            for (direction, bytes) in mem::take(&mut self.watched) {
+        if let Some(tracer) = &mut self.listeners.tracer {
+            for (direction, bytes) in mem::take(&mut self.traced_bytes) {
                 tracer.push(direction, &bytes);
             }
         }
@@ -263,10 +284,10 @@ impl Loop {
             hooks.deliver();
         }
         if let Some(report) = self.report.take() {
-            self.watchers.lines.flush();
-            // A restarted server has the same callbacks. They must be there before a task learns of this end.
-            *self.shared.watchers.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(&mut self.watchers);
-            self.shared.lock().end(report, &mut self.wakers);
+            self.listeners.lines.flush();
+            // A restarted server uses the same callbacks. Stored before a task is notified of the end, because it may restart.
+            *self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(&mut self.listeners);
+            self.shared.lock().finish(report, &mut self.wakers);
         }
         for waker in self.wakers.drain(..) {
             waker.wake();
@@ -275,20 +296,20 @@ impl Loop {
 }
 
 #[cfg(feature = "http")]
-impl Loop {
-    /// Handles what has arrived, and polls the exchanges, in turns.
+impl Driver {
+    /// Alternates between handling the parts of responses and polling the exchanges.
     fn poll_http(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..TURNS {
+        for _ in 0..MAX_TURNS {
             if self.poll_once(cx).is_ready() {
                 self.http = None;
                 return Poll::Ready(());
             }
             let Some(http) = &mut self.http else { return Poll::Pending };
-            // While the loop waits for consumers of events, nothing is read: they wake this task.
-            let may_read = self.held.is_none();
-            let has_come = http.poll(may_read, &mut self.watched, cx);
-            if !may_read || !has_come && !http.has_more() {
-                self.outside();
+            // While the driver waits for consumers of events, it reads nothing. The consumers wake this task.
+            let may_read = self.paused_until.is_none();
+            let has_parts = http.poll(may_read, &mut self.traced_bytes, cx);
+            if !may_read || !has_parts && !http.has_more() {
+                self.run_callbacks();
                 return Poll::Pending;
             }
         }
@@ -297,13 +318,13 @@ impl Loop {
     }
 }
 
-impl Loop {
-    /// Does one turn: first what needs the lock, then what must not have it.
+impl Driver {
+    /// Makes progress under the lock, then calls the program's handlers and callbacks without the lock.
     #[inline]
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
-        self.over = self.turn(&mut state, cx);
+        self.is_over = self.advance(&mut state, cx);
         #[cfg(feature = "http")]
         if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
             http.take_commands(engine, shared.clock.now());
@@ -311,7 +332,7 @@ impl Loop {
         state.shrink();
         match &mut state.driver {
             Some(waker) if waker.will_wake(cx.waker()) => {}
-            driver => self.former.extend(driver.replace(cx.waker().clone())),
+            driver => self.unused_wakers.extend(driver.replace(cx.waker().clone())),
         }
         let requests = mem::take(&mut state.server_requests);
         if let Some(hooks) = &shared.context.hooks {
@@ -319,22 +340,22 @@ impl Loop {
         }
         let writer_panic = state.writer_panic.take();
         drop(state);
-        self.former.clear();
-        if let Some(message) = writer_panic.filter(|_| !self.over) {
+        self.unused_wakers.clear();
+        if let Some(message) = writer_panic.filter(|_| !self.is_over) {
             self.fail(message);
         }
-        if self.over {
+        if self.is_over {
             self.answers.clear();
         } else {
             self.answers.serve(&shared, requests, cx);
         }
-        self.outside();
-        if self.over { Poll::Ready(()) } else { Poll::Pending }
+        self.run_callbacks();
+        if self.is_over { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
-impl Loop {
-    fn poll_any(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+impl Driver {
+    fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         #[cfg(feature = "http")]
         if self.http.is_some() {
             return self.poll_http(cx);
@@ -343,16 +364,16 @@ impl Loop {
     }
 }
 
-impl Future for Loop {
+impl Future for Driver {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        if this.over {
+        if this.is_over {
             return Poll::Ready(());
         }
-        // Panics of handlers and callbacks are caught one by one. What is left are the streams and the runtime of the program.
-        catch_panic(|| this.poll_any(cx)).unwrap_or_else(|message| {
+        // Panics of handlers and callbacks are caught elsewhere. This catches panics of the program's streams and runtime.
+        catch_panic(|| this.poll_transport(cx)).unwrap_or_else(|message| {
             this.fail(message);
             Poll::Ready(())
         })

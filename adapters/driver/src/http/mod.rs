@@ -1,6 +1,6 @@
-//! Connections over HTTP. The engine decides which requests are made; an [`HttpClient`] makes them.
+//! Connections over HTTP. The engine decides which requests to make, and an [`HttpClient`] makes them.
 
 mod net;
 
 pub use mcpwire_client::http::*;
-pub use net::{Connecting, Net, Socket, Stream};
+pub use net::{ConnectFuture, Net, Socket, Stream};

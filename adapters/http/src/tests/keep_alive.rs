@@ -6,11 +6,11 @@ use mcpwire_testkit::VirtualTime;
 use super::*;
 use crate::connection::{Handshaker, SendFailure};
 
-/// Virtual time as the runtime of an HTTP client.
-struct Virtual(Arc<dyn Runtime>);
+/// A [`Net`] in virtual time.
+struct VirtualNet(Arc<dyn Runtime>);
 
-impl Runtime for Virtual {
-    fn spawn(&self, task: Task) {
+impl Runtime for VirtualNet {
+    fn spawn(&self, task: TaskFuture) {
         self.0.spawn(task);
     }
 
@@ -27,22 +27,22 @@ impl Runtime for Virtual {
     }
 }
 
-impl Net for Virtual {
-    fn connect_tcp(&self, _: String, _: u16) -> Connecting {
+impl Net for VirtualNet {
+    fn connect_tcp(&self, _: String, _: u16) -> ConnectFuture {
         Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
     }
 }
 
-/// A connection that takes all bytes, and on which nothing arrives.
-struct Silent;
+/// A socket that accepts all bytes, and on which nothing arrives.
+struct SilentSocket;
 
-impl AsyncRead for Silent {
+impl AsyncRead for SilentSocket {
     fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut [u8]) -> Poll<std::io::Result<usize>> {
         Poll::Pending
     }
 }
 
-impl AsyncWrite for Silent {
+impl AsyncWrite for SilentSocket {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
         Poll::Ready(Ok(buf.len()))
     }
@@ -59,9 +59,9 @@ impl AsyncWrite for Silent {
 #[test]
 fn a_dead_connection_fails_its_requests_before_their_default_timeout() {
     let time = VirtualTime::new();
-    let net = Arc::new(Virtual(time.runtime()));
+    let net = Arc::new(VirtualNet(time.runtime()));
     let failure = time.run(async {
-        let io = Io { socket: Box::pin(Silent), meter: Meter::default(), is_http2: true, is_proxied: false };
+        let io = Io { socket: Box::pin(SilentSocket), meter: Meter::default(), is_http2: true, is_proxied: false };
         let mut connection = Handshaker::new(net, 64 * 1024).handshake(io).await.map_err(SendFailure::Failed)?;
         let mut request = http::Request::new(FullBody(Bytes::new()));
         *request.uri_mut() = http::Uri::from_static("https://localhost/mcp");
@@ -74,11 +74,11 @@ fn a_dead_connection_fails_its_requests_before_their_default_timeout() {
     assert!(time.elapsed() < Config::new("test", "1").request_timeout);
 }
 
-/// A runtime whose time passes a hundred times as fast for timers that are set to this many seconds or more.
+/// A runtime that shortens timers of at least this number of seconds to a hundredth.
 struct Fast(u64);
 
 impl Runtime for Fast {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         Threads.spawn(task);
     }
 
@@ -92,7 +92,7 @@ impl Runtime for Fast {
 }
 
 impl Net for Fast {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Threads.connect_tcp(host, port)
     }
 }
@@ -124,8 +124,8 @@ fn requests_to_a_silent_server_fail_after_the_keep_alive_timeout() {
 }
 
 #[test]
-fn a_connection_that_was_idle_for_longer_is_used_again() {
-    let server = secure(&["h2"]);
+fn a_connection_that_was_idle_for_longer_is_reused() {
+    let server = tls_server(&["h2"]);
     let client = Client::new(Arc::new(Fast(11)), trusting(&server)).unwrap();
     for _ in 0..3 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/2.0");

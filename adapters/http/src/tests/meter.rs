@@ -1,4 +1,4 @@
-//! Tests of how much a server may send, and of how often the socket yields.
+//! Tests of the limit for unused bytes, and of yielding.
 
 use std::task::{Context, Wake, Waker};
 use std::time::Instant;
@@ -11,15 +11,15 @@ use crate::meter::MeteredSocket;
 const MIB: usize = 1 << 20;
 
 /// A socket that is always ready, and moves at most this number of bytes at once.
-struct Ready(usize);
+struct ReadySocket(usize);
 
-impl AsyncRead for Ready {
+impl AsyncRead for ReadySocket {
     fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut [u8]) -> Poll<std::io::Result<usize>> {
         Poll::Ready(Ok(self.0.min(buf.len())))
     }
 }
 
-impl AsyncWrite for Ready {
+impl AsyncWrite for ReadySocket {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
         Poll::Ready(Ok(self.0.min(buf.len())))
     }
@@ -34,17 +34,17 @@ impl AsyncWrite for Ready {
 }
 
 #[derive(Default)]
-struct Woken(AtomicUsize);
+struct CountingWaker(AtomicUsize);
 
-impl Wake for Woken {
+impl Wake for CountingWaker {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// Moves bytes until the socket yields, three times. Returns the number of moves of each time.
-fn turns(mut move_bytes: impl FnMut(&mut Context<'_>) -> Poll<std::io::Result<usize>>) -> [usize; 3] {
-    let woken = Arc::<Woken>::default();
+/// Reads or writes until the socket yields, three times. Returns the number of operations before each yield.
+fn operations_before_yield(mut move_bytes: impl FnMut(&mut Context<'_>) -> Poll<std::io::Result<usize>>) -> [usize; 3] {
+    let woken = Arc::<CountingWaker>::default();
     let waker = Waker::from(Arc::clone(&woken));
     let mut cx = Context::from_waker(&waker);
     [1, 2, 3].map(|turn| {
@@ -58,15 +58,15 @@ fn turns(mut move_bytes: impl FnMut(&mut Context<'_>) -> Poll<std::io::Result<us
 fn a_socket_that_is_always_ready_yields_to_other_tasks() {
     let mut space = vec![0; 64 * 1024];
     for (at_once, moves) in [(8 * 1024, 4), (1024, 32), (1, 32)] {
-        let mut socket = MeteredSocket::new(Box::pin(Ready(at_once)), Meter::default());
-        assert_eq!(turns(|cx| Pin::new(&mut socket).poll_read(cx, &mut space)), [moves; 3]);
-        let mut socket = MeteredSocket::new(Box::pin(Ready(at_once)), Meter::default());
-        assert_eq!(turns(|cx| Pin::new(&mut socket).poll_write(cx, &space)), [moves; 3]);
+        let mut socket = MeteredSocket::new(Box::pin(ReadySocket(at_once)), Meter::default());
+        assert_eq!(operations_before_yield(|cx| Pin::new(&mut socket).poll_read(cx, &mut space)), [moves; 3]);
+        let mut socket = MeteredSocket::new(Box::pin(ReadySocket(at_once)), Meter::default());
+        assert_eq!(operations_before_yield(|cx| Pin::new(&mut socket).poll_write(cx, &space)), [moves; 3]);
     }
 }
 
 #[test]
-fn bytes_that_are_no_part_of_a_response_are_limited() {
+fn unused_bytes_are_limited() {
     let (meter, now) = (Meter::default(), Instant::now());
     meter.add(4 * MIB, now).unwrap();
     let error = meter.add(1, now).unwrap_err().to_string();
@@ -76,7 +76,7 @@ fn bytes_that_are_no_part_of_a_response_are_limited() {
 }
 
 #[test]
-fn pings_of_a_connection_that_is_idle_for_months_are_no_flood() {
+fn pings_on_a_connection_that_is_idle_for_months_are_allowed() {
     let (meter, start) = (Meter::default(), Instant::now());
     let months = start + Duration::from_secs(5_000_000);
     // An HTTP/2 frame and its TLS record, twice a second.

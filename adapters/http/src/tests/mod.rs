@@ -1,4 +1,4 @@
-//! Tests of HTTP/2, TLS and proxies, against servers of hyper.
+//! Tests of HTTP/2, TLS and proxies with hyper servers.
 
 mod keep_alive;
 mod meter;
@@ -24,22 +24,22 @@ use futures_rustls::rustls::ServerConfig;
 use futures_rustls::rustls::crypto::ring;
 use http::Response;
 use hyper::service::service_fn;
-use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
-use mcpwire_driver::core::{Config, Timestamp};
-use mcpwire_driver::http::{Connecting, HttpClient, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, HttpClient, Net, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Clock, Runtime, Streams, Task, Timer};
+use mcpwire_driver::protocol::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
+use mcpwire_driver::protocol::{Config, Timestamp};
+use mcpwire_driver::{Clock, Runtime, Streams, TaskFuture, Timer};
 
 use crate::full_body::FullBody;
 use crate::io::Io;
 use crate::meter::Meter;
 use crate::{Client, ClientOptions};
 
-/// A runtime that has a thread for each task.
+/// A runtime with a thread for each task.
 struct Threads;
 
 impl Runtime for Threads {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: TaskFuture) {
         thread::spawn(move || block_on(task));
     }
 
@@ -53,7 +53,7 @@ impl Runtime for Threads {
 }
 
 impl Net for Threads {
-    fn connect_tcp(&self, host: String, port: u16) -> Connecting {
+    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
         Box::pin(async move {
             let address = (host, port).to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
             Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
@@ -78,28 +78,28 @@ fn client(options: ClientOptions) -> Client {
 }
 
 #[derive(Clone)]
-struct Spawned;
+struct ThreadExecutor;
 
-impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawned {
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for ThreadExecutor {
     fn execute(&self, task: F) {
         Threads.spawn(Box::pin(task));
     }
 }
 
-/// A TLS server on this machine.
-struct Secure {
+/// A TLS server on localhost.
+struct TlsServer {
     url: String,
     certificate: Vec<u8>,
     connections: Arc<AtomicUsize>,
 }
 
 /// Starts a TLS server that answers each request with the version of HTTP.
-fn secure(alpn: &[&str]) -> Secure {
+fn tls_server(alpn: &[&str]) -> TlsServer {
     with_connections(alpn, |io| block_on(serve(io)))
 }
 
-/// Starts a TLS server that runs `handle` for each connection, on a thread of its own.
-fn with_connections(alpn: &[&str], handle: fn(Io)) -> Secure {
+/// Starts a TLS server that runs `handle` for each connection, on a new thread.
+fn with_connections(alpn: &[&str], handle: fn(Io)) -> TlsServer {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -112,8 +112,8 @@ fn with_connections(alpn: &[&str], handle: fn(Io)) -> Secure {
     start(config, made.cert.der().to_vec(), handle)
 }
 
-/// Starts a server with this TLS configuration, which runs `handle` for each connection, on a thread of its own.
-fn start(config: ServerConfig, certificate: Vec<u8>, handle: fn(Io)) -> Secure {
+/// Starts a server with this TLS configuration, which runs `handle` for each connection, on a new thread.
+fn start(config: ServerConfig, certificate: Vec<u8>, handle: fn(Io)) -> TlsServer {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://localhost:{}/mcp", listener.local_addr().unwrap().port());
@@ -130,7 +130,7 @@ fn start(config: ServerConfig, certificate: Vec<u8>, handle: fn(Io)) -> Secure {
             });
         }
     });
-    Secure { url, certificate, connections }
+    TlsServer { url, certificate, connections }
 }
 
 async fn serve(io: Io) {
@@ -138,7 +138,7 @@ async fn serve(io: Io) {
         Ok::<_, Infallible>(Response::new(FullBody(Bytes::from(format!("{:?}", request.version())))))
     });
     let _ = if io.is_http2 {
-        hyper::server::conn::http2::Builder::new(Spawned).serve_connection(io, service).await
+        hyper::server::conn::http2::Builder::new(ThreadExecutor).serve_connection(io, service).await
     } else {
         hyper::server::conn::http1::Builder::new().serve_connection(io, service).await
     };
@@ -170,13 +170,13 @@ async fn send(client: &Client, exchange: Exchange) -> Result<String, Failure> {
     }
 }
 
-fn trusting(server: &Secure) -> ClientOptions {
+fn trusting(server: &TlsServer) -> ClientOptions {
     ClientOptions::default().trust(server.certificate.clone())
 }
 
 #[test]
 fn http2_uses_one_connection() {
-    let server = secure(&["h2", "http/1.1"]);
+    let server = tls_server(&["h2", "http/1.1"]);
     let client = client(trusting(&server));
     assert_eq!(client.capacity(), 64);
     block_on(async {
@@ -198,7 +198,7 @@ fn http2_uses_one_connection() {
 
 #[test]
 fn http1_is_used_without_http2() {
-    let server = secure(&["http/1.1"]);
+    let server = tls_server(&["http/1.1"]);
     let client = client(trusting(&server));
     for _ in 0..3 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/1.1");
@@ -208,7 +208,7 @@ fn http1_is_used_without_http2() {
 
 #[test]
 fn a_server_without_a_trusted_certificate_receives_no_request() {
-    let server = secure(&["h2"]);
+    let server = tls_server(&["h2"]);
     let strict = client(ClientOptions::default());
     let failure = block_on(fetch(&strict, &server.url)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Tls, "{failure}");
@@ -219,7 +219,7 @@ fn a_server_without_a_trusted_certificate_receives_no_request() {
 
 /// Starts a proxy for one request, which opens a tunnel to `to` or answers the request itself. The thread returns the head of the
 /// request.
-fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
+fn proxy(to: Option<&TlsServer>) -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://user:secret@{}", listener.local_addr().unwrap());
     let to = to.map(|server| server.url.rsplit_once(':').unwrap().1.replace("/mcp", "").parse::<u16>().unwrap());
@@ -248,8 +248,8 @@ fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
 }
 
 #[test]
-fn https_goes_through_a_tunnel_of_the_proxy() {
-    let server = secure(&["h2"]);
+fn https_uses_a_tunnel_through_the_proxy() {
+    let server = tls_server(&["h2"]);
     let (address, proxy) = proxy(Some(&server));
     let client = client(trusting(&server).proxy(address));
     assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/2.0");
@@ -271,7 +271,7 @@ fn http_requests_to_a_proxy_have_absolute_urls() {
 }
 
 #[test]
-fn a_handshake_that_does_not_end_fails_after_its_timeout() {
+fn a_stalled_handshake_fails_after_its_timeout() {
     // The system accepts the connection, but no program does.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());

@@ -1,4 +1,4 @@
-//! Tests of which connection carries a request, against servers of the standard library.
+//! Tests of connection reuse, with servers of the standard library.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -6,30 +6,30 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use super::*;
 
 /// A server without TLS.
-struct Plain {
+struct PlainServer {
     url: String,
     connections: Arc<AtomicUsize>,
     /// Receives a message at the end of each connection.
     ended: Mutex<Receiver<()>>,
 }
 
-/// Starts a server that runs `handle` for each connection, on a thread of its own.
-fn plain(handle: impl Fn(TcpStream) + Send + Sync + 'static) -> Plain {
+/// Starts a server that runs `handle` for each connection, on a new thread.
+fn plain_server(handle: impl Fn(TcpStream) + Send + Sync + 'static) -> PlainServer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let (connections, handle): (Arc<AtomicUsize>, _) = (Arc::default(), Arc::new(handle));
-    let (counted, (tell, ended)) = (Arc::clone(&connections), channel());
+    let (counted, (sender, ended)) = (Arc::clone(&connections), channel());
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             counted.fetch_add(1, Ordering::SeqCst);
-            let (handle, tell): (_, Sender<()>) = (Arc::clone(&handle), tell.clone());
+            let (handle, sender): (_, Sender<()>) = (Arc::clone(&handle), sender.clone());
             thread::spawn(move || {
                 handle(stream);
-                let _ = tell.send(());
+                let _ = sender.send(());
             });
         }
     });
-    Plain { url, connections, ended: Mutex::new(ended) }
+    PlainServer { url, connections, ended: Mutex::new(ended) }
 }
 
 /// Reads requests until the client closes the connection, and answers each with these headers.
@@ -64,8 +64,8 @@ fn read_head(reader: &mut impl BufRead) -> Option<u64> {
 }
 
 #[test]
-fn a_request_that_follows_at_once_uses_the_same_connection() {
-    let server = plain(|stream| answer_all(&stream, ""));
+fn consecutive_requests_use_one_connection() {
+    let server = plain_server(|stream| answer_all(&stream, ""));
     let client = client(ClientOptions::default());
     for _ in 0..200 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
@@ -74,8 +74,8 @@ fn a_request_that_follows_at_once_uses_the_same_connection() {
 }
 
 #[test]
-fn a_connection_that_the_server_ends_is_followed_by_another() {
-    let server = plain(|stream| answer_all(&stream, "Connection: close\r\n"));
+fn a_connection_that_the_server_closes_is_replaced() {
+    let server = plain_server(|stream| answer_all(&stream, "Connection: close\r\n"));
     let client = client(ClientOptions::default());
     for _ in 0..5 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
@@ -85,7 +85,7 @@ fn a_connection_that_the_server_ends_is_followed_by_another() {
 
 #[test]
 fn idle_connections_are_closed_after_their_timeout() {
-    let server = plain(|stream| answer_all(&stream, ""));
+    let server = plain_server(|stream| answer_all(&stream, ""));
     let client = client(ClientOptions { idle_timeout: Duration::from_millis(1), ..ClientOptions::default() });
     for _ in 0..3 {
         assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
@@ -95,8 +95,8 @@ fn idle_connections_are_closed_after_their_timeout() {
 }
 
 #[test]
-fn a_client_that_is_dropped_closes_its_connections() {
-    let server = plain(|stream| answer_all(&stream, ""));
+fn dropping_a_client_closes_its_connections() {
+    let server = plain_server(|stream| answer_all(&stream, ""));
     let client = client(ClientOptions::default());
     block_on(fetch(&client, &server.url)).unwrap();
     drop(client);
@@ -105,7 +105,7 @@ fn a_client_that_is_dropped_closes_its_connections() {
 
 #[test]
 fn dropping_a_response_closes_its_connection() {
-    let server = plain(|stream| {
+    let server = plain_server(|stream| {
         read_head(&mut BufReader::new(&stream));
         (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\nhello").unwrap();
         while (&stream).read(&mut [0; 4096]).is_ok_and(|n| n > 0) {}
@@ -120,7 +120,7 @@ fn a_server_that_answers_before_it_has_read_the_request_blocks_no_other_request(
     let (is_over, until_over) = channel::<()>();
     let until_over = Mutex::new(until_over);
     let is_first = std::sync::atomic::AtomicBool::new(true);
-    let server = plain(move |stream| {
+    let server = plain_server(move |stream| {
         if is_first.swap(false, Ordering::SeqCst) {
             read_head(&mut BufReader::with_capacity(1024, &stream));
             (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nenough").unwrap();

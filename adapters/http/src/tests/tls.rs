@@ -1,4 +1,4 @@
-//! Tests of certificates: which ones are trusted, which ones the client presents, and what errors say of invalid ones.
+//! Tests of trusted certificates, client certificates, and errors for invalid ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -48,8 +48,8 @@ fn der(identity: &Identity) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'sta
     (vec![identity.certificate.der().clone()], key.into())
 }
 
-/// Starts a server that accepts no client without a certificate of the CA.
-fn mutual(certificates: &Certificates, alpn: &str) -> Secure {
+/// Starts a server that requires a client certificate of the CA (mutual TLS).
+fn mutual_tls_server(certificates: &Certificates, alpn: &str) -> TlsServer {
     let provider = Arc::new(ring::default_provider());
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots(certificates)), Arc::clone(&provider));
     let (chain, key) = der(&certificates.server);
@@ -63,7 +63,7 @@ fn mutual(certificates: &Certificates, alpn: &str) -> Secure {
     start(config, Vec::new(), |io| block_on(serve(io)))
 }
 
-fn request(options: ClientOptions, server: &Secure) -> Result<String, Failure> {
+fn request(options: ClientOptions, server: &TlsServer) -> Result<String, Failure> {
     block_on(fetch(&client(options), &server.url))
 }
 
@@ -73,7 +73,7 @@ fn a_client_certificate_is_presented_to_a_server_that_requests_one() {
     let client = &certificates.client;
     let trusting = || ClientOptions::default().trust_pem(certificates.authority.pem());
     for (alpn, version) in [("http/1.1", "HTTP/1.1"), ("h2", "HTTP/2.0")] {
-        let server = mutual(&certificates, alpn);
+        let server = mutual_tls_server(&certificates, alpn);
         let options = trusting().client_certificate(client.certificate.pem(), client.key.serialize_pem());
         assert_eq!(request(options, &server).unwrap(), version);
         request(trusting(), &server).expect_err("the server needs a client certificate");
@@ -92,7 +92,7 @@ fn certificates_and_keys_are_read_from_files() {
     let authority = file("ca.pem", &format!("the CA of a test\n{}", certificates.authority.pem()));
     let client = &certificates.client;
     let both = file("both.pem", &(client.certificate.pem() + &client.key.serialize_pem()));
-    let server = mutual(&certificates, "h2");
+    let server = mutual_tls_server(&certificates, "h2");
     let options = ClientOptions::default().trust_pem_file(authority).client_certificate_files(&both, &both);
     assert_eq!(request(options, &server).unwrap(), "HTTP/2.0");
 }
@@ -107,18 +107,18 @@ fn a_tls_configuration_of_the_program_is_used() {
         .with_root_certificates(roots(&certificates))
         .with_client_auth_cert(chain, key)
         .unwrap();
-    let server = mutual(&certificates, "h2");
+    let server = mutual_tls_server(&certificates, "h2");
     assert_eq!(request(ClientOptions::default().tls_config(config.clone()), &server).unwrap(), "HTTP/2.0");
     let mut http1 = config.clone();
     http1.alpn_protocols = vec![b"http/1.1".to_vec()];
-    let server = secure(&["h2", "http/1.1"]);
+    let server = tls_server(&["h2", "http/1.1"]);
     let failure = request(ClientOptions::default().tls_config(config), &server).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Tls, "only the CA of the configuration is trusted: {failure}");
-    let server = mutual(&certificates, "http/1.1");
+    let server = mutual_tls_server(&certificates, "http/1.1");
     assert_eq!(request(ClientOptions::default().tls_config(Arc::new(http1)), &server).unwrap(), "HTTP/1.1");
 }
 
-/// Returns the text of the error of a client with these options.
+/// Returns the error message of a client with these options.
 fn error(options: ClientOptions) -> String {
     match Client::new(Arc::new(Threads), options) {
         Ok(_) => panic!("the options are valid"),
@@ -136,42 +136,42 @@ fn errors_name_the_invalid_certificate_and_its_file() {
     let options = ClientOptions::default;
 
     let absent = path("absent.pem");
-    let said = error(options().trust_pem_file(&absent));
-    assert!(said.contains(&format!("cannot read the CA certificate {}", shown(&absent))), "{said}");
+    let message = error(options().trust_pem_file(&absent));
+    assert!(message.contains(&format!("cannot read the CA certificate {}", shown(&absent))), "{message}");
 
     let empty = path("empty.pem");
     fs::write(&empty, "no certificates here").unwrap();
-    let said = error(options().trust_pem_file(&empty));
-    assert!(said.contains(&format!("invalid CA certificate in {}", shown(&empty))), "{said}");
-    assert!(said.contains("CERTIFICATE"), "{said}");
+    let message = error(options().trust_pem_file(&empty));
+    assert!(message.contains(&format!("invalid CA certificate in {}", shown(&empty))), "{message}");
+    assert!(message.contains("CERTIFICATE"), "{message}");
 
-    let said = error(options().trust_pem("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
-    assert!(said.contains("invalid CA certificate: "), "{said}");
-    let said = error(options().trust([1, 2, 3]));
-    assert!(said.contains("invalid CA certificate: "), "{said}");
+    let message = error(options().trust_pem("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
+    assert!(message.contains("invalid CA certificate: "), "{message}");
+    let message = error(options().trust([1, 2, 3]));
+    assert!(message.contains("invalid CA certificate: "), "{message}");
 
-    let said = error(options().client_certificate_files(&absent, &absent));
-    assert!(said.contains(&format!("cannot read the client certificate {}", shown(&absent))), "{said}");
+    let message = error(options().client_certificate_files(&absent, &absent));
+    assert!(message.contains(&format!("cannot read the client certificate {}", shown(&absent))), "{message}");
     let certificate = path("client.pem");
     fs::write(&certificate, &chain).unwrap();
-    let said = error(options().client_certificate_files(&certificate, &certificate));
-    assert!(said.contains(&format!("invalid client key in {}", shown(&certificate))), "{said}");
+    let message = error(options().client_certificate_files(&certificate, &certificate));
+    assert!(message.contains(&format!("invalid client key in {}", shown(&certificate))), "{message}");
 
     let other = KeyPair::generate().unwrap().serialize_pem();
-    let said = error(options().client_certificate(chain.clone(), other));
-    assert!(said.contains("invalid client certificate or key: "), "{said}");
+    let message = error(options().client_certificate(chain.clone(), other));
+    assert!(message.contains("invalid client certificate or key: "), "{message}");
 
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots(&certificates))
         .with_no_client_auth();
-    let said = error(options().client_certificate(chain, key).tls_config(config));
-    assert!(said.contains("cannot be combined"), "{said}");
+    let message = error(options().client_certificate(chain, key).tls_config(config));
+    assert!(message.contains("cannot be combined"), "{message}");
 }
 
 #[test]
-fn keys_are_part_of_no_debug_text() {
+fn debug_output_contains_no_keys() {
     let options = ClientOptions::default().client_certificate("chain", "s3cret").proxy("http://u:s3cret@proxy");
     assert!(!format!("{options:?}").contains("s3cret"));
 }

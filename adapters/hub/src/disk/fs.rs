@@ -1,14 +1,12 @@
 //! The steps of which writing a file is made. Tests stop at each of them.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-
-use fs4::{FileExt, TryLockError};
 
 /// What files in directories can do. Modes are those of Unix, and mean nothing elsewhere.
 pub(crate) trait Fs: fmt::Debug + Send + Sync {
@@ -103,7 +101,7 @@ impl Fs for SystemFs {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
-        match FileExt::try_lock(&file) {
+        match file.try_lock() {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => wait_for_lock(file, at_most),
             Err(TryLockError::Error(error)) => Err(error),
@@ -164,7 +162,7 @@ impl NewFile for File {
 fn wait_for_lock(file: File, at_most: Duration) -> io::Result<File> {
     let (sender, receiver) = mpsc::sync_channel(0);
     let wait = move || {
-        let locked = FileExt::lock(&file).map(|()| file);
+        let locked = file.lock().map(|()| file);
         // If nobody waits any more, the file is dropped, and the lock with it.
         let _ = sender.send(locked);
     };

@@ -225,7 +225,7 @@ pub(super) fn pairs(
         let field = format!("{name}.{key}");
         match scalar(value) {
             Some(text) => pairs.push((key.clone(), text)),
-            None if value.is_null() && mcpwire_client::inherited_names().contains(&key.as_str()) => {
+            None if value.is_null() && mcpwire_client::inherited_env_names().contains(&key.as_str()) => {
                 builder.warn(field, "The server gets this variable of yours all the same");
             }
             None if value.is_null() => {}

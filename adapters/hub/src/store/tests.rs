@@ -100,7 +100,7 @@ fn another_program_that_holds_the_lock_is_waited_for_and_not_for_ever() {
     let directory = TempDir::new().unwrap();
     let (store, config, old) = prepared(directory.path());
     let lock = fs::File::open(store.path().with_extension("lock")).unwrap();
-    fs4::FileExt::lock(&lock).unwrap();
+    lock.lock().unwrap();
     let store = Store::new(store.path()).grace_periods(std::time::Duration::ZERO);
     let error = store.update(&config).unwrap_err();
     assert_eq!(error.code, ErrorCode::ServiceUnavailable);

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::process;
 use std::time::Duration;
 
-use mcpwire_testkit::{Answer, ScriptedServer};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
 use mcpwire_tokio::{Compat, Tokio};
 use serde_json::json;
 
@@ -69,17 +69,17 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
             env::var(name).unwrap_or_else(|_| "(not set)".to_owned())
         })
         .tool("args", |_| env::args().skip(1).collect::<Vec<_>>().join("\n"))
-        .tool("fail", |arguments| Answer::new().error(arguments.member::<String>("message").unwrap_or_default()))
+        .tool("fail", |arguments| ScriptedResponse::new().error(arguments.member::<String>("message").unwrap_or_default()))
         .tool("picture", |_| {
-            Answer::new().result(json!({
+            ScriptedResponse::new().result(json!({
                 "content": [{"type": "text", "text": "a dot"}, {"type": "image", "data": "AA==", "mimeType": "image/png"}],
                 "structuredContent": {"width": 1},
             }))
         })
         .tool("large", |arguments| "x".repeat(arguments.member::<u32>("size").unwrap_or(0) as usize))
-        .tool("progress", |_| Answer::new().progress(1, 2).progress(2, 2).text("done"))
-        .tool("silence", |_| Answer::new())
-        .tool("crash", |_| -> Answer { process::exit(3) })
+        .tool("progress", |_| ScriptedResponse::new().progress(1, 2).progress(2, 2).text("done"))
+        .tool("silence", |_| ScriptedResponse::new())
+        .tool("crash", |_| -> ScriptedResponse { process::exit(3) })
         .tool("say", |arguments| {
             // In two pieces: whoever reads may get them one after the other.
             let words = arguments.member::<String>("words").unwrap_or_default();
@@ -97,16 +97,16 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
         .tool("grow", move |arguments| {
             let name = arguments.member::<String>("name").unwrap_or_default();
             let _ = handle.clone().tool(name, |_| "new");
-            Answer::new().notify("notifications/tools/list_changed", ()).text("grown")
+            ScriptedResponse::new().notify("notifications/tools/list_changed", ()).text("grown")
         })
         .tool("redefine", move |definition| {
             let _ = redefined.clone().tool_with(definition, |_| "another");
-            Answer::new().notify("notifications/tools/list_changed", ()).text("redefined")
+            ScriptedResponse::new().notify("notifications/tools/list_changed", ()).text("redefined")
         })
         .tool("shrink", move |arguments| {
             let name = arguments.member::<String>("name").unwrap_or_default();
             other.remove_tool(&name);
-            let slow = Answer::new().notify("notifications/tools/list_changed", ());
+            let slow = ScriptedResponse::new().notify("notifications/tools/list_changed", ());
             slow.wait(Duration::from_millis(arguments.member::<u64>("wait").unwrap_or(0))).text("shrunk")
         })
         .tool("lists", move |_| {
@@ -115,7 +115,7 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
         .tool("cancelled", move |_| cancelled.cancellations().len().to_string())
         .tool("storm", move |_| {
             storm += 1;
-            let mut answer = Answer::new();
+            let mut answer = ScriptedResponse::new();
             for _ in 0..1_000 {
                 answer = answer.notify("notifications/tools/list_changed", ());
             }
@@ -126,7 +126,7 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
             (0..argument.parse().unwrap_or(0)).fold(server, |server, at| server.tool(format!("tool_{at}"), |_| ""))
         }
         "endless-list" => {
-            server.on("tools/list", |_| Answer::new().result(json!({"tools": [], "nextCursor": "again"})))
+            server.on("tools/list", |_| ScriptedResponse::new().result(json!({"tools": [], "nextCursor": "again"})))
         }
         // Each list is another, and holds for no longer than it takes to read it. It does not say when it is another.
         "brief" => {
@@ -135,10 +135,10 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
                 lists += 1;
                 let tools = json!([{"name": format!("list_{lists}"), "inputSchema": {"type": "object"}}]);
                 let answer = json!({"resultType": "complete", "tools": tools, "ttlMs": 1, "cacheScope": "private"});
-                Answer::new().result(answer)
+                ScriptedResponse::new().result(answer)
             })
         }
-        "slow-list" => server.on("tools/list", |_| Answer::new()),
+        "slow-list" => server.on("tools/list", |_| ScriptedResponse::new()),
         _ => server,
     }
 }

@@ -24,7 +24,7 @@ use crate::rpc::RpcError;
 use crate::rpc::write::{self, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_types::json::Json;
-use mcpwire_types::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, SetLevel};
+use mcpwire_types::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, RootsListChanged, SetLevel};
 use mcpwire_types::revisions::{self, Requirement};
 use mcpwire_types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
@@ -175,6 +175,15 @@ impl<'e> Calls<'e> {
         self.check_room(now)?;
         self.context().connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.send_notification(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))
+    }
+
+    /// Notifies the server that the roots have changed, if [`Session::declares_roots_list_changed`] returns `true`.
+    ///
+    /// # Errors
+    /// Returns an error and sends nothing in the cases that [`Calls::notify`] lists.
+    #[doc(alias = "notifications/roots/list_changed")]
+    pub fn notify_roots_changed(&mut self, now: Timestamp) -> Result<(), SendError> {
+        if self.session().declares_roots_list_changed() { self.notify::<RootsListChanged>(&(), now) } else { Ok(()) }
     }
 
     /// Sends a notification of any method, without checking that the protocol version and the server support the

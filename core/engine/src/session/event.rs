@@ -251,6 +251,16 @@ impl Notification {
             Notification::Other { method, .. } => method,
         }
     }
+
+    /// Returns the key of the request whose progress, or the status of whose task, the notification reports. `None` for
+    /// other notifications.
+    pub fn request_key(&self) -> Option<RequestKey> {
+        match self {
+            Notification::Progress { key, .. } => Some(*key),
+            Notification::TaskStatus { key, .. } => *key,
+            _ => None,
+        }
+    }
 }
 
 impl Serialize for Notification {

@@ -323,10 +323,7 @@ impl Session {
     /// Handling the whole batch at once could queue events that need far more memory than the batch.
     #[inline]
     pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        match self.batch.take() {
-            Some(batch) => self.resume_batch(batch, now, out),
-            None => false,
-        }
+        self.batch.is_some() && self.resume_batch(now, out)
     }
 
     /// Returns whether a JSON-RPC batch is being read.
@@ -334,7 +331,10 @@ impl Session {
         self.batch.is_some()
     }
 
-    fn resume_batch(&mut self, mut batch: Batch, now: Timestamp, out: &mut Vec<u8>) -> bool {
+    /// Not inlined, because there is no batch for almost all messages.
+    #[inline(never)]
+    fn resume_batch(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let Some(mut batch) = self.batch.take() else { return false };
         let before = self.events.len();
         while let Some(element) = batch.next_message() {
             if self.connection.is_closed() {

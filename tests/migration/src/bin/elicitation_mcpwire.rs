@@ -1,4 +1,4 @@
-use mcpwire_tokio::core::ElicitResult;
+use mcpwire_tokio::protocol::ElicitResult;
 use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef};
 
 #[tokio::main]

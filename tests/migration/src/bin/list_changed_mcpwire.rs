@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mcpwire_tokio::core::Notification;
+use mcpwire_tokio::protocol::Notification;
 use mcpwire_tokio::{McpClient, McpServerDef};
 
 #[tokio::main]

@@ -9,7 +9,7 @@ mod features;
 use features::clients::{Blocking, Client, Driven};
 use features::server::{everything, undeclaring};
 use features::{On, Outcome, Tried};
-use mcpwire_driver::core::ProtocolVersion;
+use mcpwire_driver::protocol::ProtocolVersion;
 use mcpwire_testkit::ScriptedServer;
 use mcpwire_tests::asynchronous::{AsyncStd, Smol, TokioCurrent, TokioMulti};
 use mcpwire_tests::watched;

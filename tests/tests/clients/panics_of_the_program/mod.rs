@@ -6,7 +6,7 @@ mod of_streams;
 
 use std::sync::{Arc, Mutex};
 
-use mcpwire_driver::core::{Json, RpcError, ServerRequest};
+use mcpwire_driver::protocol::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{CallbackPanic, ErrorKind};
 use mcpwire_tests::{Adapter, Call, Server, on_every_adapter, server};
 use serde_json::json;

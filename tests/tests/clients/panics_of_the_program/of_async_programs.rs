@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use ::smol::future::{FutureExt as _, zip};
-use mcpwire_driver::core::{CallError, InputError, Json, RpcError, ServerRequest, TraceContext};
+use mcpwire_driver::protocol::{CallError, InputError, Json, RpcError, ServerRequest, TraceContext};
 use mcpwire_driver::{ConnectOptions, HandlerContext, McpClient, RequestHandler, TraceSource};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Server, on_every_async_adapter, server};

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{CallTool, CallToolParams, RequestOptions, ServerRequest, TraceContext};
+use mcpwire_blocking::protocol::{CallTool, CallToolParams, RequestOptions, ServerRequest, TraceContext};
 use mcpwire_blocking::{ConnectOptions, McpClient, TraceSource};
 use mcpwire_tests::{server, watched};
 use serde_json::json;
@@ -81,7 +81,7 @@ fn lets_a_callback_of_the_call_panic() {
         let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| panic!("on purpose"));
         let panic = catch_unwind(AssertUnwindSafe(|| call.call())).expect_err("it panics");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
-        assert_eq!(client.engine().session().in_flight(), 0, "it was given up, and the other has been answered before");
+        assert_eq!(client.in_flight(), 0, "it was given up, and the other has been answered before");
         assert_eq!(other.wait(&mut client).expect("it answers").text().as_str(), "begun");
         assert_eq!(
             client.call_tool("echo", json!({"message": "well"})).call().expect("it answers").text().as_str(),

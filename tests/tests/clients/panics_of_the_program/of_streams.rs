@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use ::smol::Async as Socket;
 use ::smol::io::{AsyncRead, AsyncWrite};
-use mcpwire_driver::core::ConnectError;
+use mcpwire_driver::protocol::ConnectError;
 use mcpwire_driver::{ConnectOptions, Error, ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Host, begun};
 use mcpwire_tests::{on_every_async_adapter, watched};
@@ -107,7 +107,7 @@ const OF_THE_STREAM: &str = "a stream or the runtime of the connection panicked:
 
 fn assert_says_why(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
-    assert!(error.to_string().contains(&format!("the client failed: {OF_THE_STREAM}")), "{error}");
+    assert!(error.to_string().contains(&format!("the connection failed: {OF_THE_STREAM}")), "{error}");
 }
 
 fn a_stream_that_panics_ends_its_connection_which_says_so<H: Host>() {

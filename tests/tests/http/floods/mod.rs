@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::Config;
 use mcpwire_driver::http::HttpOptions;
+use mcpwire_driver::protocol::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 use mcpwire_http::{Client, ClientOptions};
 use mcpwire_tests::asynchronous::{Host, Smol};

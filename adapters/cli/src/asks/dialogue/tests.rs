@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mcpwire_blocking::core::{ElicitAction, ElicitForm, ElicitUrl, Json};
+use mcpwire_blocking::protocol::{ElicitAction, ElicitForm, ElicitUrl, Json};
 
 use super::super::terminal::{Terminal, Typed};
 

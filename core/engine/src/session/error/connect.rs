@@ -25,9 +25,9 @@ pub enum CloseReason {
     /// The connection could not be opened. Contains the error that says why.
     #[error("{0}")]
     NotOpened(Arc<ConnectError>),
-    /// The client cannot continue after a local failure, which the text describes. For example, a custom stream of the
-    /// program panicked.
-    #[error("the client failed: {}", printable(.0))]
+    /// A stream of the program reported an error, or the client cannot continue after a local failure. The text describes
+    /// it. For example, the network connection broke, or a stream of the program panicked.
+    #[error("the connection failed: {}", printable(.0))]
     Failed(Arc<str>),
 }
 
@@ -98,9 +98,9 @@ pub enum ConnectError {
     /// The client closed the connection before the handshake was complete.
     #[error("the opening of the connection was cancelled")]
     Cancelled,
-    /// The client cannot continue after a local failure, which the text describes. For example, a custom stream of the
-    /// program panicked.
-    #[error("the client failed: {}", printable(.0))]
+    /// A stream of the program reported an error, or the client cannot continue after a local failure. The text describes
+    /// it. For example, the network connection broke, or a stream of the program panicked.
+    #[error("the connection failed: {}", printable(.0))]
     Failed(Arc<str>),
     /// The HTTP request that carried `server/discover` or `initialize` failed, or its HTTP response did not contain the
     /// JSON-RPC response.

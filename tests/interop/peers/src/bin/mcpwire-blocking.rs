@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::protocol::Json;
 use mcpwire_blocking::{McpClient, McpServerDef};
 
 fn main() -> Result<(), Box<dyn Error>> {

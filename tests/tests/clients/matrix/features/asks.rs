@@ -1,6 +1,6 @@
 //! What servers ask of clients.
 
-use mcpwire_driver::core::Root;
+use mcpwire_driver::protocol::Root;
 use serde_json::{Value, json};
 
 use super::Outcome::{Without, Works};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallToolResult, CompleteParams, CompleteResult, CreateMessageResult, ElicitAction, ElicitResult, GetPromptResult,
     ItemList, LogMessage, LoggingLevel, Method, Notification, Params, Progress, Prompt, ProtocolVersion,
     ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root, SubscriptionEvent, SubscriptionFilter, Task,

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 
 use mcpwire_driver::Error;
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CallToolResult, Era, Json, Method, Params, ProtocolVersion, RequestOptions, SendError, Tool,
 };
-use mcpwire_testkit::{Recorded, ScriptedServer};
+use mcpwire_testkit::{RecordedMessage, ScriptedServer};
 use serde_json::{Value, json};
 
 use clients::Client;
@@ -85,7 +85,7 @@ impl<C: Client> On<C> {
     }
 
     /// Waits for what a client sends in its own time.
-    fn sent(&mut self, which: impl Fn(&Recorded) -> bool) -> Recorded {
+    fn sent(&mut self, which: impl Fn(&RecordedMessage) -> bool) -> RecordedMessage {
         loop {
             match self.server.recorded().into_iter().find(&which) {
                 Some(message) => return message,

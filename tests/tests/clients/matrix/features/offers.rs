@@ -1,7 +1,7 @@
 //! What servers have beside tools.
 
-use mcpwire_driver::core::internal::{Subscribe, SubscribeParams};
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::internal::{Subscribe, SubscribeParams};
+use mcpwire_driver::protocol::{
     CompleteParams, CompletionReference, Json, LogMessage, LoggingLevel, SetLevel, SetLevelParams, SubscriptionEvent,
     SubscriptionFilter,
 };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpwire_driver::ErrorKind;
-use mcpwire_driver::core::internal::Discover;
-use mcpwire_driver::core::{CallTool, CallToolParams, Ping, RequestOptions, TraceContext};
+use mcpwire_driver::protocol::internal::Discover;
+use mcpwire_driver::protocol::{CallTool, CallToolParams, Ping, RequestOptions, TraceContext};
 use serde_json::{Value, json};
 
 use super::Outcome::Works;

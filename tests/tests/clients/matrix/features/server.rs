@@ -1,7 +1,7 @@
 //! A server of one revision that has everything the revision has, and nothing else.
 
-use mcpwire_driver::core::{Era, Json, ProtocolVersion, RpcError};
-use mcpwire_testkit::{Answer, ScriptedServer};
+use mcpwire_driver::protocol::{Era, Json, ProtocolVersion, RpcError};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
 use serde_json::{Value, json};
 
 const V2: ProtocolVersion = ProtocolVersion::V2025_03_26;
@@ -41,7 +41,7 @@ pub(crate) fn everything(version: ProtocolVersion) -> ScriptedServer {
         Era::Modern => listening(server),
         Era::Legacy => ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]
             .into_iter()
-            .fold(server, |server, method| server.on(method, |_| Answer::new().result(json!({})))),
+            .fold(server, |server, method| server.on(method, |_| ScriptedResponse::new().result(json!({})))),
     }
     .also_tasks(version)
 }
@@ -52,11 +52,11 @@ pub(crate) fn undeclaring(version: ProtocolVersion) -> ScriptedServer {
 }
 
 /// A result, in the dress of its revision.
-fn done(version: ProtocolVersion, mut result: Value) -> Answer {
+fn done(version: ProtocolVersion, mut result: Value) -> ScriptedResponse {
     if version.era() == Era::Modern {
         result["resultType"] = json!("complete");
     }
-    Answer::new().result(result)
+    ScriptedResponse::new().result(result)
 }
 
 fn capabilities(version: ProtocolVersion) -> Value {
@@ -129,19 +129,19 @@ fn listening(server: ScriptedServer) -> ScriptedServer {
         let wanted: Value = params.member("notifications").unwrap_or_default();
         let id = itself.requests().pop().and_then(|listen| listen.id).unwrap_or_default();
         let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
-        Answer::new()
+        ScriptedResponse::new()
             .notify("notifications/subscriptions/acknowledged", json!({"notifications": wanted, "_meta": meta}))
     })
 }
 
-fn call(version: ProtocolVersion, params: &Json) -> Answer {
+fn call(version: ProtocolVersion, params: &Json) -> ScriptedResponse {
     let name: String = params.member("name").unwrap_or_default();
     let arguments: Value = params.member("arguments").unwrap_or_default();
     let text = |text: &str| done(version, json!({"content": [{"type": "text", "text": text}]}));
     match name.as_str() {
         "echo" => text(arguments["message"].as_str().unwrap_or("nothing")),
         "steps" => {
-            let steps = Answer::new().progress(1, 2).progress(2, 2);
+            let steps = ScriptedResponse::new().progress(1, 2).progress(2, 2);
             steps.result(json!({"resultType": "complete", "content": [{"type": "text", "text": "stepped"}]}))
         }
         "measure" => {
@@ -151,18 +151,18 @@ fn call(version: ProtocolVersion, params: &Json) -> Answer {
             }
             done(version, result)
         }
-        "silent" => Answer::new(),
-        "log" => Answer::new()
+        "silent" => ScriptedResponse::new(),
+        "log" => ScriptedResponse::new()
             .notify("notifications/message", json!({"level": "warning", "data": "hot"}))
             .result(json!({"resultType": "complete", "content": []})),
         "job" => match version.era() {
             Era::Modern if params.get().contains(EXTENSION) => {
                 let mut task = task("working", true);
                 task["resultType"] = json!("task");
-                Answer::new().result(task)
+                ScriptedResponse::new().result(task)
             }
             Era::Legacy if params.member::<Value>("task").is_some() => {
-                Answer::new().result(json!({"task": task("working", false)}))
+                ScriptedResponse::new().result(json!({"task": task("working", false)}))
             }
             _ => text("at once"),
         },
@@ -191,16 +191,18 @@ fn question(name: &str) -> (&'static str, Value) {
     }
 }
 
-fn asking(version: ProtocolVersion, name: &str, params: &Json) -> Answer {
+fn asking(version: ProtocolVersion, name: &str, params: &Json) -> ScriptedResponse {
     let (method, asked) = question(name);
     if version.era() == Era::Legacy {
         let request = json!({"jsonrpc": "2.0", "id": "ask", "method": method, "params": asked});
-        return Answer::new()
+        return ScriptedResponse::new()
             .line(request.to_string())
             .result(json!({"content": [{"type": "text", "text": "it was asked"}]}));
     }
     match params.member::<Value>("inputResponses") {
-        None => Answer::new().input_required(json!({"ask": {"method": method, "params": asked}}), Some("state 1")),
+        None => {
+            ScriptedResponse::new().input_required(json!({"ask": {"method": method, "params": asked}}), Some("state 1"))
+        }
         Some(answers) => {
             let state: String = params.member("requestState").unwrap_or_default();
             done(
@@ -239,7 +241,7 @@ impl Tasks for ScriptedServer {
         let inlined = result.clone();
         let server = self.on("tasks/get", move |params| {
             if params.member::<String>("taskId").as_deref() != Some("t1") {
-                return Answer::from(RpcError::new(RpcError::INVALID_PARAMS, "Task not found"));
+                return ScriptedResponse::from(RpcError::new(RpcError::INVALID_PARAMS, "Task not found"));
             }
             asked += 1;
             let mut task = task(if asked < 2 { "working" } else { "completed" }, modern);

@@ -1,6 +1,6 @@
 //! Tasks.
 
-use mcpwire_driver::core::{
+use mcpwire_driver::protocol::{
     CancelTask, Era, GetTask, Json, TaskHandle, TaskParams, TaskProtocol, UpdateTask, UpdateTaskParams,
 };
 

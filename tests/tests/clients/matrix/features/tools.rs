@@ -1,6 +1,6 @@
 //! Tools and their calls.
 
-use mcpwire_driver::core::{CallError, ProtocolVersion};
+use mcpwire_driver::protocol::{CallError, ProtocolVersion};
 use mcpwire_tests::done_of_total;
 use serde_json::json;
 

@@ -1,44 +1,48 @@
-//! The commands for the thread that owns the client.
+//! [`CommandQueue`]: the commands for the thread that owns the client.
 
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use mcpwire_core::{CallToolResult, Json, Tool};
 
-use super::slot::Sender;
+use super::slot::ResultSender;
 use crate::cancel::Canceller;
 
-/// What the thread is to do.
-pub(super) enum Command {
-    /// List the tools.
-    List { sender: Sender<Vec<Tool>> },
-    /// Call a tool.
-    Call { name: Box<str>, arguments: Json, sender: Sender<CallToolResult> },
+/// A command for the thread that owns the client.
+pub(super) enum ClientCommand {
+    List {
+        sender: ResultSender<Vec<Tool>>,
+    },
+    Call {
+        name: Box<str>,
+        arguments: Json,
+        sender: ResultSender<CallToolResult>,
+    },
     /// Cancel the calls whose futures were dropped.
     CancelDropped,
 }
 
-/// Commands from any thread for the one that owns the client.
-pub(super) struct Queue {
-    state: Mutex<State>,
+/// A queue that any thread can send commands to.
+pub(super) struct CommandQueue {
+    state: Mutex<QueueState>,
     changed: Condvar,
     /// Wakes the thread while it waits for the server.
     canceller: Canceller,
 }
 
 #[derive(Default)]
-struct State {
-    commands: Vec<Command>,
+struct QueueState {
+    commands: Vec<ClientCommand>,
     is_closed: bool,
 }
 
-impl Queue {
+impl CommandQueue {
     pub(super) fn new(canceller: Canceller) -> Self {
-        Queue { state: Mutex::default(), changed: Condvar::new(), canceller }
+        CommandQueue { state: Mutex::default(), changed: Condvar::new(), canceller }
     }
 
-    /// Adds a command. After [`Queue::close`], the command is dropped, and with it the sender of its result.
-    pub(super) fn push(&self, command: Command) {
+    /// Adds a command. Drops the command and its [`ResultSender`] if the queue is closed.
+    pub(super) fn push(&self, command: ClientCommand) {
         let mut state = self.lock();
         if state.is_closed {
             drop(state);
@@ -49,28 +53,28 @@ impl Queue {
         self.wake();
     }
 
-    /// Ends the thread.
+    /// Closes the queue, which ends the thread.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
         self.wake();
     }
 
-    /// Returns the commands, or `None` after [`Queue::close`].
-    pub(super) fn take(&self) -> Option<Vec<Command>> {
+    /// Removes and returns the commands, or `None` if the queue is closed.
+    pub(super) fn take(&self) -> Option<Vec<ClientCommand>> {
         let mut state = self.lock();
         let commands = mem::take(&mut state.commands);
         if state.is_closed { None } else { Some(commands) }
     }
 
-    /// Returns whether [`Queue::take`] has something to return.
+    /// Returns whether the queue is closed or has commands.
     pub(super) fn has_changed(&self) -> bool {
         let state = self.lock();
         state.is_closed || !state.commands.is_empty()
     }
 
-    /// Waits for a command or for the end.
+    /// Waits until the queue is closed or has a command.
     pub(super) fn wait(&self) {
-        let is_unchanged = |state: &mut State| !state.is_closed && state.commands.is_empty();
+        let is_unchanged = |state: &mut QueueState| !state.is_closed && state.commands.is_empty();
         drop(self.changed.wait_while(self.lock(), is_unchanged));
     }
 
@@ -79,7 +83,7 @@ impl Queue {
         self.canceller.wake();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,25 +17,27 @@ use crate::{Direction, Reader, catch_panic};
 /// The callback of [`ConnectOptions::on_request`](crate::ConnectOptions::on_request).
 pub(crate) type OnRequest = Arc<dyn Fn(&CallInfo, &mut RequestHead<'_>) + Send + Sync>;
 
-/// The reason for an HTTP request.
+/// Describes the JSON-RPC message that an HTTP request sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallInfo {
     /// Name of the server, as in errors.
     pub server: Arc<str>,
-    /// Method of the JSON-RPC request or notification that the HTTP request sends. `None` if it sends an answer to a
-    /// request of the server, opens or resumes an event stream, or ends the session.
+    /// Method of the JSON-RPC request or notification.
+    ///
+    /// `None` if the HTTP request sends an answer to a request of the server, opens or resumes an event stream, or ends the
+    /// session.
     pub method: Option<String>,
-    /// Name of the tool or prompt, or URI of the resource, that the JSON-RPC request is about.
+    /// Name of the tool or prompt, or URI of the resource, in the parameters.
     pub target: Option<String>,
     /// Id of the JSON-RPC request.
     pub id: Option<u64>,
-    /// Number of HTTP requests for the same JSON-RPC request so far, this one included. At least 1.
+    /// Number of HTTP requests for the same JSON-RPC request so far, including the current one. At least 1.
     pub attempt: u32,
 }
 
 impl CallInfo {
-    /// Returns the name of the tool if the HTTP request calls one.
+    /// Returns the name of the tool, if the JSON-RPC request is a tool call.
     pub fn tool(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method.as_deref() == Some("tools/call"))
     }
@@ -72,7 +74,7 @@ impl RequestHead<'_> {
 
 impl fmt::Debug for RequestHead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the values of headers: they may be secrets.
+        // `Exchange` omits the values of headers, because they may be secrets.
         self.0.fmt(f)
     }
 }
@@ -91,7 +93,7 @@ impl HttpClient for HookedClient {
             let MessageSummary { method, target } = MessageSummary::new(&exchange.body);
             let (id, attempt) = (exchange.request_id, exchange.attempt);
             let info = CallInfo { server: Arc::clone(&self.server), method, target, id, attempt };
-            // Without the headers of the program the request must not be sent.
+            // The request must not be sent without the headers of the program.
             if let Err(message) = catch_panic(|| on_request(&info, &mut RequestHead(&mut exchange))) {
                 let detail = format!("the callback `on_request` panicked: {message}");
                 return Box::pin(ready(Err(Failure::new(FailureKind::NotMade, detail))));
@@ -112,7 +114,7 @@ impl HttpClient for HookedClient {
     }
 }
 
-/// A response body whose bytes are counted.
+/// A response body that reports the number of its bytes to the hooks.
 struct CountedBody {
     hooks: Arc<dyn ConnectionHooks>,
     body: Reader,

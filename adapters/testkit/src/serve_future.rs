@@ -1,4 +1,4 @@
-//! [`Serving`]: a scripted server at work on one connection.
+//! [`ServeFuture`]: serves one connection of a scripted server.
 
 use std::fmt;
 use std::future::Future;
@@ -6,38 +6,38 @@ use std::pin::Pin;
 use std::sync::PoisonError;
 use std::task::{Context, Poll};
 
-use mcpwire_driver::core::{Json, Timestamp};
+use mcpwire_driver::protocol::{Json, Timestamp};
 use mcpwire_driver::{Clock, Reader, Timer, Writer};
 
-use crate::outbox::{Asked, Outbox, Output};
-use crate::protocol::{Plan, VERSION};
-use crate::recorded::{Cancellation, Recorded};
+use crate::outbox::{Outbox, Output, ResponseTarget};
+use crate::protocol::{PROTOCOL_VERSION, Plan};
+use crate::recorded::{Cancellation, RecordedMessage};
 use crate::server::ScriptedServer;
 
-/// A server at work on one connection: made by [`ScriptedServer::serve`], to be spawned on a runtime.
+/// A future that serves one connection. Returned by [`ScriptedServer::serve`], to be spawned on a runtime.
 ///
-/// It ends when either side has closed the connection.
-#[must_use = "a server answers only while it is polled"]
-pub struct Serving {
+/// The future ends when either side has closed the connection.
+#[must_use = "the server responds only while this future is polled"]
+pub struct ServeFuture {
     server: ScriptedServer,
     connection: usize,
     reader: Reader,
     writer: Writer,
     clock: Clock,
     timer: Box<dyn Timer>,
-    /// When the timer goes off.
-    armed: Option<Timestamp>,
-    /// What was read and is not a whole line yet.
+    /// The deadline of the timer. `None` if the timer is not set.
+    deadline: Option<Timestamp>,
+    /// The beginning of an incomplete line.
     input: Vec<u8>,
-    /// What is to be written, and how much of it has been.
+    /// Bytes to write, of which `written` have been written.
     output: Vec<u8>,
     written: usize,
-    /// Nothing is said after what is to be written.
-    closing: bool,
-    over: bool,
+    /// Whether the connection is to be closed after `output` has been written.
+    is_closing: bool,
+    is_closed: bool,
 }
 
-impl Serving {
+impl ServeFuture {
     pub(crate) fn new(
         server: ScriptedServer,
         connection: usize,
@@ -46,39 +46,39 @@ impl Serving {
         clock: Clock,
         timer: Box<dyn Timer>,
     ) -> Self {
-        Serving {
+        ServeFuture {
             server,
             connection,
             reader,
             writer,
             clock,
             timer,
-            armed: None,
+            deadline: None,
             input: Vec::new(),
             output: Vec::new(),
             written: 0,
-            closing: false,
-            over: false,
+            is_closing: false,
+            is_closed: false,
         }
     }
 
-    /// Reads what there is, and does something about it. Whether there was anything.
+    /// Reads once, and handles the messages. Returns whether bytes or the end of the stream arrived.
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.server.lock().reads {
+        if !self.server.lock().is_reading {
             return false;
         }
         let mut chunk = [0; 8 * 1024];
         match self.reader.as_mut().poll_read(cx, &mut chunk) {
             Poll::Pending => return false,
-            Poll::Ready(Ok(n)) if n > 0 => self.take_in(&chunk[..n]),
+            Poll::Ready(Ok(n)) if n > 0 => self.split_lines(&chunk[..n]),
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            // The client has gone, and with it who would read what is still to be said.
-            Poll::Ready(_) => self.over = true,
+            // The client has closed the connection, so the remaining output has no reader.
+            Poll::Ready(_) => self.is_closed = true,
         }
         true
     }
 
-    fn take_in(&mut self, mut chunk: &[u8]) {
+    fn split_lines(&mut self, mut chunk: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', chunk) {
             self.input.extend_from_slice(&chunk[..end]);
             chunk = &chunk[end + 1..];
@@ -90,9 +90,9 @@ impl Serving {
         self.input.extend_from_slice(chunk);
     }
 
-    /// Does something about a message.
+    /// Records a message, and schedules the response.
     fn receive(&mut self, line: &str) {
-        let message = Recorded::new(self.clock.now().since_origin(), self.connection, line);
+        let message = RecordedMessage::new(self.clock.now().since_origin(), self.connection, line);
         let mut state = self.server.lock();
         state.recorded.push(message.clone());
         if message.method.is_empty() {
@@ -100,48 +100,49 @@ impl Serving {
         }
         let params = message.params.clone().unwrap_or_default();
         let meta: Json = message.param("_meta").unwrap_or_default();
-        let version: Option<String> = meta.member(VERSION);
+        let version: Option<String> = meta.member(PROTOCOL_VERSION);
         let plan = match &message.id {
             Some(_) => state.plan(&message.method, &params, version.as_deref()),
-            // Nobody waits for an answer, but there may be something to do.
+            // A notification has no response, but its handler may send other messages.
             None => match state.methods.get(&message.method) {
                 Some(handler) => Plan::Call(handler.clone(), params),
-                None => Plan::Answer(crate::Answer::new()),
+                None => Plan::Respond(crate::ScriptedResponse::new()),
             },
         };
-        let cancelled = Cancellation::of(&message).filter(|_| !state.ignores_cancellations);
+        let cancelled = Cancellation::from_message(&message).filter(|_| !state.ignores_cancellations);
         drop(state);
-        let answer = match plan {
-            Plan::Answer(answer) => answer,
+        let response = match plan {
+            Plan::Respond(response) => response,
             Plan::Call(handler, params) => handler.lock().unwrap_or_else(PoisonError::into_inner)(&params),
         };
         let mut state = self.server.lock();
         let latency = state.latency;
         let Some(outbox) = state.outboxes.get_mut(&self.connection) else { return };
         if let Some(cancelled) = cancelled {
-            outbox.forget(&cancelled.id);
+            outbox.cancel(&cancelled.id);
         }
         let progress_token = meta.member("progressToken");
-        outbox.answer(&Asked { id: message.id, modern: version.is_some(), progress_token }, answer, latency);
+        let target = ResponseTarget { id: message.id, is_modern: version.is_some(), progress_token };
+        outbox.respond(&target, response, latency);
     }
 
-    /// Takes what is to be said by now. Whether there was anything.
-    fn speak(&mut self) -> bool {
-        let before = (self.output.len(), self.closing);
+    /// Moves the output that is due from the outbox. Returns whether there was any.
+    fn take_due_output(&mut self) -> bool {
+        let before = (self.output.len(), self.is_closing);
         let mut state = self.server.lock();
         let Some(outbox) = state.outboxes.get_mut(&self.connection) else { return false };
-        while !self.closing
+        while !self.is_closing
             && let Some(output) = outbox.pop(self.clock.now())
         {
             match output {
                 Output::Bytes(bytes) => self.output.extend_from_slice(&bytes),
-                Output::Close => self.closing = true,
+                Output::Close => self.is_closing = true,
             }
         }
-        before != (self.output.len(), self.closing)
+        before != (self.output.len(), self.is_closing)
     }
 
-    /// Writes what the client takes. Whether it took anything.
+    /// Writes as much as the stream accepts. Returns whether anything was written.
     fn write(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
         while self.written < self.output.len() {
@@ -149,10 +150,10 @@ impl Serving {
                 Poll::Pending => return any,
                 Poll::Ready(Ok(n)) if n > 0 => self.written += n,
                 Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Poll::Ready(_) => self.over = true,
+                Poll::Ready(_) => self.is_closed = true,
             }
             any = true;
-            if self.over {
+            if self.is_closed {
                 return any;
             }
         }
@@ -161,75 +162,75 @@ impl Serving {
         any
     }
 
-    /// Sets the timer to what is to be said next. Whether it has gone off.
-    fn keep_time(&mut self, cx: &mut Context<'_>) -> bool {
-        let next = self.server.lock().outboxes.get(&self.connection).and_then(Outbox::next);
-        let Some(next) = next.filter(|_| !self.closing) else { return false };
-        if self.armed != Some(next) {
+    /// Sets the timer to the next output. Returns whether the timer has fired.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> bool {
+        let next = self.server.lock().outboxes.get(&self.connection).and_then(Outbox::next_time);
+        let Some(next) = next.filter(|_| !self.is_closing) else { return false };
+        if self.deadline != Some(next) {
             self.timer.reset(next.duration_since(self.clock.now()));
-            self.armed = Some(next);
+            self.deadline = Some(next);
         }
         if self.timer.poll(cx).is_pending() {
             return false;
         }
-        self.armed = None;
+        self.deadline = None;
         true
     }
 
-    /// The connection is not among those that are open any more.
-    fn leave(&self) {
+    /// Removes the connection from the server.
+    fn disconnect(&self) {
         let outbox = self.server.lock().outboxes.remove(&self.connection);
-        // Without the lock: a task may hang on its waker.
+        // Dropped without the lock, because its waker may own a task.
         drop(outbox);
     }
 
-    /// Leaves what is said from outside a way to wake this task.
-    fn park(&self, cx: &Context<'_>) {
-        let former = match self.server.lock().outboxes.get_mut(&self.connection) {
+    /// Registers the task to be woken by new output.
+    fn register_waker(&self, cx: &Context<'_>) {
+        let previous = match self.server.lock().outboxes.get_mut(&self.connection) {
             Some(outbox) => outbox.waker.replace(cx.waker().clone()),
             None => None,
         };
-        drop(former);
+        drop(previous);
     }
 }
 
-impl Future for Serving {
+impl Future for ServeFuture {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        // First: whoever says something from now on wakes this task.
-        this.park(cx);
-        while !this.over {
-            let mut moved = this.speak();
+        // Before the outbox is read, so that no output is missed.
+        this.register_waker(cx);
+        while !this.is_closed {
+            let mut moved = this.take_due_output();
             moved |= this.write(cx);
-            moved |= !this.over && !this.closing && this.read(cx);
-            moved |= this.keep_time(cx);
+            moved |= !this.is_closed && !this.is_closing && this.read(cx);
+            moved |= this.poll_timer(cx);
             let flushed = this.writer.as_mut().poll_flush(cx);
-            if this.closing && this.output.is_empty() && flushed.is_ready() {
-                this.over = this.writer.as_mut().poll_close(cx).is_ready();
+            if this.is_closing && this.output.is_empty() && flushed.is_ready() {
+                this.is_closed = this.writer.as_mut().poll_close(cx).is_ready();
             }
             if !moved {
                 break;
             }
         }
-        if !this.over {
+        if !this.is_closed {
             return Poll::Pending;
         }
-        this.leave();
+        this.disconnect();
         Poll::Ready(())
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServeFuture {
     fn drop(&mut self) {
-        self.leave();
+        self.disconnect();
     }
 }
 
-impl fmt::Debug for Serving {
+impl fmt::Debug for ServeFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Serving")
+        f.debug_struct("ServeFuture")
             .field("server", &self.server)
             .field("connection", &self.connection)
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! The future of the result of a command.
+//! [`CommandFuture`]: the future of the result of a command.
 
 use std::future::Future;
 use std::mem;
@@ -8,35 +8,35 @@ use std::task::{Context, Poll};
 
 use mcpwire_tool_client::ToolError;
 
-use super::queue::{Command, Queue};
-use super::slot::{Sender, Slot, lock};
+use super::command_queue::{ClientCommand, CommandQueue};
+use super::slot::{ResultSender, Slot, lock};
 
-/// The result of a command as a future, which sends the command when it is first polled.
-pub(super) struct Response<'q, T, F> {
-    queue: &'q Queue,
-    /// Makes the command, until it is sent.
+/// The future of the result of a command. The first poll sends the command.
+pub(super) struct CommandFuture<'q, T, F> {
+    queue: &'q CommandQueue,
+    /// Creates the command. `None` after the command was sent.
     command: Option<F>,
     slot: Arc<Mutex<Slot<T>>>,
 }
 
-impl<'q, T, F: FnOnce(Sender<T>) -> Command> Response<'q, T, F> {
-    pub(super) fn new(queue: &'q Queue, command: F) -> Self {
-        Response { queue, command: Some(command), slot: Arc::new(Mutex::new(Slot::Waiting(None))) }
+impl<'q, T, F: FnOnce(ResultSender<T>) -> ClientCommand> CommandFuture<'q, T, F> {
+    pub(super) fn new(queue: &'q CommandQueue, command: F) -> Self {
+        CommandFuture { queue, command: Some(command), slot: Arc::new(Mutex::new(Slot::Waiting(None))) }
     }
 }
 
-impl<T, F: FnOnce(Sender<T>) -> Command + Unpin> Future for Response<'_, T, F> {
+impl<T, F: FnOnce(ResultSender<T>) -> ClientCommand + Unpin> Future for CommandFuture<'_, T, F> {
     type Output = Result<T, ToolError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(command) = self.command.take() {
-            self.queue.push(command(Sender(Arc::clone(&self.slot))));
+            self.queue.push(command(ResultSender(Arc::clone(&self.slot))));
         }
         let mut slot = lock(&self.slot);
         match &mut *slot {
             Slot::Waiting(waker) => {
                 let old = waker.replace(cx.waker().clone());
-                // The waker is dropped without the lock.
+                // Dropped without the lock, because a waker may own a task.
                 drop(slot);
                 drop(old);
                 Poll::Pending
@@ -45,17 +45,17 @@ impl<T, F: FnOnce(Sender<T>) -> Command + Unpin> Future for Response<'_, T, F> {
                 Slot::Done(result) => Poll::Ready(result),
                 Slot::Waiting(_) | Slot::Closed => Poll::Pending,
             },
-            // Polled after its end.
+            // The future was polled after it was ready.
             Slot::Closed => Poll::Pending,
         }
     }
 }
 
-impl<T, F> Drop for Response<'_, T, F> {
+impl<T, F> Drop for CommandFuture<'_, T, F> {
     fn drop(&mut self) {
         let old = mem::replace(&mut *lock(&self.slot), Slot::Closed);
         if self.command.is_none() && matches!(old, Slot::Waiting(_)) {
-            self.queue.push(Command::CancelDropped);
+            self.queue.push(ClientCommand::CancelDropped);
         }
     }
 }

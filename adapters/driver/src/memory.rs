@@ -1,4 +1,8 @@
-//! Pipes in memory: bounded, so that a side that does not read is felt by the one that writes.
+//! In-memory streams, for a server in the same process.
+//!
+//! They have a bounded capacity: a writer waits when the reader does not read.
+//!
+//! Programs on tokio can use [`tokio::io::duplex`](https://docs.rs/tokio/latest/tokio/io/fn.duplex.html) instead.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,34 +13,32 @@ use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-/// The number of bytes that a pipe of Linux holds.
-pub(crate) const PIPE: usize = 64 * 1024;
-
-/// One end of a connection in memory. Made by [`duplex`].
+/// One end of an in-memory connection. Returned by [`duplex`].
 #[derive(Debug)]
 pub struct Duplex {
-    /// What the other end wrote.
+    /// Reads the bytes that the other end writes.
     pub reader: PipeReader,
-    /// What the other end reads.
+    /// Writes the bytes that the other end reads.
     pub writer: PipeWriter,
 }
 
-/// A connection in memory, by its two ends. Each way holds `capacity` bytes.
+/// Creates an in-memory connection, and returns its two ends. Each direction buffers up to `capacity` bytes.
+///
+/// One end is for [`McpClient::over`](crate::McpClient::over), the other end for a task that is the server.
 ///
 /// ```
-/// use mcpwire_testkit::{VirtualTime, duplex};
+/// use std::pin::Pin;
+/// use std::task::{Context, Poll, Waker};
 ///
-/// # use std::{future::poll_fn, io, pin::Pin};
-/// # use futures_io::{AsyncRead, AsyncWrite};
+/// use futures_io::{AsyncRead, AsyncWrite};
+/// use mcpwire_driver::memory::duplex;
+///
 /// let (mut ours, mut theirs) = duplex(64 * 1024);
-/// let heard = VirtualTime::new().run(async move {
-///     poll_fn(|cx| Pin::new(&mut ours.writer).poll_write(cx, b"hello")).await?;
-///     let mut heard = [0; 16];
-///     let n = poll_fn(|cx| Pin::new(&mut theirs.reader).poll_read(cx, &mut heard)).await?;
-///     io::Result::Ok(heard[..n].to_vec())
-/// });
-/// assert_eq!(heard?, b"hello");
-/// # io::Result::Ok(())
+/// let mut cx = Context::from_waker(Waker::noop());
+/// assert!(matches!(Pin::new(&mut ours.writer).poll_write(&mut cx, b"hello"), Poll::Ready(Ok(5))));
+/// let mut received = [0; 16];
+/// assert!(matches!(Pin::new(&mut theirs.reader).poll_read(&mut cx, &mut received), Poll::Ready(Ok(5))));
+/// assert_eq!(&received[..5], b"hello");
 /// ```
 pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     let (ours, to_us) = pipe(capacity);
@@ -44,47 +46,47 @@ pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     (Duplex { reader: ours, writer: to_them }, Duplex { reader: theirs, writer: to_us })
 }
 
-/// A pipe in memory that holds `capacity` bytes, and at least one. A pipe of Linux holds 64 KiB.
+/// Creates an in-memory pipe that buffers up to `capacity` bytes, at least one. (A pipe on Linux buffers 64 KiB.)
 pub fn pipe(capacity: usize) -> (PipeReader, PipeWriter) {
     let channel = Channel { capacity: capacity.max(1), ..Channel::default() };
     let channel = Arc::new(Mutex::new(channel));
     (PipeReader(Arc::clone(&channel)), PipeWriter(channel))
 }
 
-/// The end of a pipe that is read from. Dropped, it breaks the pipe: see [`PipeReader::close`].
+/// The read end of a pipe. Dropping it closes it: see [`PipeReader::close`].
 pub struct PipeReader(Arc<Mutex<Channel>>);
 
-/// The end of a pipe that is written to. Dropped, it ends what is read: see [`PipeWriter::close`].
+/// The write end of a pipe. Dropping it closes it: see [`PipeWriter::close`].
 pub struct PipeWriter(Arc<Mutex<Channel>>);
 
 #[derive(Debug, Default)]
 struct Channel {
     bytes: VecDeque<u8>,
     capacity: usize,
-    reader_gone: bool,
-    writer_gone: bool,
-    reading: Option<Waker>,
-    writing: Option<Waker>,
+    is_reader_closed: bool,
+    is_writer_closed: bool,
+    read_waker: Option<Waker>,
+    write_waker: Option<Waker>,
 }
 
 impl PipeReader {
-    /// Reads no more. What is in the pipe is lost, and writing to it fails with [`io::ErrorKind::BrokenPipe`].
+    /// Closes the read end. Buffered bytes are lost, and later writes fail with [`io::ErrorKind::BrokenPipe`].
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
-        channel.reader_gone = true;
+        channel.is_reader_closed = true;
         channel.bytes = VecDeque::new();
-        let wakers = (channel.reading.take(), channel.writing.take());
+        let wakers = (channel.read_waker.take(), channel.write_waker.take());
         drop(channel);
         wake(wakers.1);
     }
 }
 
 impl PipeWriter {
-    /// Writes no more. What is in the pipe is read, and then the end of the stream.
+    /// Closes the write end. The reader gets the buffered bytes, then the end of the stream.
     pub fn close(&mut self) {
         let mut channel = lock(&self.0);
-        channel.writer_gone = true;
-        let wakers = (channel.reading.take(), channel.writing.take());
+        channel.is_writer_closed = true;
+        let wakers = (channel.read_waker.take(), channel.write_waker.take());
         drop(channel);
         wake(wakers.0);
     }
@@ -93,14 +95,14 @@ impl PipeWriter {
 impl AsyncRead for PipeReader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut channel = lock(&self.0);
-        if channel.bytes.is_empty() && !channel.writer_gone && !channel.reader_gone && !buf.is_empty() {
-            let former = park(&mut channel.reading, cx);
+        if channel.bytes.is_empty() && !channel.is_writer_closed && !channel.is_reader_closed && !buf.is_empty() {
+            let previous = register(&mut channel.read_waker, cx);
             drop(channel);
-            drop(former);
+            drop(previous);
             return Poll::Pending;
         }
         let n = io::Read::read(&mut channel.bytes, buf)?;
-        let writer = if n > 0 { channel.writing.take() } else { None };
+        let writer = if n > 0 { channel.write_waker.take() } else { None };
         drop(channel);
         wake(writer);
         Poll::Ready(Ok(n))
@@ -110,18 +112,18 @@ impl AsyncRead for PipeReader {
 impl AsyncWrite for PipeWriter {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let mut channel = lock(&self.0);
-        if channel.reader_gone || channel.writer_gone {
+        if channel.is_reader_closed || channel.is_writer_closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         let n = buf.len().min(channel.capacity - channel.bytes.len());
         if n == 0 && !buf.is_empty() {
-            let former = park(&mut channel.writing, cx);
+            let previous = register(&mut channel.write_waker, cx);
             drop(channel);
-            drop(former);
+            drop(previous);
             return Poll::Pending;
         }
         channel.bytes.extend(&buf[..n]);
-        let reader = channel.reading.take();
+        let reader = channel.read_waker.take();
         drop(channel);
         wake(reader);
         Poll::Ready(Ok(n))
@@ -165,8 +167,8 @@ fn lock(channel: &Mutex<Channel>) -> MutexGuard<'_, Channel> {
     channel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers whom to wake. The one before is handed out, to be dropped without the lock: a task may hang on it.
-fn park(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
+/// Stores the waker of a task. Returns the previous waker, to be dropped without the lock: it may own a task.
+fn register(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
     match place {
         Some(waker) if waker.will_wake(cx.waker()) => None,
         place => place.replace(cx.waker().clone()),

@@ -1,0 +1,49 @@
+//! [`Background`]: sends HTTP requests on the background thread.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use mcpwire_client::catch_panic;
+use mcpwire_client::http::{HttpClient, ResponseFuture};
+use mcpwire_core::http::Exchange;
+use mcpwire_smol::{Runtime as _, Smol, spawn};
+
+/// An HTTP client that sends requests on the background thread of [`spawn`], without being polled by the caller. The caller reads
+/// the body of the response.
+///
+/// Dropping the future aborts the request.
+#[derive(Clone)]
+pub(super) struct Background(Arc<dyn HttpClient>);
+
+impl Background {
+    /// Creates a client that sends its requests with `client`.
+    pub(super) fn new(client: Arc<dyn HttpClient>) -> Self {
+        Background(client)
+    }
+
+    /// Sends a request without waiting for the response, and aborts it after `limit`.
+    pub(super) fn detach(&self, exchange: Exchange, limit: Duration) {
+        // Panics are caught because a client calls this in `drop`, where a second panic would abort the program.
+        let Ok(mut response) = catch_panic(|| self.0.send(exchange)) else { return };
+        let mut timer = Smol.timer();
+        timer.reset(limit);
+        let wait = poll_fn(move |cx| match response.as_mut().poll(cx) {
+            Poll::Ready(_) => Poll::Ready(()),
+            Poll::Pending => timer.poll(cx),
+        });
+        spawn(wait).detach();
+    }
+}
+
+impl HttpClient for Background {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        // Dropping the task cancels it.
+        Box::pin(spawn(self.0.send(exchange)))
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+}

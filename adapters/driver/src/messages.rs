@@ -1,0 +1,144 @@
+//! Connections over whole messages: [`McpClient::over_messages`].
+
+use std::error::Error;
+use std::io;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use futures_sink::Sink;
+use mcpwire_client::{ConnectOptions, LinesToMessages, MessagesToLines, ReadStream, WriteStream};
+
+use crate::client::McpClient;
+use crate::runtime::{CurrentRuntime, Runtime};
+
+impl<R: CurrentRuntime> McpClient<R> {
+    /// Creates a connection over whole messages, such as those of a WebSocket.
+    ///
+    /// `receiver` returns the server's messages, each of them JSON-RPC text. Its end is the end of the connection. `sender`
+    /// takes messages that can be made of a `String`, such as the `Message` of `tungstenite`. It is closed when the client
+    /// shuts down. If it is not ready, the client waits before it sends more.
+    ///
+    /// An error of `receiver` or `sender` ends the connection. Pending calls fail with its text.
+    ///
+    /// The size limit of messages is [`ConnectOptions::max_message_bytes`]. `receiver` should have a limit too, because it
+    /// returns a message as a whole.
+    ///
+    /// ```
+    /// # use std::convert::Infallible;
+    /// # use futures_core::Stream;
+    /// # use futures_sink::Sink;
+    /// # use mcpwire_driver::{ConnectOptions, CurrentRuntime, McpClient};
+    /// /// Connects over a pair of channels, such as those of `futures::channel::mpsc`.
+    /// fn connect<R: CurrentRuntime>(
+    ///     from_server: impl Stream<Item = Result<String, Infallible>> + Send + 'static,
+    ///     to_server: impl Sink<String, Error = std::io::Error> + Send + 'static,
+    /// ) -> McpClient<R> {
+    ///     McpClient::over_messages(from_server, to_server, ConnectOptions::default().name("plugins"))
+    /// }
+    /// ```
+    pub fn over_messages<T, E, M>(
+        receiver: impl Stream<Item = Result<T, E>> + Send + 'static,
+        sender: impl Sink<M, Error: Into<BoxError>> + Send + 'static,
+        options: ConnectOptions,
+    ) -> Self
+    where
+        T: AsRef<[u8]> + Send + Unpin + 'static,
+        E: Into<BoxError>,
+        M: From<String> + 'static,
+    {
+        Self::over_messages_on(R::current(), receiver, sender, options)
+    }
+}
+
+impl<R> McpClient<R> {
+    /// Does the same as [`McpClient::over_messages`], on this runtime. May be called outside of it.
+    pub fn over_messages_on<T, E, M>(
+        runtime: Arc<dyn Runtime>,
+        receiver: impl Stream<Item = Result<T, E>> + Send + 'static,
+        sender: impl Sink<M, Error: Into<BoxError>> + Send + 'static,
+        options: ConnectOptions,
+    ) -> Self
+    where
+        T: AsRef<[u8]> + Send + Unpin + 'static,
+        E: Into<BoxError>,
+        M: From<String> + 'static,
+    {
+        let reader = MessageReader { messages: Box::pin(receiver), lines: MessagesToLines::default() };
+        let writer = MessageWriter {
+            messages: Box::pin(sender),
+            lines: LinesToMessages::default(),
+            failure: None,
+            message: PhantomData,
+        };
+        Self::over_on(runtime, reader, writer, options)
+    }
+}
+
+/// The errors of the program's streams.
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Reads messages as lines.
+struct MessageReader<S, T> {
+    messages: Pin<Box<S>>,
+    lines: MessagesToLines<T>,
+}
+
+impl<S, T, E> ReadStream for MessageReader<S, T>
+where
+    S: Stream<Item = Result<T, E>>,
+    T: AsRef<[u8]> + Unpin,
+    E: Into<BoxError>,
+{
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        if self.lines.needs_message() {
+            match ready!(self.messages.as_mut().poll_next(cx)) {
+                Some(Ok(message)) => self.lines.set_message(message),
+                Some(Err(error)) => return Poll::Ready(Err(io::Error::other(error))),
+                None => return Poll::Ready(Ok(0)),
+            }
+        }
+        Poll::Ready(Ok(self.lines.read(buf)))
+    }
+}
+
+/// Writes lines as messages.
+struct MessageWriter<S, M> {
+    messages: Pin<Box<S>>,
+    lines: LinesToMessages,
+    /// The error of the sink. A sink that has failed must not be used again.
+    failure: Option<Arc<str>>,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<S: Sink<M, Error: Into<BoxError>>, M: From<String>> MessageWriter<S, M> {
+    /// Uses the sink, unless it has failed.
+    fn poll_sink(&mut self, poll: impl FnOnce(Pin<&mut S>) -> Poll<Result<(), S::Error>>) -> Poll<io::Result<()>> {
+        if self.failure.is_none() {
+            let Err(error) = ready!(poll(self.messages.as_mut())) else { return Poll::Ready(Ok(())) };
+            self.failure = Some(error.into().to_string().into());
+        }
+        Poll::Ready(self.failure.as_deref().map_or(Ok(()), |failure| Err(io::Error::other(failure))))
+    }
+}
+
+impl<S: Sink<M, Error: Into<BoxError>>, M: From<String>> WriteStream for MessageWriter<S, M> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_sink(|sink| sink.poll_ready(cx)))?;
+        let (taken, message) = self.lines.write(buf);
+        if let Some(message) = message {
+            ready!(self.poll_sink(|sink| Poll::Ready(sink.start_send(message.into()))))?;
+        }
+        Poll::Ready(Ok(taken))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_sink(|sink| sink.poll_flush(cx))
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_sink(|sink| sink.poll_close(cx))
+    }
+}

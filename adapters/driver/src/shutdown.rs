@@ -1,0 +1,107 @@
+//! [`Shutdown`]: ends a connection step by step.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcpwire_client::ShutdownReport;
+use mcpwire_core::Timestamp;
+use mcpwire_core::internal::EndOfStream;
+use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_process::{ProcessShutdown, ShutdownAction};
+
+use crate::state::{CloseIntent, State};
+use mcpwire_client::Writer;
+
+/// How often to check during a shutdown whether the process has exited, on systems that do not report the exit. 20 ms: short
+/// compared to the grace periods.
+pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The stage of a shutdown. `until` is the next time at which [`Shutdown::poll`] must be called.
+pub(crate) enum Shutdown {
+    /// Closes the input of the process, then sends signals.
+    Process { shutdown: ProcessShutdown, until: Timestamp },
+    /// Waits for the last output on standard error, after the process has exited.
+    LastOutput { report: ShutdownReport, until: Timestamp },
+    /// Waits for the exchanges that end the HTTP session.
+    #[cfg(feature = "http")]
+    Session { until: Timestamp },
+    /// Closes the writer of a pair of streams.
+    Stream { writer: Option<Writer>, until: Timestamp },
+}
+
+impl Shutdown {
+    /// Creates the shutdown of this connection.
+    pub(crate) fn begin(state: &mut State, grace_periods: GracePeriods, now: Timestamp) -> Self {
+        #[cfg(feature = "http")]
+        if state.engine.is_http() {
+            return Shutdown::Session { until: now + grace_periods.after_close };
+        }
+        let grace_periods = match state.close_intent {
+            CloseIntent::Kill => GracePeriods { after_close: Duration::ZERO, ..grace_periods },
+            CloseIntent::None | CloseIntent::Shutdown => grace_periods,
+        };
+        if state.process.is_some() {
+            Shutdown::Process { shutdown: ProcessShutdown::new(grace_periods), until: now }
+        } else {
+            Shutdown::Stream { writer: state.writer.take(), until: now + grace_periods.after_close }
+        }
+    }
+
+    /// Takes the steps that are due. Returns the report when the server has ended.
+    ///
+    /// `is_watched` means that the exit of the process wakes the driver.
+    pub(crate) fn poll(
+        &mut self,
+        state: &mut State,
+        is_watched: bool,
+        has_stderr: bool,
+        now: Timestamp,
+        cx: &mut Context<'_>,
+    ) -> Poll<ShutdownReport> {
+        match self {
+            Shutdown::LastOutput { report, until } if !has_stderr || *until <= now => Poll::Ready(*report),
+            Shutdown::LastOutput { .. } => Poll::Pending,
+            Shutdown::Process { shutdown, until } => loop {
+                let Some(process) = &mut state.process else { return Poll::Ready(ShutdownReport::without_process()) };
+                match shutdown.next(process, now) {
+                    ShutdownAction::CloseInput => state.writer = None,
+                    ShutdownAction::Wait(at) => {
+                        *until = if is_watched { at } else { at.min(now + EXIT_POLL_INTERVAL) };
+                        return Poll::Pending;
+                    }
+                    ShutdownAction::Done(report) if has_stderr => {
+                        *self = Shutdown::LastOutput { report, until: now + EndOfStream::LAST_WORDS };
+                        return Poll::Pending;
+                    }
+                    ShutdownAction::Done(report) => return Poll::Ready(report),
+                }
+            },
+            #[cfg(feature = "http")]
+            Shutdown::Session { until } => {
+                let is_done = state.engine.http().is_none_or(|engine| engine.exchanges() == 0);
+                if is_done || *until <= now { Poll::Ready(ShutdownReport::without_process()) } else { Poll::Pending }
+            }
+            Shutdown::Stream { writer, until } => {
+                if let Some(open) = writer
+                    && *until > now
+                    && open.as_mut().poll_close(cx).is_pending()
+                {
+                    return Poll::Pending;
+                }
+                *writer = None;
+                Poll::Ready(ShutdownReport::without_process())
+            }
+        }
+    }
+
+    /// Returns the next time at which [`Shutdown::poll`] must be called.
+    pub(crate) fn deadline(&self) -> Timestamp {
+        match self {
+            #[cfg(feature = "http")]
+            Shutdown::Session { until } => *until,
+            Shutdown::Process { until, .. } | Shutdown::LastOutput { until, .. } | Shutdown::Stream { until, .. } => {
+                *until
+            }
+        }
+    }
+}
