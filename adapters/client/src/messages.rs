@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_break_needs_space_too() {
+    fn a_line_break_follows_a_message_that_filled_the_buffer() {
         let mut lines = MessagesToLines::default();
         lines.set_message("ab");
         let mut buf = [0; 2];

@@ -117,7 +117,7 @@ fn many_calls_wait_for_a_sink_with_little_room<H: Host>() {
     });
 }
 
-fn an_error_of_the_stream_is_what_calls_say<H: Host>() {
+fn calls_fail_with_the_error_of_the_stream<H: Host>() {
     H::start().block_on(async {
         let client = open::<H>(ConnectOptions::default()).await;
         assert_says_why(&client.call_tool("fail", ()).await.expect_err("it has ended"));
@@ -169,7 +169,7 @@ fn a_message_that_cannot_be_read_is_one_and_spoils_nothing<H: Host>() {
 on_every_async_adapter!(
     messages_may_contain_line_breaks_and_be_large,
     many_calls_wait_for_a_sink_with_little_room,
-    an_error_of_the_stream_is_what_calls_say,
+    calls_fail_with_the_error_of_the_stream,
     the_end_of_the_stream_is_the_end_of_the_connection,
     an_error_before_the_opening_is_what_it_says,
     a_message_over_the_limit_fails_its_call_alone,
