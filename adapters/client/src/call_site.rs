@@ -18,7 +18,7 @@ impl CallSite {
     }
 }
 
-/// A subscriber of `tracing`. The task that sends a request and the task that drives the connection may have different ones.
+/// A `tracing` subscriber. The task that sends a request and the task that drives the connection can have different subscribers.
 #[derive(Clone, Debug)]
 pub(crate) struct Subscriber(Dispatch);
 

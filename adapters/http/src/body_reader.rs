@@ -24,7 +24,7 @@ pub(crate) struct BodyReader {
 }
 
 impl BodyReader {
-    /// Creates the reader of a response whose head has arrived. Resets the meter, because the head is part of a response.
+    /// Creates the reader of a response body. Resets the meter, which counts bytes outside of responses, because the head has arrived.
     pub(crate) fn new(UnreadBody { body, meter, connection }: UnreadBody) -> Self {
         meter.reset();
         let mut reader = BodyReader { body, frame: Bytes::new(), meter, connection };
