@@ -24,7 +24,9 @@ pub(crate) struct BodyReader {
 }
 
 impl BodyReader {
-    /// Creates the reader of a response body. Resets the meter, which counts bytes outside of responses, because the head has arrived.
+    /// Creates the reader of a response body.
+    ///
+    /// Resets the meter, which counts the bytes outside of responses, because the head has arrived.
     pub(crate) fn new(UnreadBody { body, meter, connection }: UnreadBody) -> Self {
         meter.reset();
         let mut reader = BodyReader { body, frame: Bytes::new(), meter, connection };
