@@ -55,8 +55,10 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// What went wrong, for programs that react to an error. Each kind belongs to one [`ErrorCode`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What went wrong, for programs that react to an error. Each kind belongs to one [`ErrorCode`]. In JSON, a kind is
+/// written in snake case, for example `unknown_tool`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HubErrorKind {
     /// No server has this id.
@@ -65,6 +67,8 @@ pub enum HubErrorKind {
     UnknownTool,
     /// The package, program or address of a server does not exist.
     PackageNotFound,
+    /// The program that runs the package of a server is not installed, for example `npx`, `uvx` or `docker`.
+    RunnerNotFound,
     /// Something else does not exist, such as a file.
     NotFound,
     /// A configuration, or another input of the user, is invalid.
@@ -118,7 +122,9 @@ impl HubErrorKind {
     pub const fn code(self) -> ErrorCode {
         use HubErrorKind as Kind;
         match self {
-            Kind::UnknownServer | Kind::UnknownTool | Kind::PackageNotFound | Kind::NotFound => ErrorCode::NotFound,
+            Kind::UnknownServer | Kind::UnknownTool | Kind::PackageNotFound | Kind::RunnerNotFound | Kind::NotFound => {
+                ErrorCode::NotFound
+            }
             Kind::InvalidConfiguration
             | Kind::MissingValue
             | Kind::InvalidArguments
@@ -146,7 +152,8 @@ impl HubErrorKind {
         match (code, field) {
             (ErrorCode::NotFound, "mcp_id") => HubErrorKind::UnknownServer,
             (ErrorCode::NotFound, "tool_name") => HubErrorKind::UnknownTool,
-            (ErrorCode::NotFound, "package.identifier" | "package.package_type") => HubErrorKind::PackageNotFound,
+            (ErrorCode::NotFound, "package.identifier") => HubErrorKind::PackageNotFound,
+            (ErrorCode::NotFound, "package.package_type") => HubErrorKind::RunnerNotFound,
             (ErrorCode::NotFound, _) => HubErrorKind::NotFound,
             (ErrorCode::ValidationError, "arguments") => HubErrorKind::RejectedArguments,
             (ErrorCode::ValidationError, "authorization") => HubErrorKind::Unauthorized,

@@ -25,7 +25,7 @@ pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, F
     if let HubHandle::InProcess(own) = &handle {
         own.boot(&console).map_err(Failure::from_hub)?;
     }
-    let rows: Vec<Row> = handle.ask(Request::Status).map_err(Failure::from_hub)?;
+    let rows = handle.rows(Request::Status)?;
     handle.close();
     warn_of_changes(&console, rows.iter().map(|row| &row.detail));
     if options.json {
@@ -54,7 +54,7 @@ fn follow(mut handle: HubHandle, options: &Options) -> Result<u8, Failure> {
     // The table is complete at any time.
     Interrupt::install().on_press(|_| std::process::exit(0));
     loop {
-        let rows: Vec<Row> = handle.ask(Request::Status).map_err(Failure::from_hub)?;
+        let rows = handle.rows(Request::Status)?;
         screen.show(&rows)?;
         std::thread::sleep(TICK);
     }

@@ -4,7 +4,7 @@ use mcpwire_blocking::protocol::http::{FailureKind, HttpError, SettingsError};
 use mcpwire_blocking::protocol::{CallError, ConnectError, SendError};
 use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
 
-use super::{CONNECTION_FAILED, Code, Failure, Kind, NOT_CONNECTED, TIMED_OUT, USAGE};
+use super::{CONNECTION_FAILED, Code, Failure, Kind, Mistake, NOT_CONNECTED, TIMED_OUT, USAGE};
 
 /// The code of JSON-RPC for parameters that the server does not accept.
 const INVALID_PARAMS: i64 = -32602;
@@ -49,7 +49,18 @@ impl Failure {
             message.push_str("; ");
             message.push_str(advice);
         }
-        Self::new(kind, message)
+        Self { mistake: mistake(error.cause()), ..Self::new(kind, message) }
+    }
+}
+
+/// Returns what the user can change in a call that has this error.
+fn mistake(cause: &Cause) -> Option<Mistake> {
+    match cause {
+        Cause::Call(CallError::ToolNotFound { .. }) => Some(Mistake::Tool),
+        Cause::Call(CallError::Server { error, .. }) if error.code == INVALID_PARAMS => Some(Mistake::Arguments),
+        Cause::Send(SendError::Closed | SendError::NotOffered { .. } | SendError::NotInRevision { .. }) => None,
+        Cause::Send(_) => Some(Mistake::Arguments),
+        _ => None,
     }
 }
 

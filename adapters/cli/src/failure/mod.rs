@@ -10,7 +10,6 @@ use mcpwire_hub::redact::Redactor;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
-pub(crate) use self::hub_error::NOT_RUNNING;
 use crate::text;
 
 /// The tool reported an error; its result has been printed.
@@ -33,6 +32,16 @@ pub(crate) struct Failure {
     field: String,
     message: String,
     hint: Option<String>,
+    mistake: Option<Mistake>,
+}
+
+/// What the user can change in a call that the server refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// The server does not have the tool.
+    Tool,
+    /// The server does not accept the arguments.
+    Arguments,
 }
 
 /// Exit status, code and field of a failure. The field names the part of the command line that caused it.
@@ -94,7 +103,7 @@ impl Failure {
     /// Creates the failure for a tool that the server does not list, although the server answered the call.
     pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
         let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
-        Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message)
+        Self { mistake: Some(Mistake::Tool), ..Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message) }
     }
 
     /// Creates the failure of a command that was interrupted by Ctrl-C.
@@ -109,7 +118,7 @@ impl Failure {
     }
 
     fn new((exit, code, field): Kind<'_>, message: impl Into<String>) -> Self {
-        Self { exit, code, field: field.to_owned(), message: message.into(), hint: None }
+        Self { exit, code, field: field.to_owned(), message: message.into(), hint: None, mistake: None }
     }
 
     /// Adds what to do. People see it below the message.
@@ -126,13 +135,9 @@ impl Failure {
         self
     }
 
-    pub(crate) fn is_tool_not_found(&self) -> bool {
-        self.code == Code::NotFound && self.field == "tool"
-    }
-
-    /// Returns whether the server refused the arguments of a tool.
-    pub(crate) fn is_of_arguments(&self) -> bool {
-        self.field == "arguments"
+    /// Returns what the user can change in the call, if this is the failure of a call.
+    pub(crate) fn mistake(&self) -> Option<Mistake> {
+        self.mistake
     }
 
     pub(crate) fn exit(&self) -> u8 {

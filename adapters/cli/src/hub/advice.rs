@@ -2,34 +2,40 @@
 
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{ErrorCode, HubError, ToolChange};
+use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
 
-use crate::failure::{Failure, NOT_RUNNING};
+use crate::failure::Failure;
 use crate::text;
 
 /// Returns what to do about an error of a server.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
+    use HubErrorKind as Kind;
     let server = word(name);
-    let field = error.field.as_str();
-    match (error.code(), field) {
-        (_, "consent") => format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name)),
-        (_, "enabled") => format!("Enable it: {}", enable_command(name)),
-        (_, "authorization") => "Give it credentials: a header with a token, or a secret variable".into(),
-        (ErrorCode::ValidationError, _) if field.starts_with("env_vars.") => {
-            format!("Set it: mcpwire secret set {server} {}", word(&field["env_vars.".len()..]))
+    match error.kind {
+        Kind::NeedsConsent => {
+            format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
         }
-        (ErrorCode::NotFound, "package.package_type") => {
+        Kind::Disabled => format!("Enable it: {}", enable_command(name)),
+        Kind::Unauthorized => "Give it credentials: a header with a token, or a secret variable".into(),
+        Kind::MissingValue => {
+            // The field is the path of the value in the configuration, such as `env_vars.TOKEN`.
+            let (_, variable) = error.field.split_once('.').unwrap_or(("", &error.field));
+            format!("Set it: mcpwire secret set {server} {}", word(variable))
+        }
+        Kind::RunnerNotFound => {
             "Install the program that runs such packages (Node.js for npx, uv for uvx, Docker), or add it to the PATH"
                 .into()
         }
-        (ErrorCode::ServiceUnavailable, "package.package_type") => "Start Docker, and try again".into(),
-        (ErrorCode::NotFound, "package.identifier") => format!("Check the spelling: mcpwire server show {server}"),
-        (_, "timeout") => {
+        Kind::PackageNotFound => format!("Check the spelling: mcpwire server show {server}"),
+        Kind::Timeout => {
             "Try again: a first start may have to download much. Or allow more time (timeouts.start_ms)".into()
         }
-        (_, "secrets") => "Make the file readable for you alone, as the message says".into(),
-        (ErrorCode::ValidationError | ErrorCode::Conflict, _) => "Correct it in servers.json".into(),
-        _ => format!("See its output: mcpwire server logs {server}"),
+        Kind::RateLimited => "Try again later".into(),
+        Kind::Unavailable | Kind::Network => "When that is solved, try again: mcpwire server doctor".into(),
+        _ => match error.code() {
+            ErrorCode::ValidationError | ErrorCode::Conflict => "Correct it in servers.json".into(),
+            _ => format!("See its output: mcpwire server logs {server}"),
+        },
     }
 }
 
@@ -51,10 +57,10 @@ pub(crate) fn restart_command(name: &str) -> String {
 /// Returns why no call can be sent to a server in this state, and what to do; `None` if a call can be sent, or can wait.
 pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
-    let not_running = || HubError::unavailable("").at(NOT_RUNNING);
-    let then_start = |error: &HubError| match error.field.as_str() {
+    let not_running = || HubError::new(HubErrorKind::NotRunning, "").at("server");
+    let then_start = |error: &HubError| match error.kind {
         // `enable` starts it.
-        "consent" => advice(name, error),
+        HubErrorKind::NeedsConsent => advice(name, error),
         _ => format!("{}. Then start it: mcpwire server start {}", advice(name, error), word(name)),
     };
     let (what, advice, kind) = match (detail.state, &detail.last_error) {
@@ -99,6 +105,17 @@ pub(crate) fn word(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn advice_depends_on_the_kind_of_an_error_and_not_on_its_text() {
+        let advised = |kind: HubErrorKind, field: &str| advice("calc", &HubError::new(kind, "").at(field));
+        assert_eq!(advised(HubErrorKind::MissingValue, "env_vars.TOKEN"), "Set it: mcpwire secret set calc TOKEN");
+        assert_eq!(advised(HubErrorKind::MissingValue, "headers.X-Key"), "Set it: mcpwire secret set calc X-Key");
+        // An invalid variable has the same code and field as a missing one.
+        assert_eq!(advised(HubErrorKind::InvalidConfiguration, "env_vars.TOKEN"), "Correct it in servers.json");
+        assert!(advised(HubErrorKind::RunnerNotFound, "").starts_with("Install the program"));
+        assert!(advised(HubErrorKind::PackageNotFound, "").starts_with("Check the spelling"));
+    }
 
     #[test]
     fn a_name_is_quoted_where_a_shell_would_part_it() {

@@ -28,7 +28,7 @@ impl Client {
             match self.next()? {
                 Response::Progress(progress) => on_progress(&progress),
                 Response::Done(json) => return Ok(json),
-                Response::Error(error) => return Err(error),
+                Response::Error(error) => return Err(error.into()),
             }
         }
     }

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::client::Client;
 use super::options::{AddHandlers, hub_options, layout};
-use super::protocol::Request;
+use super::protocol::{Request, Row};
 use super::service::HubService;
 use crate::args::{Options, Place};
 use crate::console::{Console, Interrupt};
@@ -153,6 +153,12 @@ impl HubHandle {
             HubHandle::Remote(remote) => remote.client.ask(&request, &mut |_| {}),
         };
         json?.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
+    }
+
+    /// Returns the status of all servers. `request` is [`Request::Status`] or [`Request::Try`].
+    pub(crate) fn rows(&mut self, request: Request) -> Result<Vec<Row>, Failure> {
+        let rows: Vec<Row> = self.ask(request).map_err(Failure::from_hub)?;
+        Ok(rows.into_iter().map(Row::with_error_kind).collect())
     }
 
     /// Calls a tool, with a progress bar. An interrupt cancels the call before anything is ended.

@@ -2,8 +2,8 @@
 //! Progress of a call comes before its response.
 
 use mcpwire_blocking::protocol::{Json, Progress};
-use mcpwire_hub::HubError;
 use mcpwire_hub::service::{StatusDetail, Usage};
+use mcpwire_hub::{HubError, HubErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -61,7 +61,30 @@ pub(super) enum Response {
     /// Progress of a call. The result comes later.
     Progress(Progress),
     Done(Json),
-    Error(HubError),
+    Error(ErrorWithKind),
+}
+
+/// An error with its kind, which the JSON of a [`HubError`] does not contain.
+#[cfg(unix)]
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ErrorWithKind {
+    #[serde(flatten)]
+    error: HubError,
+    kind: HubErrorKind,
+}
+
+#[cfg(unix)]
+impl From<HubError> for ErrorWithKind {
+    fn from(error: HubError) -> Self {
+        Self { kind: error.kind, error }
+    }
+}
+
+#[cfg(unix)]
+impl From<ErrorWithKind> for HubError {
+    fn from(ErrorWithKind { error, kind }: ErrorWithKind) -> Self {
+        HubError { kind, ..error }
+    }
 }
 
 /// The status of one server.
@@ -70,6 +93,23 @@ pub(crate) struct Row {
     #[serde(flatten)]
     pub(crate) detail: StatusDetail,
     pub(crate) usage: Option<Usage>,
+    /// The kind of the last error, which the JSON of a [`HubError`] does not contain.
+    last_error_kind: Option<HubErrorKind>,
+}
+
+impl Row {
+    pub(super) fn new(detail: StatusDetail, usage: Option<Usage>) -> Self {
+        let last_error_kind = detail.last_error.as_ref().map(|error| error.kind);
+        Row { detail, usage, last_error_kind }
+    }
+
+    /// Sets the kind of the last error of a row that was decoded from JSON.
+    pub(super) fn with_error_kind(mut self) -> Self {
+        if let (Some(error), Some(kind)) = (&mut self.detail.last_error, self.last_error_kind) {
+            error.kind = kind;
+        }
+        self
+    }
 }
 
 /// Called with the progress of a call.
@@ -77,4 +117,19 @@ pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
 pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {
     Json::from_value(value).map_err(|error| HubError::unavailable(error.to_string()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_an_error_reaches_the_command() {
+        for kind in [HubErrorKind::MissingValue, HubErrorKind::NotRunning, HubErrorKind::RunnerNotFound] {
+            let error = HubError::new(kind, "message").at("env_vars.TOKEN");
+            let line = serde_json::to_string(&ErrorWithKind::from(error.clone())).expect("it is written");
+            let received: ErrorWithKind = serde_json::from_str(&line).expect("it is read");
+            assert_eq!(HubError::from(received), error);
+        }
+    }
 }

@@ -177,7 +177,7 @@ async fn watch(service: &HubService, writer: &mut (impl AsyncWrite + Unpin)) -> 
 }
 
 async fn write(writer: &mut (impl AsyncWrite + Unpin), answer: Result<Json, HubError>) -> io::Result<()> {
-    respond(writer, &answer.map_or_else(Response::Error, Response::Done)).await
+    respond(writer, &answer.map_or_else(|error| Response::Error(error.into()), Response::Done)).await
 }
 
 async fn respond(writer: &mut (impl AsyncWrite + Unpin), response: &Response) -> io::Result<()> {

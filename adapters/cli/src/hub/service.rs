@@ -116,7 +116,14 @@ impl HubService {
             cache.read_at = Some(Instant::now());
         }
         let of = |id: Uuid| cache.usage.iter().find(|(of, _)| *of == id).map(|(_, usage)| *usage);
-        self.hub.details().into_iter().map(|detail| Row { usage: of(detail.id), detail }).collect()
+        self.hub
+            .details()
+            .into_iter()
+            .map(|detail| {
+                let usage = of(detail.id);
+                Row::new(detail, usage)
+            })
+            .collect()
     }
 }
 

@@ -48,7 +48,7 @@ impl<'a> Configured<'a> {
         self.start_servers(None)?;
         let tools = self.ask(Request::Tools { server: self.server.clone() })?;
         if self.handle.is_remote() {
-            let rows: Vec<Row> = self.ask(Request::Status)?;
+            let rows = self.handle.rows(Request::Status)?;
             self.warn_of_absent(rows);
         }
         Ok(ListedTools { tools, rejected: Vec::new() })

@@ -5,7 +5,7 @@ use mcpwire_blocking::protocol::{CallToolResult, Json, Tool};
 
 use super::calls::{CallMode, Called, ListedTools};
 use super::direct::Direct;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::{Failure, INTERRUPTED, Mistake};
 use crate::show::{self, Layout};
 use crate::text;
 
@@ -75,14 +75,13 @@ impl Direct<'_> {
 
     /// Adds what to try instead: another tool, or other arguments. Lists the tools if they are not known.
     fn explained(&mut self, tool: &str, failure: Failure) -> Failure {
-        let needs_list = failure.is_of_arguments() || failure.is_tool_not_found();
-        if needs_list && self.client.tools().is_empty() {
+        if failure.mistake().is_some() && self.client.tools().is_empty() {
             // Without the list there is no hint.
             let _ = self.request(|client| client.list_tools().map(drop));
         }
-        match self.client.get_tool(tool) {
-            Some(tool) if failure.is_of_arguments() => failure.with_hint(page(&tool)),
-            None if failure.is_tool_not_found() => failure.with_hint(suggestion(tool, &self.client.tools())),
+        match (failure.mistake(), self.client.get_tool(tool)) {
+            (Some(Mistake::Arguments), Some(tool)) => failure.with_hint(page(&tool)),
+            (Some(Mistake::Tool), None) => failure.with_hint(suggestion(tool, &self.client.tools())),
             _ => failure,
         }
     }

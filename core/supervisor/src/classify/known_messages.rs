@@ -5,7 +5,9 @@
 use alloc::format;
 
 use super::failure::{failure_at_field, quote};
-use crate::HubErrorKind::{InvalidConfiguration, Network, PackageNotFound, RateLimited, Unauthorized, Unavailable};
+use crate::HubErrorKind::{
+    InvalidConfiguration, Network, PackageNotFound, RateLimited, RunnerNotFound, Unauthorized, Unavailable,
+};
 use crate::{Failure, HubErrorKind, PackageKind, Retry};
 
 const IDENTIFIER: &str = "package.identifier";
@@ -140,7 +142,7 @@ const PYPI: &[MessageRule] = &[
     rule(&["not a valid package"], InvalidConfiguration, IDENTIFIER, "invalid package name; correct it", Retry::Never),
     rule(
         &["no interpreter found for python"],
-        PackageNotFound,
+        RunnerNotFound,
         RUNNER,
         "the required Python version is not installed; install it",
         Retry::Never,

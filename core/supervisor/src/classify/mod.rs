@@ -174,12 +174,12 @@ impl<'a> Evidence<'a> {
         };
         let error = match failure {
             SpawnFailure::NotFound => {
-                let what = if self.kind.runner().is_some() {
-                    "is not installed, or not on the PATH; install it"
+                let (kind, what) = if self.kind.runner().is_some() {
+                    (HubErrorKind::RunnerNotFound, "is not installed, or not on the PATH; install it")
                 } else {
-                    "does not exist; check its path"
+                    (HubErrorKind::PackageNotFound, "does not exist; check its path")
                 };
-                package_not_found(format!("Package not found: {program} {what}")).at(field)
+                HubError::new(kind, format!("Package not found: {program} {what}")).at(field)
             }
             SpawnFailure::NotPermitted => HubError::validation(
                 field,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::{Options, Place};
 use crate::console::{Console, output};
 use crate::failure::{Failure, NOT_CONNECTED};
-use crate::hub::{HubHandle, Request, Row, advice, layout, start_advice};
+use crate::hub::{HubHandle, Request, advice, layout, start_advice};
 use crate::text;
 
 /// The verdict on a server, or on a file.
@@ -50,7 +50,7 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     }
     // The running hub may have tried them long ago, or given up.
     let request = if handle.is_remote() { Request::Try } else { Request::Status };
-    let rows: Vec<Row> = handle.ask(request).map_err(Failure::from_hub)?;
+    let rows = handle.rows(request)?;
     handle.close();
     for config in &loaded.configs {
         let name = config.name.trim().to_owned();
