@@ -5,6 +5,8 @@ use std::io;
 
 use tracing_subscriber::EnvFilter;
 
+use crate::time::LocalTime;
+
 /// The variable with the filter, such as `debug` or `mcpwire::request=debug`. Its syntax is that of `RUST_LOG`.
 const VARIABLE: &str = "MCPWIRE_LOG";
 
@@ -12,5 +14,6 @@ const VARIABLE: &str = "MCPWIRE_LOG";
 pub(crate) fn start() {
     let Some(filter) = env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else { return };
     let filter = EnvFilter::builder().parse_lossy(filter);
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_timer(LocalTime);
+    subscriber.with_writer(io::stderr).with_ansi(false).init();
 }

@@ -11,6 +11,7 @@ mod save;
 mod session;
 mod show;
 mod text;
+mod time;
 
 use std::process::ExitCode;
 

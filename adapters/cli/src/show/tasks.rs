@@ -7,6 +7,7 @@ use owo_colors::OwoColorize;
 
 use super::Layout;
 use crate::text;
+use crate::time::local;
 
 /// Writes the status of a task. `mcpwire task result` prints its result.
 pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Result<()> {
@@ -16,7 +17,8 @@ pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Res
     }
     for (name, time) in [("created", &task.created_at), ("updated", &task.last_updated_at)] {
         if let Some(time) = time {
-            writeln!(out, "  {} {}", name.dimmed(), text::line(time))?;
+            let time = local(time).unwrap_or_else(|| text::line(time));
+            writeln!(out, "  {} {time}", name.dimmed())?;
         }
     }
     if let Some(ttl) = task.ttl() {

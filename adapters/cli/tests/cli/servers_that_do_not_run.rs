@@ -91,6 +91,34 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
 }
 
 #[test]
+fn the_running_hub_gives_the_advice_for_a_missing_secret_and_not_for_a_wrong_value() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    let added = at(place, &["server", "add", "keyless", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"]);
+    assert_eq!(added.code(), 0, "{added:?}");
+    let hub = hub(place);
+    let kind = || at(place, &["status", "--json"]).json()[0]["last_error_kind"].clone();
+    wait_for("the start", || (kind() == "missing_value").then_some(()));
+    let doctor = at(place, &["server", "doctor"]);
+    assert!(doctor.stdout.contains("mcpwire secret set keyless TOKEN"), "{doctor:?}");
+    refused(place, &["keyless__add", SUM], 2, &["keyless", "mcpwire secret set keyless TOKEN"]);
+    end(hub);
+}
+
+#[test]
+fn logs_have_the_local_time() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    add_script(place, "talks", "echo 'no database' >&2; exit 7");
+    assert_eq!(at(place, &["server", "doctor"]).code(), 3);
+    let logs = at(place, &["server", "logs", "talks"]);
+    let (time, line) = logs.stdout.lines().next().and_then(|line| line.split_once(' ')).expect("a line");
+    assert_eq!(line, "no database", "{logs:?}");
+    // Date, `T`, time with milliseconds, offset.
+    assert_eq!(time.len(), "2026-11-23T23:40:23.000+02:00".len(), "{logs:?}");
+}
+
+#[test]
 fn doctor_does_not_start_what_somebody_has_stopped_and_says_what_a_hub_does_not_know() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use mcpwire_core::printable;
 use mcpwire_driver::CallbackPanic;
 
@@ -68,7 +69,7 @@ impl Logs {
         if inner.lines.is_empty()
             && let Some(path) = &inner.path
         {
-            return tail(path, MAX_LINES);
+            return tail(path, MAX_LINES).iter().map(|line| without_time(line).to_owned()).collect();
         }
         inner.lines.iter().cloned().collect()
     }
@@ -101,9 +102,11 @@ impl Logs {
 }
 
 impl Inner {
+    /// Writes a line to the file, after the time in UTC.
     fn write(&mut self, line: &str) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        let length = line.len() as u64 + 1;
+        let line = format!("{:.3} {line}\n", Timestamp::now());
+        let length = line.len() as u64;
         if self.file.as_ref().is_some_and(|(_, size)| size + length > FILE_BYTES) {
             self.file = None;
             rotate(path)?;
@@ -114,7 +117,7 @@ impl Inner {
             self.file = Some((file, size));
         }
         if let Some((file, size)) = &mut self.file {
-            file.write_all(format!("{line}\n").as_bytes())?;
+            file.write_all(line.as_bytes())?;
             *size += length;
         }
         Ok(())
@@ -156,7 +159,12 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Returns the last lines of a log file, without a hub.
+/// Returns a line of a file without its time. Files of earlier versions have no times.
+fn without_time(line: &str) -> &str {
+    line.split_once(' ').filter(|(time, _)| time.parse::<Timestamp>().is_ok()).map_or(line, |(_, rest)| rest)
+}
+
+/// Returns the last lines of a log file, without a hub. Each line starts with the time in UTC, as RFC 3339, and a space.
 pub fn tail(path: &Path, most: usize) -> Vec<String> {
     let mut text = String::new();
     for at in (0..FILES).rev() {
@@ -177,16 +185,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("logs/a.log");
         let logs = Logs::new(Some(path.clone()));
-        let line = "x".repeat(1023);
+        // With the time and the line break, a line in the file takes 1 KiB.
+        let line = "x".repeat(1024 - "2026-11-23T21:40:23.000Z \n".len());
         for _ in 0..5 * 1024 {
             logs.push(&line);
         }
         logs.push("last");
-        assert!(logs.lines().len() <= MAX_BYTES / 1023 + 1);
+        assert!(logs.lines().len() <= MAX_BYTES / line.len() + 1);
         assert_eq!(logs.tail(1), ["last"]);
         let size = |at| fs::metadata(numbered(&path, at)).map_or(0, |meta| meta.len());
         assert!(size(0) <= FILE_BYTES && size(1) == FILE_BYTES && size(2) == FILE_BYTES && size(3) == 0);
-        assert_eq!(tail(&path, 2), [line.as_str(), "last"]);
+        let lines = tail(&path, 2);
+        assert_eq!(lines.iter().map(|line| without_time(line)).collect::<Vec<_>>(), [&line, "last"]);
+        assert!(lines.iter().all(|line| without_time(line) != line), "each line in a file has its time: {lines:?}");
         logs.remove().unwrap();
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
     }
@@ -198,7 +209,7 @@ mod tests {
         let logs = Logs::new(Some(path.clone()));
         logs.follower(Redactor::new(["hunter22".into()]))("the token is hunter22\u{1b}[2J");
         let file = fs::read_to_string(&path).unwrap();
-        for text in [&file, &logs.lines()[0]] {
+        for text in [without_time(&file), &logs.lines()[0]] {
             assert!(text.starts_with("the token is [secret]") && !text.contains('\u{1b}'), "{text:?}");
         }
     }

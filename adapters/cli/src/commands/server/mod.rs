@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::hub::{HubHandle, Request, find_in, layout, not_started};
 use crate::show::{self, Layout};
 use crate::text;
+use crate::time::local;
 
 pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
     match command {
@@ -142,5 +143,11 @@ fn logs(server: &str, lines: usize, place: &Place, options: &Options) -> Result<
     if options.json {
         return output::json(&lines);
     }
-    output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+    output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{}", with_local_time(line))))
+}
+
+/// Replaces the time at the start of a log line by the local time.
+fn with_local_time(line: &str) -> String {
+    let parts = line.split_once(' ').and_then(|(time, rest)| Some(format!("{} {rest}", local(time)?)));
+    parts.unwrap_or_else(|| line.to_owned())
 }
