@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 pub(crate) use self::configured::{AddServer, HubCommand, SecretCommand, ServerCommand};
 pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction};
@@ -238,6 +239,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Print a completion script for a shell
+    #[command(after_help = "Examples:\n  \
+        mcpwire completions bash > ~/.local/share/bash-completion/completions/mcpwire\n  \
+        mcpwire completions zsh > \"${fpath[1]}/_mcpwire\"\n  \
+        mcpwire completions fish > ~/.config/fish/completions/mcpwire.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Serve the demo's tools on stdin and stdout, or over HTTP
     #[command(hide = true)]
     DemoServer {
@@ -248,6 +258,14 @@ pub(crate) enum Command {
 }
 
 impl Args {
+    /// Returns the definition of the command line.
+    pub(crate) fn definition() -> clap::Command {
+        // Without a target, these two use all configured servers.
+        ["tools", "call"].into_iter().fold(Self::command(), |command, name| {
+            command.mut_subcommand(name, |command| command.mut_group("target", |group| group.required(false)))
+        })
+    }
+
     /// Reads the command line of this process.
     ///
     /// Prints help, version and errors for people, and ends the process then.
@@ -256,11 +274,7 @@ impl Args {
     /// If the command line is invalid and contains `--json`.
     pub(crate) fn from_env() -> Result<Self, Failure> {
         let line: Vec<OsString> = std::env::args_os().collect();
-        // Without a target, these two use all configured servers.
-        let command = ["tools", "call"].into_iter().fold(Self::command(), |command, name| {
-            command.mut_subcommand(name, |command| command.mut_group("target", |group| group.required(false)))
-        });
-        let matches = command.try_get_matches_from(&line);
+        let matches = Self::definition().try_get_matches_from(&line);
         matches.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|mut error| {
             let for_people = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             suggest_server(&mut error, &line);

@@ -2,6 +2,7 @@
 
 mod call;
 mod complete;
+mod completions;
 mod demo;
 mod demo_server;
 mod hub;
@@ -40,6 +41,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Secret { command, place } => secret::run(command, place, options),
         Command::Status { watch, place } => status::run(*watch, place, options),
         Command::Hub { command, place } => hub::run(command, place, options),
+        Command::Completions { shell } => completions::run(*shell),
         Command::Demo => demo::run(options),
         Command::Tools { target } => with_session(target, options, tools::run),
         Command::Call { tool, arguments, task, detach, save, target } => {

@@ -8,6 +8,7 @@ mod a_trace_has_every_message;
 mod an_interrupt_ends_everything;
 mod big_results_pass_through;
 mod calls_become_tasks;
+mod completions_of_shells;
 mod demo_server;
 mod exit_status_says_what_happened;
 mod features_beside_tools;
