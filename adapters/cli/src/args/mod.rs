@@ -123,7 +123,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         target: Target,
     },
-    /// Read a resource and print it; binary content is written as it is if stdout is no terminal
+    /// Read a resource and print it
+    ///
+    /// Binary content is written unchanged to a pipe or file. On a terminal, its size is shown.
     #[command(
         override_usage = "mcpwire read [OPTIONS] URI (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Examples:\n  \
@@ -223,7 +225,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Show the state of the configured servers; starts them if no hub is running
+    /// Show the state of the configured servers
+    ///
+    /// If no hub is running, the servers are started, and ended afterwards.
     #[command(after_help = "Examples:\n  mcpwire status\n  mcpwire status --watch")]
     Status {
         /// Update until Ctrl-C

@@ -50,16 +50,16 @@ pub(crate) struct Options {
     /// Start the server in this directory
     #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Refuse messages of the server that are longer: 1000000, 16MiB
+    /// Reject messages of the server that are longer than this: 1000000, 16MiB
     #[arg(long, global = true, value_name = "BYTES", value_parser = parse_bytes, hide_short_help = true)]
     pub(crate) max_message: Option<usize>,
-    /// How to show the server's stderr: show it, hide it, or add its tail to error messages
+    /// Show the server's stderr, hide it, or add its last lines to error messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "tail", hide_short_help = true)]
     pub(crate) stderr: Stderr,
-    /// Write every message to FILE as JSON Lines, without secrets, readable for you alone
+    /// Write every message to FILE, one JSON object per line; secrets are removed, and only you can read it
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) trace: Option<PathBuf>,
-    /// Answer questions of the server from FILE: a JSON object with elicitation, sampling and roots
+    /// Answer requests of the server from FILE: a JSON object with elicitation, sampling and roots
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
     /// Offer this folder to the server as a root; can be repeated

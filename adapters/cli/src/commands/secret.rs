@@ -10,7 +10,7 @@ use mcpwire_hub::store::Store;
 use crate::args::{Options, Place, SecretCommand};
 use crate::console::{Console, output, read_secret};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, find_in, layout, restart_command};
+use crate::hub::{HubHandle, find_in, layout, restart_command, word};
 use crate::text;
 
 pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
@@ -52,7 +52,12 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
             let config = find_in(configs, server).map_err(Failure::from_hub)?;
             let reference = SecretRef::stored(config.id, name).map_err(Failure::from_hub)?;
             if !secrets.remove(&reference).map_err(Failure::from_hub)? {
-                let message = format!("{} has no secret {}", text::name(server), text::line(name));
+                let message = format!(
+                    "server `{}` has no secret `{}`; see mcpwire secret list {}",
+                    text::name(server),
+                    text::line(name),
+                    word(server)
+                );
                 return Err(Failure::usage("name", message));
             }
         }

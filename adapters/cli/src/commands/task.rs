@@ -17,7 +17,7 @@ pub(super) fn handle(meant: &str) -> Result<TaskHandle, Failure> {
         return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
     }
     let stored = arguments::read(Some(meant))?;
-    stored.decode().map_err(|error| Failure::usage("TASK", format!("this is not the handle of a task: {error}")))
+    stored.decode().map_err(|error| Failure::usage("TASK", format!("TASK is not the handle of a task: {error}; give the id of the task, or the JSON that `mcpwire call --task --detach` printed")))
 }
 
 pub(super) fn run(session: &mut Direct<'_>, action: TaskAction, handle: &TaskHandle) -> Result<u8, Failure> {

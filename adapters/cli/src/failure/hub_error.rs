@@ -7,6 +7,25 @@ use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
 use super::{CONNECTION_FAILED, Code, Failure, NOT_CONNECTED, TIMED_OUT, USAGE};
 use crate::text;
 
+/// Returns the message of a hub's error in the voice of this tool, on one line: the hub's own messages begin in upper case.
+pub(crate) fn hub_message(error: &HubError) -> String {
+    match error.kind {
+        HubErrorKind::Disabled => "it is disabled".to_owned(),
+        _ => uncapitalized(text::line(&error.message)),
+    }
+}
+
+/// Changes the first letter to lower case, unless the first word is a name or an acronym.
+fn uncapitalized(mut message: String) -> String {
+    const NAMES: [&str; 3] = ["Docker", "Node.js", "Python"];
+    let word = message.split(' ').next().unwrap_or_default();
+    let is_name = NAMES.contains(&word) || word.chars().skip(1).any(char::is_uppercase);
+    if !is_name && let Some(first) = message.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    message
+}
+
 impl Failure {
     /// Creates the failure for an error of a hub, other than that of a call.
     pub(crate) fn from_hub(error: impl Borrow<HubError>) -> Self {
@@ -23,7 +42,7 @@ impl Failure {
             HubErrorKind::PackageNotFound | HubErrorKind::RunnerNotFound => NOT_CONNECTED,
             _ => exit,
         };
-        Self::new((exit, code, &error.field), text::line(&error.message))
+        Self::new((exit, code, &error.field), hub_message(error))
     }
 
     /// Creates the failure of a call. The server was reached before, unless the error says otherwise.
@@ -45,5 +64,25 @@ impl Failure {
     pub(crate) fn no_hub() -> Self {
         let message = "no hub is running; start one with `mcpwire hub run`";
         Self::new((NOT_CONNECTED, Code::Unavailable, "hub"), message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_hub_begin_in_lower_case_like_those_of_the_tool() {
+        for (message, shown) in [
+            ("Package not found: x", "package not found: x"),
+            ("A name is one line of text", "a name is one line of text"),
+            ("MCP server exited", "MCP server exited"),
+            ("Docker not running; start Docker", "Docker not running; start Docker"),
+            ("`npx` is not installed", "`npx` is not installed"),
+            ("Änderung", "Änderung"),
+            ("", ""),
+        ] {
+            assert_eq!(hub_message(&HubError::unavailable(message)), shown);
+        }
     }
 }

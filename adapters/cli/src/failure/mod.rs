@@ -10,6 +10,7 @@ use mcpwire_hub::redact::Redactor;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
+pub(crate) use self::hub_error::hub_message;
 use crate::text;
 
 /// The tool reported an error; its result has been printed.
@@ -75,7 +76,7 @@ impl Failure {
 
     /// Creates the failure of `--trace` with a file that cannot be written.
     pub(crate) fn no_trace(path: &Path, error: &io::Error) -> Self {
-        Self::usage("trace", format!("could not create {}: {error}", path.display()))
+        Self::usage("trace", format!("could not create the file of --trace, {}: {error}", path.display()))
     }
 
     /// Creates the failure of `--save` with a directory that cannot be written to.

@@ -4,7 +4,7 @@ use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, hub_message};
 use crate::text;
 
 /// Returns what to do about an error of a server.
@@ -71,12 +71,14 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
         (State::Stopped, _) => ("is stopped".to_owned(), start_advice(name), not_running()),
         (State::Backoff, Some(error)) => {
             let wait = detail.retry_in_ms.unwrap_or_default().div_ceil(1_000);
-            let what = format!("has failed, and is started again in {wait} s: {}", error.message);
+            let what = format!("has failed, and is started again in {wait} s: {}", hub_message(error));
             (what, advice(name, error), not_running())
         }
-        (State::Failed, Some(error)) => (format!("has failed: {}", error.message), then_start(error), not_running()),
+        (State::Failed, Some(error)) => {
+            (format!("has failed: {}", hub_message(error)), then_start(error), not_running())
+        }
         (State::NeedsInput | State::NeedsAuth, Some(error)) => {
-            (format!("cannot be started: {}", error.message), then_start(error), error.clone())
+            (format!("cannot be started: {}", hub_message(error)), then_start(error), error.clone())
         }
         _ => return None,
     };
@@ -85,7 +87,7 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
 
 /// Creates the failure of a command that could not start a server.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
-    let message = format!("server `{server}`: {}", error.message);
+    let message = format!("server `{server}`: {}", hub_message(error));
     Failure::from_hub(HubError { message, ..error.clone() }).with_hint(advice(server, error))
 }
 

@@ -19,6 +19,7 @@ use super::protocol::{Request, Response, json};
 use super::service::HubService;
 use super::socket::{Socket, failed};
 use crate::console::{Console, Interrupt};
+use crate::failure::hub_message;
 use crate::text;
 
 /// Maximum length of a request, in bytes. 64 MiB is more than any server accepts as arguments.
@@ -98,8 +99,8 @@ async fn report(hub: Hub, console: Console) {
     while let Some(event) = events.next().await {
         match event {
             HubEvent::Status { name, state, error, .. } => {
-                let why = error.map(|error| format!(": {}", error.message)).unwrap_or_default();
-                console.warn(&format!("{}: {state}{}", text::name(&name), text::line(&why)));
+                let why = error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
+                console.warn(&format!("{}: {state}{}", text::name(&name), why));
             }
             HubEvent::ToolChanged { name, changes, more, .. } => {
                 for change in &changes {

@@ -4,13 +4,13 @@ use mcpwire_blocking::ConnectOptions;
 use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
-use mcpwire_hub::{HubError, McpService, McpStatus};
+use mcpwire_hub::{HubError, McpService};
 
 use super::calls::{CallMode, Called, ListedTools};
 use super::requests::Handlers;
 use crate::args::{Options, Target};
 use crate::console::{Console, Interrupt};
-use crate::failure::Failure;
+use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool};
 use crate::text;
 
@@ -103,9 +103,9 @@ impl<'a> Configured<'a> {
             started.map_err(|error| not_started(config.name.trim(), &error))?;
         } else {
             own.boot(&self.console).map_err(Failure::from_hub)?;
-            for config in hub.list() {
-                if let McpStatus::Error { message } = hub.status(config.id) {
-                    self.console.warn(&format!("{}: {}", text::name(&config.name), text::line(&message)));
+            for detail in hub.details() {
+                if let Some(error) = detail.last_error.filter(|_| detail.enabled) {
+                    self.console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
                 }
             }
         }
@@ -121,7 +121,7 @@ impl<'a> Configured<'a> {
         };
         for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
             if detail.enabled || server.is_some() {
-                let why = detail.last_error.map(|error| format!(": {}", error.message)).unwrap_or_default();
+                let why = detail.last_error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
                 let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
                 self.console.warn(&text::line(&line));
             }

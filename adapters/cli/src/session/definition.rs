@@ -150,7 +150,7 @@ fn without_scheme(url: &str) -> Failure {
     // User and password may be in it, which are not shown.
     let is_plain = !host.is_empty() && !url.contains('@') && url.chars().all(|c| c.is_ascii_graphic());
     let path = if url.contains('/') { "" } else { "/mcp" };
-    let failure = Failure::usage("url", "a URL starts with http:// or https://");
+    let failure = Failure::usage("url", "the URL of --url starts with http:// or https://");
     if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
 }
 

@@ -7,6 +7,7 @@ use owo_colors::OwoColorize as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::Layout;
+use crate::failure::hub_message;
 use crate::text;
 
 const TITLES: [&str; 8] = ["SERVER", "STATE", "ERA", "TOOLS", "CALLS", "RESTARTS", "MEMORY", "LAST ERROR"];
@@ -111,7 +112,7 @@ fn cells(detail: &StatusDetail, usage: Option<Usage>) -> [String; 8] {
             format!("{}.{} MiB", tenths / 10, tenths % 10)
         },
     );
-    let mut error = detail.last_error.as_ref().map(|error| text::line(&error.message)).unwrap_or_default();
+    let mut error = detail.last_error.as_ref().map(hub_message).unwrap_or_default();
     text::cut(&mut error, LONGEST_ERROR);
     [
         text::name(&detail.name),

@@ -223,7 +223,7 @@ fn detail(name: &str, error: &str) -> mcpwire_hub::service::StatusDetail {
 
 #[test]
 fn a_narrow_table_breaks_between_words() {
-    let error = "Package not found: the program that was configured does not exist";
+    let error = "package not found: the program that was configured does not exist";
     let details = [detail("demo", error)];
     for width in [40, 60, 72, 100] {
         let layout = Layout { width: Some(width) };

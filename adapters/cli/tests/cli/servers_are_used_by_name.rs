@@ -58,7 +58,7 @@ fn a_secret_is_read_from_standard_input_and_never_shown() {
     assert!(added.stderr.contains("mcpwire secret set demo TOKEN"), "{added:?}");
     let refused = at(place.path(), &["call", "demo__add", r#"{"a":1,"b":2}"#]);
     assert_eq!(refused.code(), 2, "{refused:?}");
-    assert!(refused.stderr.contains("Missing required credentials"), "{refused:?}");
+    assert!(refused.stderr.contains("missing required credentials"), "{refused:?}");
     assert!(at(place.path(), &["secret", "list", "demo"]).stdout.contains("env_vars.TOKEN: missing"));
     let set = with_input(place.path(), &["secret", "set", "demo", "TOKEN"], "hunter22\n");
     assert_eq!((set.code(), set.stdout.as_str(), set.stderr.as_str()), (0, "", ""), "{set:?}");

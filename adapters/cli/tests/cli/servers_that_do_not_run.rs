@@ -203,7 +203,7 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     add_script(place, "crashes", "echo no database >&2; exit 7");
     assert_eq!(at(place, &["server", "disable", "disabled"]).code(), 0);
     // Without a hub, each command starts what it needs; one that is disabled it does not.
-    refused(place, &["disabled__add", SUM], 2, &["server `disabled`: MCP is disabled", "server enable disabled"]);
+    refused(place, &["disabled__add", SUM], 2, &["server `disabled`: it is disabled", "server enable disabled"]);
     refused(place, &["add", SUM, "--server", "Disabled"], 2, &["mcpwire server enable disabled"]);
 
     let hub = hub(place);
@@ -215,7 +215,7 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     refused(place, &["stopped__add", SUM], 3, &["server `stopped` is stopped", "mcpwire server start stopped"]);
     refused(place, &["two_words__add", SUM], 3, &["`Two words` is stopped", "mcpwire server start 'Two words'"]);
     refused(place, &["add", SUM, "--server", "stopped"], 3, &["mcpwire server start stopped"]);
-    refused(place, &["disabled__add", SUM], 2, &["server `disabled` is disabled", "server enable disabled"]);
+    refused(place, &["disabled__add", SUM], 2, &["server `disabled`: it is disabled", "server enable disabled"]);
     let failed = ["server `failed` has failed: Package", "server show failed", "server start failed"];
     let call = at(place, &["call", "failed__add", SUM]);
     assert!(call.code() == 3 && failed.iter().all(|says| call.stderr.contains(says)), "{call:?}");
@@ -226,14 +226,14 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
 
     let missing = at(place, &["call", "add", SUM]);
     assert_eq!(missing.code(), 4, "{missing:?}");
-    let says = ["Tool not found: add", "stopped (stopped)", "Two words (stopped)", "mcpwire status"];
+    let says = ["tool not found: add", "stopped (stopped)", "Two words (stopped)", "mcpwire status"];
     assert!(says.iter().all(|says| missing.stderr.contains(says)), "{missing:?}");
     let tools = at(place, &["tools", "--server", "stopped"]);
     assert_eq!(tools.stderr, "stopped: stopped; its tools are not listed\n", "{tools:?}");
     assert_eq!(at(place, &["server", "start", "stopped"]).code(), 0);
     called(place, "stopped__add");
     let missing = at(place, &["call", "stopped__nothing"]);
-    assert!(missing.code() == 4 && missing.stderr.contains("Tool not found: stopped__nothing"), "{missing:?}");
+    assert!(missing.code() == 4 && missing.stderr.contains("tool not found: stopped__nothing"), "{missing:?}");
     end(hub);
 }
 

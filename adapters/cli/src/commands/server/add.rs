@@ -1,11 +1,12 @@
 //! `mcpwire server add`: adds a server to the configuration.
 
+use mcpwire_hub::HubErrorKind;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::secrets::SecretRef;
 
 use crate::args::{AddServer, Options, Place, TlsArgs, Variable};
 use crate::console::{Console, output};
-use crate::failure::Failure;
+use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, Request, advice, word};
 use crate::text;
 
@@ -16,7 +17,12 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
     let added = handle.ask::<()>(Request::Add { config: config.to_json(), start: handle.is_remote() });
     if let Err(error) = added {
         handle.close();
-        return Err(Failure::from_hub(error));
+        let failure = Failure::from_hub(&error);
+        return Err(match error.kind {
+            HubErrorKind::Conflict => failure
+                .with_hint(format!("Choose another name, or remove that server: mcpwire server remove {}", word(name))),
+            _ => failure,
+        });
     }
     let console = Console::new(options);
     for secret in secrets {
@@ -27,7 +33,7 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
         let started = handle.ask::<()>(Request::Start { server: config.id.to_string() });
         let outcome = match started {
             Ok(()) => format!("{name}: started in the running hub"),
-            Err(error) => format!("{name}: added, but not started: {}. {}", error.message, advice(name, &error)),
+            Err(error) => format!("{name}: added, but not started: {}. {}", hub_message(&error), advice(name, &error)),
         };
         console.warn(&text::line(&outcome));
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::args::{Options, Place};
 use crate::console::{Console, output};
-use crate::failure::{Failure, NOT_CONNECTED};
+use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{HubHandle, Request, advice, layout, start_advice};
 use crate::text;
 
@@ -96,7 +96,7 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
             (true, format!("{}, {} tools, {version}", detail.state, detail.tools), String::new())
         }
         (State::Stopped, error) => {
-            let before = error.as_ref().map(|error| format!("; before, it failed: {}", error.message));
+            let before = error.as_ref().map(|error| format!("; before, it failed: {}", hub_message(error)));
             let what = format!("it is stopped, so it was not tried{}", before.unwrap_or_default());
             (false, what, start_advice(&server))
         }
@@ -108,5 +108,5 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
 
 fn failed(server: String, error: &HubError) -> Finding {
     let advice = advice(&server, error);
-    Finding { server, ok: false, what: error.message.clone(), code: Some(error.code().as_str()), advice }
+    Finding { server, ok: false, what: hub_message(error), code: Some(error.code().as_str()), advice }
 }

@@ -12,7 +12,7 @@ use owo_colors::OwoColorize as _;
 use super::approval::approves;
 use crate::args::{Options, Place};
 use crate::console::{Console, output};
-use crate::failure::Failure;
+use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, Request, enable_command, layout};
 use crate::text;
 
@@ -36,7 +36,7 @@ pub(super) fn run(
         console.warn(&text::line(&format!("{server}: {} ({})", warning.message, warning.field)));
     }
     let mut refused: Vec<(String, String)> =
-        imported.refused.into_iter().map(|refused| (refused.name, refused.error.message)).collect();
+        imported.refused.into_iter().map(|refused| (refused.name, hub_message(&refused.error))).collect();
     let secrets = Secrets::in_directory(layout(place)?.secrets());
     // All questions come before the first change, so that Ctrl-C changes nothing.
     let mut servers = imported.servers;
@@ -55,7 +55,7 @@ pub(super) fn run(
                 for (secret, _) in &server.secrets {
                     let _ = secrets.remove(secret);
                 }
-                refused.push((server.config.name, error.message));
+                refused.push((server.config.name, hub_message(&error)));
             }
         }
     }

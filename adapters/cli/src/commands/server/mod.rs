@@ -17,7 +17,7 @@ use self::approval::approves;
 use super::hub::of_running_hub;
 use crate::args::{Options, Place, ServerCommand};
 use crate::console::output;
-use crate::failure::Failure;
+use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, Request, find_in, layout, not_started};
 use crate::show::{self, Layout};
 use crate::text;
@@ -67,7 +67,7 @@ fn list(place: &Place, options: &Options) -> Result<(), Failure> {
     });
     let broken = loaded.broken.iter().map(|broken| {
         let name = broken.name.clone().unwrap_or_else(|| "?".to_owned());
-        [name, format!("cannot be read: {}", broken.error.message), String::new()]
+        [name, format!("cannot be read: {}", hub_message(&broken.error)), String::new()]
     });
     let lines = show::server_list(configs.chain(broken), Layout::of_stdout());
     output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
