@@ -1,4 +1,4 @@
-//! Reads the arguments of a tool from the command line, a file or standard input.
+//! Reads the JSON arguments of a tool or prompt from the command line, a file or standard input.
 
 use std::fs;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use mcpwire_blocking::protocol::Json;
 
 use crate::failure::Failure;
 
-/// Reads the arguments: nothing, a JSON object, `@FILE` or `-`.
+/// Reads the arguments: a JSON object, `@FILE` for a file, `-` for standard input. `None` is an empty object.
 pub(crate) fn read(argument: Option<&str>) -> Result<Json, Failure> {
     let (source, text) = match argument {
         None => return object("the arguments", "{}"),

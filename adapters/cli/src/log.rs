@@ -1,4 +1,4 @@
-//! `MCPWIRE_LOG`: spans and events of connections on standard error.
+//! `MCPWIRE_LOG`: writes spans and events of connections to standard error.
 
 use std::env;
 use std::io;
@@ -7,10 +7,10 @@ use tracing_subscriber::EnvFilter;
 
 use crate::time::LocalTime;
 
-/// The variable with the filter, such as `debug` or `mcpwire::request=debug`. Its syntax is that of `RUST_LOG`.
+/// The environment variable with the filter, such as `debug` or `mcpwire::request=debug`. Its syntax is that of `RUST_LOG`.
 const VARIABLE: &str = "MCPWIRE_LOG";
 
-/// Writes spans and events to standard error, if the user asks for that. Parts of the filter that are not valid are ignored.
+/// Starts writing spans and events to standard error, if the variable is set. Invalid parts of the filter are ignored.
 pub(crate) fn start() {
     let Some(filter) = env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else { return };
     let filter = EnvFilter::builder().parse_lossy(filter);

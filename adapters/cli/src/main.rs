@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let args = match Args::from_env() {
         Ok(args) => args,
         Err(failure) => {
-            // Without `--json`, clap has printed the error and ended the process.
+            // This is reached with `--json` only. Otherwise, clap prints the error and ends the process.
             failure.report(true);
             return ExitCode::from(failure.exit());
         }

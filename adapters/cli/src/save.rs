@@ -1,4 +1,4 @@
-//! `--save DIR`: writes binary content of results to files with safe names, beside the files that are there already.
+//! `--save DIR`: writes the binary content of results to new files with safe names. Existing files are never overwritten.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -10,7 +10,7 @@ use mcpwire_blocking::protocol::{Base64Error, ContentBlock, ResourceContents};
 use crate::failure::Failure;
 use crate::text;
 
-/// Maximum number of file names to try for one file. A directory with more files of that name is no place to save to.
+/// Maximum number of file names to try for one file: `name.png`, `name-2.png` and so on.
 const MOST_TWINS: usize = 10_000;
 /// Maximum length of a file name, in bytes. File systems allow 255.
 const LONGEST_NAME: usize = 80;
@@ -23,14 +23,14 @@ pub(crate) struct Saved {
     pub(crate) length: u64,
 }
 
-/// The files of a result that were written, and why others were not.
+/// The files of a result that were written, and the failures of others.
 #[derive(Debug, Default)]
 pub(crate) struct Saves {
     pub(crate) saved: Vec<Saved>,
     pub(crate) failures: Vec<Failure>,
 }
 
-/// Saves the binary content of a result. A block that cannot be saved does not keep others from being saved.
+/// Saves the binary content of a result. After a block that cannot be saved, the others are still saved.
 pub(crate) fn blocks<'b>(directory: Option<&Path>, blocks: impl IntoIterator<Item = &'b ContentBlock>) -> Saves {
     let Some(mut folder) = directory.map(Folder::new) else { return Saves::default() };
     for block in blocks {
@@ -53,13 +53,13 @@ pub(crate) fn contents(directory: Option<&Path>, contents: &[ResourceContents]) 
     folder.saves
 }
 
-/// A directory to save to. It is created with the first file.
+/// The directory of `--save`. It is created with the first file.
 struct Folder<'a> {
     directory: &'a Path,
     saves: Saves,
-    /// The number that the next file of a name gets, so that many files of one name do not try the same numbers again.
+    /// The next number for each file name. It keeps saving many files of one name from taking quadratic time.
     next: HashMap<String, usize>,
-    /// Whether the directory cannot be written to. Further files are not tried, and the failure is reported once.
+    /// Whether writing to the directory has failed. Then no more files are tried, so that the failure is reported once.
     is_unusable: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Folder<'a> {
         if resource.blob.is_none() {
             return;
         }
-        // The last segment of the path, without query and fragment.
+        // The file name is the last segment of the path of the URI, without query and fragment.
         let path = resource.uri.split(['?', '#']).next().unwrap_or_default();
         let last = path.trim_end_matches('/').rsplit(['/', '\\', ':']).next().unwrap_or_default();
         let stem = if last.is_empty() { "resource" } else { last };
@@ -98,7 +98,7 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Writes a new file of this name, or with a number added to it.
+    /// Writes a new file of this name. Adds a number to the name if a file of that name exists.
     fn write(&mut self, name: String, bytes: &[u8]) -> io::Result<PathBuf> {
         fs::create_dir_all(self.directory)?;
         let (stem, extension) = name.rsplit_once('.').map_or((&*name, ""), |(stem, ending)| (stem, ending));
@@ -107,7 +107,7 @@ impl<'a> Folder<'a> {
         for number in first..first + MOST_TWINS {
             let candidate = if number == 1 { name.clone() } else { format!("{stem}-{number}{dot}{extension}") };
             let path = self.directory.join(candidate);
-            // `create_new` writes neither to an existing file nor through a link.
+            // `create_new` neither overwrites a file nor follows a symbolic link.
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
                     file.write_all(bytes)?;
@@ -122,7 +122,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// Returns a file name of letters, digits, `_`, `-` and dots. A name without an ending gets that of the media type.
+/// Returns a safe file name of ASCII letters, digits, `_`, `-` and dots. Adds the extension of the media type if there is none.
 fn safe_name(name: &str, mime_type: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let mut safe: String = name.chars().map(safe).take(LONGEST_NAME).collect();
@@ -147,7 +147,7 @@ fn safe_name(name: &str, mime_type: &str) -> String {
     safe
 }
 
-/// Returns the usual ending of files of a media type.
+/// Returns the usual extension of files of a media type.
 fn ending(mime_type: &str) -> &'static str {
     let essence = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match &*essence {

@@ -1,4 +1,4 @@
-//! Text from servers, laid out for a terminal: one line of it, wrapped, or as JSON.
+//! Formats text of servers for a terminal: on one line, wrapped, or as JSON.
 
 use std::fmt::{self, Write};
 
@@ -6,7 +6,7 @@ use mcpwire_blocking::protocol::printable;
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
-/// Returns the text on one line, without characters that drive a terminal. Each run of white space becomes one space.
+/// Returns the text on one line, without control characters and escape sequences. Each run of white space becomes one space.
 pub(crate) fn line(text: &str) -> String {
     let printable = printable(text).to_string();
     let mut line = String::with_capacity(printable.len());
@@ -19,7 +19,7 @@ pub(crate) fn line(text: &str) -> String {
     line
 }
 
-/// Cuts the text to at most `most` characters, and marks the cut.
+/// Cuts the text to at most `most` characters, and adds `…` if something was cut.
 pub(crate) fn cut(text: &mut String, most: usize) {
     if let Some((at, _)) = text.char_indices().nth(most) {
         text.truncate(at);
@@ -27,17 +27,17 @@ pub(crate) fn cut(text: &mut String, most: usize) {
     }
 }
 
-/// Returns a name from a server or a file on one line of at most [`LONGEST_NAME`] characters, so that it fits into a table.
+/// Returns a name from a server or a file on one line, cut to [`LONGEST_NAME`] characters.
 pub(crate) fn name(text: &str) -> String {
     let mut name = line(text);
     cut(&mut name, LONGEST_NAME);
     name
 }
 
-/// Maximum length of a name in a table, in characters. Names of servers have at most 100.
+/// Maximum length of a name, in characters. Valid names of servers have at most 100.
 const LONGEST_NAME: usize = 100;
 
-/// Returns the candidate with a name so similar to `name` that a typing error is likely.
+/// Returns the candidate whose name is most similar to `name`, if the difference looks like a typing error.
 pub(crate) fn nearest<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a str, T)>) -> Option<T> {
     const LIKELY: f64 = 0.8;
     let name = name.to_lowercase();
@@ -45,14 +45,15 @@ pub(crate) fn nearest<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a s
     rated.filter(|(likeness, _)| *likeness >= LIKELY).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// Wraps a paragraph into lines that are not wider than `width`, where words allow that. Without a width, returns one line.
+/// Wraps a paragraph between words into lines of at most `width` columns; a longer word is not broken. Without a width,
+/// returns one line.
 ///
-/// The first line starts at column `start`, the others at `indent`; the caller writes what stands before them.
+/// The first line starts at column `start`, the others at column `indent`. The caller writes the text before them.
 pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: usize) -> Vec<String> {
     let paragraph = line(paragraph);
     let Some(width) = width else { return vec![paragraph] };
     let first = paragraph.split(' ').next().unwrap_or_default();
-    // Even the first word may not fit behind what the caller writes.
+    // If not even the first word fits on the first line, that line stays empty.
     let is_full = start + first.width() > width && start > indent;
     let (mut lines, start) = if is_full { (vec![String::new()], indent) } else { (Vec::new(), start) };
     let (first, others) = (" ".repeat(start.min(width)), " ".repeat(indent.min(width)));
@@ -62,8 +63,7 @@ pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: 
     lines
 }
 
-/// Returns a JSON text that a terminal can show: the same value, in which characters that drive a terminal or that nobody sees
-/// are written as escapes.
+/// Returns JSON of the same value that is safe to show on a terminal: control and invisible characters are escaped as `\uXXXX`.
 pub(crate) fn json_for_terminals(json: &str) -> impl fmt::Display + '_ {
     JsonForTerminals(json)
 }
@@ -77,7 +77,7 @@ impl fmt::Display for JsonForTerminals<'_> {
             f.write_str(&rest[..at])?;
             rest = &rest[at + c.len_utf8()..];
             match c {
-                // A JSON string contains none of these, so this one stands between two tokens.
+                // Valid JSON strings contain none of these, so the character is between two tokens.
                 '\n' | '\r' | '\t' => f.write_char(' ')?,
                 c => c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(f, "\\u{unit:04x}"))?,
             }
@@ -86,10 +86,11 @@ impl fmt::Display for JsonForTerminals<'_> {
     }
 }
 
-/// Returns whether a character drives a terminal, changes the direction of text, or is invisible although it is no white space:
-/// the Unicode categories Cc and Cf, the other characters of the property `Default_Ignorable_Code_Point`, and line separators.
+/// Returns whether a character can control a terminal, changes the direction of text, or is invisible without being white space.
+///
+/// These are the Unicode categories Cc and Cf, the property `Default_Ignorable_Code_Point`, and the line separators.
 fn is_escaped(c: char) -> bool {
-    // Most text is ASCII.
+    // A shortcut: most text is ASCII.
     if c.is_ascii() {
         return c.is_ascii_control();
     }
@@ -103,8 +104,9 @@ fn is_escaped(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns a JSON text on several lines, indented by two spaces a level. Members keep their order and numbers their digits. Any
-/// depth of nesting works.
+/// Returns JSON on several lines, indented by two spaces per level.
+///
+/// Members keep their order, and numbers their digits. The depth of nesting is not limited.
 pub(crate) fn pretty_json(json: &str) -> String {
     let mut pretty = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
@@ -141,7 +143,7 @@ pub(crate) fn pretty_json(json: &str) -> String {
     pretty
 }
 
-/// Maximum indent, in levels, so that the size of deeply nested JSON does not grow with the square of its depth.
+/// Maximum indentation, in levels. Without it, the size of the output would grow with the square of the depth.
 const DEEPEST_INDENT: usize = 24;
 
 fn new_line(pretty: &mut String, depth: usize) {
@@ -151,7 +153,7 @@ fn new_line(pretty: &mut String, depth: usize) {
     }
 }
 
-/// The length of the token that `json` starts with, whose first character is `first`.
+/// Returns the length of the token at the start of `json`, in bytes. `first` is its first character.
 fn token_length(json: &str, first: char) -> usize {
     match first {
         '"' => {

@@ -1,4 +1,4 @@
-//! Times as the tool shows them: RFC 3339 in the local time zone, with milliseconds.
+//! Formats times for users: RFC 3339 in the local time zone, with milliseconds.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use jiff::{Timestamp, Unit};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
-/// Returns a time as the tool shows it, or `None` if the text is not a time of RFC 3339.
+/// Converts an RFC 3339 time to the local time zone. Returns `None` if the text is no such time.
 pub(crate) fn local(time: &str) -> Option<String> {
     let time: Timestamp = time.parse().ok()?;
     Some(in_zone(time, &TimeZone::system()))
@@ -18,7 +18,7 @@ fn in_zone(time: Timestamp, zone: &TimeZone) -> String {
     format!("{:.3}", time.display_with_offset(zone.to_offset(time)))
 }
 
-/// The local time of lines of `MCPWIRE_LOG`.
+/// Writes the local time before each line of `MCPWIRE_LOG`.
 pub(crate) struct LocalTime;
 
 impl FormatTime for LocalTime {

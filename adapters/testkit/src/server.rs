@@ -225,8 +225,8 @@ impl ScriptedServer {
 
     /// Sends a request to all connected clients, and returns its id. The answers with this id are among the recorded messages.
     ///
-    /// [`ScriptedResponse::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may not
-    /// send requests.
+    /// [`ScriptedResponse::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may
+    /// not send requests.
     ///
     /// # Panics
     ///

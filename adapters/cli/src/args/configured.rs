@@ -1,4 +1,4 @@
-//! The commands for configured servers: `server`, `secret` and `hub`.
+//! The arguments of the commands for configured servers: `server`, `secret` and `hub`.
 
 use std::path::PathBuf;
 
@@ -125,7 +125,7 @@ pub(crate) struct AddServer {
     pub(crate) command: Vec<String>,
 }
 
-/// Parses the name of a client whose file can be imported. Names of earlier versions are accepted too.
+/// Returns the parser for names of clients whose files can be imported. Names of earlier versions are accepted too.
 fn client() -> impl TypedValueParser<Value = Dialect> {
     let value = |dialect: Dialect| {
         let value = PossibleValue::new(dialect.name());

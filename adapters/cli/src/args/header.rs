@@ -1,4 +1,4 @@
-//! [`Header`]: a header of `--header`.
+//! [`Header`]: an HTTP header from `--header`.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// A header from the command line. The value may be a secret, so only the name is ever shown.
+/// An HTTP header from the command line. Its value may be a secret, so `Debug` shows only the name.
 #[derive(Clone)]
 pub(crate) struct Header {
     /// `None` if the text has no colon, in which case the whole text may be a secret.

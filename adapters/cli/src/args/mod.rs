@@ -1,4 +1,4 @@
-//! The command line.
+//! The definition of the command line.
 
 mod configured;
 mod header;
@@ -272,7 +272,7 @@ impl Args {
 
     /// Reads the command line of this process.
     ///
-    /// Prints help, version and errors for people, and ends the process then.
+    /// For `--help`, `--version` and errors without `--json`, prints the text and ends the process.
     ///
     /// # Errors
     /// If the command line is invalid and contains `--json`.
@@ -290,7 +290,7 @@ impl Args {
     }
 }
 
-/// Suggests `--server` where somebody gave the name of a server as an argument of a command that takes none, as in `info calc`.
+/// Suggests `--server` for an unexpected argument that may be the name of a server, as in `info calc`.
 fn suggest_server(error: &mut clap::Error, line: &[OsString]) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
     let takes_target = line.get(1).is_some_and(|command| {

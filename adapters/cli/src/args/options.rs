@@ -1,4 +1,4 @@
-//! [`Options`]: the options that all commands have.
+//! [`Options`]: the options of all commands.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) struct Saving {
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// Whose arguments can be completed.
+/// The kinds of items whose arguments can be completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Completed {
     Prompt,
@@ -34,7 +34,7 @@ pub(crate) enum TaskAction {
     Cancel,
 }
 
-/// The options that all commands have. `-h` shows the few that are used most, `--help` all of them.
+/// The options of all commands. `-h` shows the common ones, and `--help` shows all.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Options {

@@ -1,8 +1,8 @@
-//! [`Place`]: where the configuration is.
+//! [`Place`]: the directory of the configuration.
 
 use std::path::PathBuf;
 
-/// Where the configuration is.
+/// The directory of the configuration.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Place {

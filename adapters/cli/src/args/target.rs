@@ -1,4 +1,4 @@
-//! [`Target`]: which server a command talks to.
+//! [`Target`]: the server of a command.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use clap::ArgGroup;
 use super::header::Header;
 use super::place::Place;
 
-/// The ways to name a server that has no URL. Options for HTTP conflict with them.
+/// The arguments that select a server without a URL. Options for HTTP conflict with them.
 const WITHOUT_URL: [&str; 3] = ["demo", "command", "configured"];
 
-/// Which server to talk to. Exactly one way to name it is required, except for `tools` and `call`, where none means all configured
+/// The server of a command. Exactly one of the ways to select it is required. For `tools` and `call`, none means all configured
 /// servers.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]

@@ -1,4 +1,4 @@
-//! Command lines that parse, and those that do not.
+//! Tests of valid and invalid command lines.
 
 use std::time::Duration;
 

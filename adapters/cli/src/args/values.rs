@@ -1,17 +1,17 @@
-//! Parsers of values such as durations and sizes.
+//! Parsers of option values, such as durations and sizes.
 
 use std::time::Duration;
 
 use mcpwire_blocking::protocol::{Negotiate, ProtocolVersion};
 
-/// An argument with its value.
+/// The name and value of an argument, from `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) name: String,
     pub(crate) value: String,
 }
 
-/// A variable of the server's environment.
+/// An environment variable for the server, from `--env`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     Set(String, String),

@@ -28,7 +28,7 @@ pub(super) fn run(
     let result: CallToolResult = raw
         .decode()
         .map_err(|error| Failure::unreadable(&format!("the result of `{}`", text::line(tool)), &error.to_string()))?;
-    // The tool has run, so its result is shown whatever happens to the files.
+    // The tool has run, so its result is shown even if saving files fails.
     if options.json {
         output::raw(&raw)?;
     } else {

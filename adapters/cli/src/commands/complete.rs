@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::session::Direct;
 use crate::show;
 
-/// What to complete.
+/// The argument to complete, with the beginning of its value.
 pub(super) struct Question<'a> {
     pub(super) kind: Completed,
     pub(super) name: &'a str,

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 
 pub(super) fn run(shell: Shell) -> Result<u8, Failure> {
     let definition = Args::definition();
-    // The generator would offer hidden commands.
+    // The generator does not leave out hidden commands.
     let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
     let mut shown = clap::Command::new("mcpwire")
         .version(env!("CARGO_PKG_VERSION"))

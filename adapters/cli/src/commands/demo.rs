@@ -72,7 +72,7 @@ fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
     Ok(if failed { TOOL_ERROR } else { 0 })
 }
 
-/// Shows how the server ended, and what to try next.
+/// Writes how the server ended, and suggests further commands.
 fn farewell(ended: Option<&ShutdownReport>) -> Result<(), Failure> {
     let how = match ended.and_then(|report| report.exit) {
         Some(exit) => format!("the server, by closing its input: it {exit}"),
@@ -96,7 +96,7 @@ fn indented(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
     })
 }
 
-/// Returns what else a call shows: progress reports, and structured output.
+/// Returns a remark about the progress reports and the structured output of a call.
 fn notable(reports: usize, result: &CallToolResult) -> String {
     let reports = if reports > 0 { format!(", {reports} progress reports on the way") } else { String::new() };
     match &result.structured_content {

@@ -1,4 +1,4 @@
-//! `mcpwire demo-server`: serves the demo's tools, on stdin and stdout or over HTTP.
+//! `mcpwire demo-server`: runs the demo server, on stdin and stdout or over HTTP.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use mcpwire_demo::{HttpServer, Log};
 
 use crate::failure::SERVER_FAILED;
 
-/// Serves for as long as the process lives, or until the end of stdin. Returns the exit status.
+/// Runs the demo server until the end of stdin, or over HTTP until the process is killed. Returns the exit status.
 pub(super) fn run(http: Option<SocketAddr>) -> u8 {
     let log = Log::new("mcpwire demo-server", io::stderr());
     let served = match http {
@@ -23,7 +23,7 @@ pub(super) fn run(http: Option<SocketAddr>) -> u8 {
     }
 }
 
-/// Serves HTTP. The first line of standard output is the URL.
+/// Runs the demo server over HTTP. Prints the URL on the first line of standard output.
 fn serve_http(address: SocketAddr, log: Log) -> Result<(), String> {
     let server = HttpServer::bind(address, log).map_err(|error| error.to_string())?;
     let mut stdout = io::stdout();

@@ -1,7 +1,7 @@
 //! `mcpwire listen`: prints notifications and log messages as they arrive.
 //!
-//! The exit status is 0 after an interrupt, which is the usual end, and if the server ends the subscription gracefully. It is a
-//! failure if the server ends, or breaks the subscription off.
+//! The exit status is 0 after Ctrl-C, and if the server ends the subscription gracefully. It is a failure if the server exits, or
+//! if the subscription fails.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::session::Direct;
 use crate::text;
 
-/// Maximum length of a message, in characters. `--json` prints messages whole.
+/// Maximum length of a message, in characters. With `--json`, messages are not cut.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// How long to listen before listening again.
+/// The duration of one call of `listen`, which is repeated.
 const A_WHILE: Duration = Duration::from_secs(3600);
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -41,7 +41,7 @@ pub(super) fn run(session: &mut Direct<'_>, resources: &[String], printer: &Prin
             Ok(Some(SubscriptionEvent::Acknowledged(_))) => {
                 session.console.note("listening again; some may have been missed");
             }
-            // The listener has printed it.
+            // The listener of the connection has printed the notification.
             Ok(Some(_)) => {}
             Ok(None) => break,
             Err(error) => {
@@ -56,7 +56,7 @@ pub(super) fn run(session: &mut Direct<'_>, resources: &[String], printer: &Prin
             let error = Error::new(&server, (**error).clone());
             Err(session.failure(&error))
         }
-        // The next request fails with the reason.
+        // The connection has ended. A ping fails with the reason.
         Some(SubscriptionEnd::Dropped(_)) => session.request(McpClient::ping).map(|()| 0),
         _ => {
             session.console.note("the server ended the subscription");
@@ -69,7 +69,7 @@ fn is_unknown_method(error: &Error) -> bool {
     matches!(error.call_error(), Some(CallError::Server { error, .. }) if error.code == RpcError::METHOD_NOT_FOUND)
 }
 
-/// Prints the log messages of a modern server without subscriptions.
+/// Prints the log messages of a modern server that does not support subscriptions.
 fn logs_only(session: &mut Direct<'_>, printer: &Printer) -> Result<u8, Failure> {
     session.console.note("the server does not report changes; listening: log messages only (Ctrl-C ends it)");
     loop {
@@ -84,7 +84,7 @@ fn logs_only(session: &mut Direct<'_>, printer: &Printer) -> Result<u8, Failure>
     }
 }
 
-/// Returns the outcome if this side has ended the wait: by an interrupt, or because stdout is closed.
+/// Returns the outcome if the wait was ended here: by an interrupt, or because stdout is closed.
 fn stopped(session: &Direct<'_>, printer: &Printer) -> Option<Result<u8, Failure>> {
     match printer.broken() {
         Some(error) => Some(Err(Failure::output(&error))),
@@ -92,7 +92,7 @@ fn stopped(session: &Direct<'_>, printer: &Printer) -> Option<Result<u8, Failure
     }
 }
 
-/// Shows what the server has agreed to report, and what it has not.
+/// Shows which changes the server has agreed to report, and which of the requested resources it will not report.
 fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[String]) {
     let lists = [
         (agreed.tools_list_changed, "tools"),
@@ -108,11 +108,11 @@ fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[S
     }
 }
 
-/// Prints notifications: a line each for people, or a JSON document a line with `--json`.
+/// Prints notifications, one per line: as text, or as JSON documents with `--json`.
 #[derive(Clone)]
 pub(super) struct Printer {
     json: bool,
-    /// Why stdout cannot be written to any more.
+    /// The error after which stdout is no longer written to.
     broken: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -121,7 +121,7 @@ impl Printer {
         Self { json, broken: Arc::default() }
     }
 
-    /// Prints a notification. Returns `false` if that fails, to end the wait for more.
+    /// Prints a notification. Returns `false` if that fails, to stop listening.
     pub(super) fn print(&self, notification: &Notification) -> bool {
         let printed =
             if self.json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };

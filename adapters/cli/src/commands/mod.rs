@@ -1,4 +1,4 @@
-//! The commands: one file each.
+//! The commands, each in its own file.
 
 mod call;
 mod complete;
@@ -98,7 +98,7 @@ fn with_server<'a>(
     Ok(exit)
 }
 
-/// As [`with_server`], for a command that also works with all configured servers.
+/// Runs a command as [`with_server`] does, for commands that also work with all configured servers.
 fn with_session<'a>(
     target: &Target,
     options: &'a Options,

@@ -1,4 +1,4 @@
-//! What commands have in common to report: failures, saved files, and entries of lists that could not be read.
+//! Reports of several commands: failures, saved files, and invalid entries of lists.
 
 use std::io::Write as _;
 
@@ -17,10 +17,10 @@ pub(super) fn report(failure: &Failure, options: &Options) -> u8 {
     failure.exit()
 }
 
-/// Tells which files were saved: below the result, or on stderr where stdout is one JSON document.
+/// Prints which files were saved: below the result, or on stderr with `--json`, where stdout is one JSON document.
 ///
 /// # Errors
-/// The first failure to save something. Others are reported here.
+/// Returns the first failure to save a file. The others are printed here.
 pub(super) fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
     if options.json {
         saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
@@ -29,12 +29,12 @@ pub(super) fn tell_saved(saves: Saves, console: &Console, options: &Options) -> 
     }
     let mut failures = saves.failures.into_iter();
     let first = failures.next();
-    // With `--json`, stderr is one error object.
+    // With `--json`, stderr contains only one error object.
     failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
     first.map_or(Ok(()), Err)
 }
 
-/// An entry of a list that could not be read, as JSON.
+/// An invalid entry of a list, for `--json`.
 #[derive(Serialize)]
 pub(super) struct Rejected<'a> {
     index: usize,

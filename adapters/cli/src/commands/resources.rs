@@ -18,7 +18,7 @@ use crate::show::{self, Layout};
 
 pub(super) fn list(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let resources = session.request(McpClient::list_resources)?;
-    // Many servers have resources and no templates, and answer that the method is unknown.
+    // Many servers have resources but no templates, and answer `resources/templates/list` with "method not found".
     let templates = session.request(McpClient::list_resource_templates).unwrap_or_default();
     let rejected: Vec<InvalidItem> = resources.rejected.into_iter().chain(templates.rejected).collect();
     if session.options.json {

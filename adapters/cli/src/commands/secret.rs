@@ -1,4 +1,4 @@
-//! `mcpwire secret`: the secrets of configured servers.
+//! `mcpwire secret`: sets, lists and removes the secrets of configured servers.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -65,7 +65,7 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
     Ok(0)
 }
 
-/// Reads a value from a person, without showing it, or from a pipe. Removes the line break at the end.
+/// Reads a secret from the terminal, without showing it, or from a pipe. Removes the line break at the end.
 fn read(name: &str) -> Result<Secret, Failure> {
     let failed = |error: io::Error| Failure::usage("stdin", format!("could not read the value: {error}"));
     let value = if io::stdin().is_terminal() {

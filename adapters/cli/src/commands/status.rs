@@ -1,4 +1,4 @@
-//! `mcpwire status`: a table of all configured servers, once or until an interrupt.
+//! `mcpwire status`: shows a table of all configured servers, once or until Ctrl-C.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::hub::{HubHandle, HubService, Request, Row};
 use crate::session::warn_of_changes;
 use crate::show::{self, Layout};
 
-/// How often the table is updated if nothing happens. Memory and waiting times change by themselves.
+/// The interval of updates without events. Memory and the time until a restart change without events.
 const TICK: Duration = Duration::from_secs(1);
 
 pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
@@ -51,7 +51,7 @@ fn follow(mut handle: HubHandle, options: &Options) -> Result<u8, Failure> {
         handle.close();
         return shown;
     }
-    // The table is complete at any time.
+    // The process may end at any time, because the table on the screen is always complete.
     Interrupt::install().on_press(|_| std::process::exit(0));
     loop {
         let rows = handle.rows(Request::Status)?;
@@ -71,12 +71,12 @@ async fn watch(service: &HubService, pressed: &Notify, screen: &mut Screen<'_>) 
     }
 }
 
-/// Where the table is shown: redrawn in place on a terminal; elsewhere, only the lines that have changed are written.
+/// Shows the table. A terminal is redrawn in place; elsewhere, only servers that have changed are written.
 struct Screen<'a> {
     options: &'a Options,
     in_place: bool,
     drawn: usize,
-    /// The last state of each server that was written, by name.
+    /// The name and the last written state of each server.
     before: Vec<(String, String)>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Screen<'a> {
             });
         }
         for row in rows {
-            // Times and memory change all the time.
+            // Times and memory change all the time, so they are not compared.
             let news = format!("{:?} {} {:?}", row.detail.state, row.detail.tools, row.detail.last_error);
             let name = row.detail.name.clone();
             match self.before.iter_mut().find(|(before, _)| *before == name) {

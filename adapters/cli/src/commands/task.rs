@@ -11,7 +11,7 @@ use crate::session::Direct;
 use crate::show::{self, Layout};
 use crate::text;
 
-/// Returns the handle of a task: from its id, or from what `call --task --detach` has printed.
+/// Returns the handle of a task, given its id or the JSON that `call --task --detach` printed.
 pub(super) fn handle(meant: &str) -> Result<TaskHandle, Failure> {
     if !meant.starts_with(['{', '@']) && meant != "-" {
         return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
@@ -54,7 +54,7 @@ pub(super) fn run(session: &mut Direct<'_>, action: TaskAction, handle: &TaskHan
     }
 }
 
-/// The server was asked to cancel a task.
+/// The JSON document of `mcpwire task cancel --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cancelled<'a> {

@@ -1,4 +1,4 @@
-//! [`Interrupt`]: what Ctrl-C does.
+//! [`Interrupt`]: handles Ctrl-C and signals that end the process.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::failure::INTERRUPTED;
 
-/// What an interrupt of this process does. All clones are the same.
+/// The handler of interrupts of this process. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Interrupt(Arc<Shared>);
 
@@ -15,12 +15,13 @@ struct Shared {
     action: Mutex<Box<Action>>,
 }
 
-/// What an interrupt does. Called with `true` for the second interrupt and later ones.
+/// The action on an interrupt. Called with `false` for the first interrupt, and with `true` for later ones.
 type Action = dyn FnMut(bool) + Send;
 
 impl Interrupt {
-    /// Handles SIGINT, SIGTERM and SIGHUP (Ctrl-C on Windows) from now on. Until [`Interrupt::on_press`] is called, the first
-    /// interrupt is only remembered, and the second ends the process.
+    /// Installs the handler of SIGINT, SIGTERM and SIGHUP (Ctrl-C on Windows).
+    ///
+    /// Until [`Interrupt::on_press`] is called, the first interrupt is only recorded, and the second ends the process.
     pub(crate) fn install() -> Self {
         static OF_PROCESS: OnceLock<Interrupt> = OnceLock::new();
         let install = || {
@@ -29,15 +30,16 @@ impl Interrupt {
                 action: Mutex::new(default_action()),
             }));
             let handler = interrupt.clone();
-            // Without a handler, an interrupt ends this process, and the servers see the end of their input.
+            // If this fails, an interrupt ends the process as usual, and servers get the end of their input.
             let _ = ctrlc::set_handler(move || handler.press());
             interrupt
         };
         OF_PROCESS.get_or_init(install).clone()
     }
 
-    /// Sets what an interrupt does from now on. `action` is called with `true` for the second interrupt and later ones, and at once
-    /// if there was an interrupt before.
+    /// Sets the action on interrupts. If there was an interrupt already, `action` is called at once.
+    ///
+    /// `action` gets `false` for the first interrupt, and `true` for later ones.
     pub(crate) fn on_press(&self, mut action: impl FnMut(bool) + Send + 'static) {
         let mut current = self.action();
         if self.was_pressed() {
@@ -46,7 +48,7 @@ impl Interrupt {
         *current = Box::new(action);
     }
 
-    /// Does what the first interrupt would do, without one.
+    /// Performs the action of a first interrupt, without recording an interrupt.
     pub(crate) fn cancel_wait(&self) {
         (self.action())(false);
     }

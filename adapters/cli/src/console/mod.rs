@@ -1,4 +1,4 @@
-//! [`Console`]: progress, notes, log messages and the server's stderr, all on standard error.
+//! [`Console`]: writes progress, notes, log messages and the server's stderr to standard error.
 
 mod interrupt;
 pub(crate) mod output;
@@ -25,10 +25,10 @@ use crate::{show, text};
 /// Maximum length of a log message, in characters. The trace contains the whole message.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// How long something takes before a progress bar appears.
+/// The delay before a progress bar appears, so that fast operations show none.
 const SOON: Duration = Duration::from_millis(300);
 
-/// Standard error: lines and a progress bar. Clones write to the same place.
+/// Standard error, with lines and a progress bar. Clones share the progress bar.
 #[derive(Clone)]
 pub(crate) struct Console {
     json: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Console {
     secrets: Arc<OnceLock<Redactor>>,
 }
 
-/// A progress bar, and what it stands for.
+/// A progress bar, and the text of its operation.
 struct Running {
     bar: ProgressBar,
     what: String,
-    /// Dropped when the wait is over.
+    /// Dropping it ends the thread that shows the bar after a delay.
     _over: mpsc::Sender<()>,
 }
 
@@ -57,26 +57,27 @@ impl Console {
         let _ = self.secrets.set(secrets.clone());
     }
 
-    /// Returns whether notes and progress are shown: not with `--quiet`, and not with `--json`, where stderr is for an error object.
+    /// Returns whether notes and progress are shown. `--quiet` hides them, and so does `--json`, where stderr contains an
+    /// error object.
     pub(crate) fn is_shown(&self) -> bool {
         !self.quiet && !self.json
     }
 
-    /// Writes a line that is shown neither with `--quiet` nor with `--json`.
+    /// Writes a line, unless `--quiet` or `--json` is given.
     pub(crate) fn note(&self, line: &str) {
         if self.is_shown() {
             self.line(line);
         }
     }
 
-    /// Writes a line that is shown with `--json` too.
+    /// Writes a line, unless `--quiet` is given.
     pub(crate) fn warn(&self, line: &str) {
         if !self.quiet {
             self.line(line);
         }
     }
 
-    /// Shows, on a terminal, that something takes time, until [`Console::finish`].
+    /// Shows a progress bar on a terminal, until [`Console::finish`]. `what` names the operation.
     pub(crate) fn start(&self, what: &str) {
         if !self.is_shown() {
             return;
@@ -95,7 +96,7 @@ impl Console {
         *self.running() = Some(Running { bar, what: what.to_owned(), _over: over });
     }
 
-    /// Shows that a tool is called, and returns a callback that shows the progress of the call.
+    /// Shows a progress bar for a tool call. Returns a callback for the progress of the call.
     pub(crate) fn watch_call(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
         self.start(&format!("calling {tool}"));
         let console = self.clone();
@@ -140,7 +141,7 @@ impl Console {
         }
     }
 
-    /// Runs `f`, which needs the terminal for itself, without the progress bar.
+    /// Runs `f` without the progress bar, because `f` uses the terminal.
     pub(crate) fn aside<T>(&self, f: impl FnOnce() -> T) -> T {
         let running = self.running().take();
         let what = running.map(|running| {
@@ -177,12 +178,12 @@ impl Console {
         self.line(&format!("{} {}", "server:".dimmed(), printable(line.trim_end())));
     }
 
-    /// Writes a line, whatever the options say.
+    /// Writes a line, also with `--quiet` and `--json`.
     pub(crate) fn line(&self, line: &str) {
         let redacted = self.secrets.get().map(|secrets| secrets.redact(line));
         let line = redacted.as_deref().unwrap_or(line);
         let write = || {
-            // Stderr may be closed.
+            // Errors are ignored: standard error may be closed.
             let _ = writeln!(anstream::stderr(), "{line}");
         };
         match &*self.running() {
@@ -196,7 +197,7 @@ impl Console {
     }
 }
 
-/// The length of the whole progress bar.
+/// The length of a complete progress bar. Fractions are rounded to it.
 const STEPS: u32 = 1_000;
 
 fn style(template: &str) -> ProgressStyle {

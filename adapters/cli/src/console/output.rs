@@ -1,4 +1,4 @@
-//! Standard output, for results alone.
+//! Writes results to standard output, which contains nothing else.
 
 use std::io::{self, BufWriter, Write};
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::text;
 
-/// Writes text for people. Colors are removed where they are not wanted.
+/// Writes text for people. Removes colors if stdout is no terminal, or if the user wants none.
 pub(crate) fn page(
     write: impl FnOnce(&mut AutoStream<io::StdoutLock<'static>>) -> io::Result<()>,
 ) -> Result<(), Failure> {
@@ -29,14 +29,14 @@ pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
     raw(&json)
 }
 
-/// Writes a JSON document as it is, with characters escaped that a terminal must not get.
+/// Writes a JSON document unchanged, except that characters which could control a terminal are escaped.
 pub(crate) fn raw(json: &Json) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = writeln!(out, "{}", text::json_for_terminals(json.get())).and_then(|()| out.flush());
     written.map_err(|error| Failure::output(&error))
 }
 
-/// Writes bytes as they are.
+/// Writes bytes unchanged.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))

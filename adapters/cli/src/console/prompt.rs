@@ -1,4 +1,4 @@
-//! [`Terminal`]: questions to the person at the terminal.
+//! [`Terminal`] and [`Prompt`]: questions to the user at the terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use super::interrupt::Interrupt;
 
-/// Where a dialogue is held.
+/// A place for a dialogue with the user. Tests replace it by a script.
 pub(crate) trait Terminal {
-    /// Shows a text, which must be safe to show, and may contain colors.
+    /// Shows a text. The caller has removed control characters; colors are allowed.
     fn show(&mut self, text: &str);
 
-    /// Waits for what the person types next.
+    /// Waits for the next line that the user types.
     fn read(&mut self) -> Typed;
 }
 
-/// What a person typed.
+/// The input of the user.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     Line(String),
@@ -24,12 +24,12 @@ pub(crate) enum Typed {
     End,
 }
 
-/// The terminal of this process: shows texts on standard error, and reads standard input.
+/// The terminal of this process: writes to standard error, and reads standard input.
 pub(crate) struct Prompt {
     interrupt: Interrupt,
 }
 
-/// How often an interrupt is looked for.
+/// The interval at which a waiting prompt checks for an interrupt.
 const GLANCE: Duration = Duration::from_millis(50);
 
 impl Prompt {
@@ -37,7 +37,7 @@ impl Prompt {
         Self { interrupt }
     }
 
-    /// Asks a question, and returns whether the answer is yes. Ctrl-C and the end of the input mean no.
+    /// Asks a question. Returns whether the answer is yes; Ctrl-C and the end of the input mean no.
     pub(crate) fn agrees(&mut self, question: &str) -> bool {
         self.show(&format!("{question} [y/N] "));
         matches!(self.read(), Typed::Line(line) if matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -47,18 +47,18 @@ impl Prompt {
 impl Terminal for Prompt {
     fn show(&mut self, text: &str) {
         let mut stderr = anstream::stderr();
-        // Stderr may be closed.
+        // Errors are ignored: standard error may be closed.
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
-    /// Reads on another thread, because a read cannot be interrupted. After an interrupt that thread is left behind, and ends with
-    /// the process.
+    /// Reads on another thread, because a blocking read cannot be interrupted. After an interrupt, the thread stays until the
+    /// process ends.
     fn read(&mut self) -> Typed {
         let (typed, line) = mpsc::channel();
         thread::spawn(move || {
             let mut line = String::new();
             let read = io::stdin().read_line(&mut line);
-            // The receiver is gone after an interrupt.
+            // The receiver was dropped if there was an interrupt.
             let _ = typed.send(read.ok().filter(|length| *length > 0).map(|_| line));
         });
         loop {
@@ -74,7 +74,7 @@ impl Terminal for Prompt {
     }
 }
 
-/// Returns whether there is a person to read a question and to type an answer.
+/// Returns whether stdin and stderr are a terminal, so that a user can answer questions.
 pub(crate) fn is_at_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -1,11 +1,11 @@
-//! [`read_secret`]: a secret that is typed without being shown.
+//! [`read_secret`]: reads a secret from the terminal without showing it.
 
 use std::io;
 
 /// Reads a line from the terminal without showing what is typed. Returns `None` at the end of the input.
 ///
-/// Every way out of the prompt restores the terminal. A signal that ends the prompt (Ctrl-C, Ctrl-\, a hangup, a termination) ends
-/// the process with the exit status that shells give to such an end.
+/// The terminal is restored in all cases. A signal (Ctrl-C, Ctrl-\, hangup, termination) ends the process with the exit status
+/// 128 + signal, as in shells.
 #[cfg(unix)]
 pub(crate) fn read_secret() -> io::Result<Option<String>> {
     match unix::read_hidden()? {
@@ -38,7 +38,7 @@ mod unix {
         Signal(i32),
     }
 
-    /// Hides what is typed until it is dropped.
+    /// Turns off the echo of the terminal. Dropping it restores the terminal.
     struct Hidden {
         before: Termios,
     }
@@ -55,13 +55,14 @@ mod unix {
 
     impl Drop for Hidden {
         fn drop(&mut self) {
-            // `Now`, because `Flush` would discard what was typed ahead for the shell.
+            // `Flush` would discard text that the user has typed ahead for the shell.
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
         }
     }
 
-    /// Waits for a line on standard input, or for a signal that would end the process, and hides what is typed. Ctrl-Z does nothing
-    /// meanwhile: a stopped process could not restore the terminal.
+    /// Turns off the echo, and waits for a line on standard input or for a signal that would end the process.
+    ///
+    /// Ctrl-Z is ignored meanwhile, because a stopped process could not restore the terminal.
     pub(super) fn read_hidden() -> io::Result<Ended> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(async {
@@ -70,10 +71,10 @@ mod unix {
             let mut terminate = signal(SignalKind::terminate())?;
             let mut hangup = signal(SignalKind::hangup())?;
             let _stop: Signal = signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?;
-            // After the signals, so that none ends the process while the terminal is changed.
+            // The signal handlers come first: otherwise a signal could end the process before the terminal is restored.
             let _hidden = Hidden::begin()?;
             let (sender, line) = oneshot::channel();
-            // A read cannot be interrupted: after a signal this thread is left behind, and ends with the process.
+            // A blocking read cannot be interrupted. After a signal, this thread stays until the process ends.
             thread::spawn(move || {
                 let mut line = String::new();
                 let read = io::stdin().read_line(&mut line);

@@ -1,4 +1,4 @@
-//! Failures of a client: what the error of the library means for the user.
+//! Converts errors of the client library to [`Failure`]s.
 
 use mcpwire_blocking::protocol::http::{FailureKind, HttpError, SettingsError};
 use mcpwire_blocking::protocol::{CallError, ConnectError, SendError};
@@ -6,11 +6,12 @@ use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
 
 use super::{CONNECTION_FAILED, Code, Failure, Kind, Mistake, NOT_CONNECTED, TIMED_OUT, USAGE};
 
-/// The code of JSON-RPC for parameters that the server does not accept.
+/// The JSON-RPC error code for invalid parameters.
 const INVALID_PARAMS: i64 = -32602;
 
 impl Failure {
-    /// Creates the failure for an error of a client. With `hide_stderr`, the message leaves out what the server wrote there.
+    /// Creates the failure for an error of a client. With `hide_stderr`, the message does not contain the server's standard
+    /// error.
     pub(crate) fn from_client(error: &Error, hide_stderr: bool) -> Self {
         let kind = match error.cause() {
             Cause::Spawn(error) => spawn_kind(error.kind),
@@ -37,7 +38,7 @@ impl Failure {
             _ => (CONNECTION_FAILED, Code::Network, "connection"),
         };
         let mut message = match error.cause() {
-            // The library's own message advises programmers.
+            // The library's message addresses programmers, not users of this tool.
             Cause::Send(SendError::NotOffered { requires, .. }) => {
                 format!("server `{}` does not offer {requires}; see mcpwire info", error.server())
             }
@@ -53,7 +54,7 @@ impl Failure {
     }
 }
 
-/// Returns what the user can change in a call that has this error.
+/// Returns the part of a tool call that the server rejected with this error.
 fn mistake(cause: &Cause) -> Option<Mistake> {
     match cause {
         Cause::Call(CallError::ToolNotFound { .. }) => Some(Mistake::Tool),
@@ -84,13 +85,13 @@ fn call_kind(error: &CallError, process_ended: bool) -> Kind<'static> {
         CallError::Server { .. } | CallError::Invalid { .. } | CallError::Input { .. } => {
             (CONNECTION_FAILED, Code::Unavailable, "server")
         }
-        // The server has failed, not only the connection.
+        // The process has ended, so the server failed, and not only the connection.
         _ if process_ended => (CONNECTION_FAILED, Code::Unavailable, "server"),
         _ => (CONNECTION_FAILED, Code::Network, "connection"),
     }
 }
 
-/// Returns the error's message without what the server wrote on stderr.
+/// Returns the error's message without the server's standard error.
 fn without_stderr(error: &Error) -> String {
     let exit = error.process().and_then(|process| process.exit);
     let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();

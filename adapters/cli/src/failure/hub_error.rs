@@ -1,4 +1,4 @@
-//! Failures of a hub: what its error means for the user.
+//! Converts errors of a hub to [`Failure`]s.
 
 use std::borrow::Borrow;
 
@@ -7,12 +7,9 @@ use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
 use super::{CONNECTION_FAILED, Code, Failure, NOT_CONNECTED, TIMED_OUT, USAGE};
 use crate::text;
 
-/// Returns the message of a hub's error in the voice of this tool, on one line: the hub's own messages begin in upper case.
+/// Returns the message of a hub's error on one line. It begins in lower case, as all messages of this tool.
 pub(crate) fn hub_message(error: &HubError) -> String {
-    match error.kind {
-        HubErrorKind::Disabled => "it is disabled".to_owned(),
-        _ => uncapitalized(text::line(&error.message)),
-    }
+    uncapitalized(text::line(&error.message))
 }
 
 /// Changes the first letter to lower case, unless the first word is a name or an acronym.
@@ -27,7 +24,7 @@ fn uncapitalized(mut message: String) -> String {
 }
 
 impl Failure {
-    /// Creates the failure for an error of a hub, other than that of a call.
+    /// Creates the failure for any error of a hub except that of a tool call.
     pub(crate) fn from_hub(error: impl Borrow<HubError>) -> Self {
         let error = error.borrow();
         let (code, exit) = match error.code() {
@@ -45,7 +42,8 @@ impl Failure {
         Self::new((exit, code, &error.field), hub_message(error))
     }
 
-    /// Creates the failure of a call. The server was reached before, unless the error says otherwise.
+    /// Creates the failure of a tool call. Unless the server was not running, the exit status is that of a connection that
+    /// failed later.
     pub(crate) fn from_hub_call(tool: &str, error: &HubError) -> Self {
         let mut failure = Self::from_hub(error);
         if error.kind == HubErrorKind::UnknownTool
@@ -53,7 +51,7 @@ impl Failure {
         {
             failure.exit = CONNECTION_FAILED;
         }
-        // This message names the tool.
+        // The message of this kind contains the name of the tool already.
         if error.kind != HubErrorKind::UnknownTool {
             failure.message = format!("`{}`: {}", text::line(tool), failure.message);
         }

@@ -13,16 +13,18 @@ use serde::Serialize;
 pub(crate) use self::hub_error::hub_message;
 use crate::text;
 
-/// The tool reported an error; its result has been printed.
+/// Exit status if the tool reported an error. Its result was printed.
 pub(crate) const TOOL_ERROR: u8 = 1;
-/// The demo server could not read or write.
+/// Exit status if the demo server could not read or write.
 pub(crate) const SERVER_FAILED: u8 = 1;
+/// Exit status for an invalid command line or configuration.
 const USAGE: u8 = 2;
-/// A server could not be started or reached.
+/// Exit status if a server could not be started or reached.
 pub(crate) const NOT_CONNECTED: u8 = 3;
+/// Exit status if the connection or the protocol failed after the server was reached.
 const CONNECTION_FAILED: u8 = 4;
 const TIMED_OUT: u8 = 5;
-/// 128 + SIGINT, as in shells.
+/// Exit status after Ctrl-C: 128 + SIGINT, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
@@ -36,7 +38,7 @@ pub(crate) struct Failure {
     mistake: Option<Mistake>,
 }
 
-/// What the user can change in a call that the server refused.
+/// The part of a tool call that the server rejected, so that the tool can suggest another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
     /// The server does not have the tool.
@@ -45,10 +47,10 @@ pub(crate) enum Mistake {
     Arguments,
 }
 
-/// Exit status, code and field of a failure. The field names the part of the command line that caused it.
+/// Exit status, code and field of a failure. The field is the option, argument or configuration field that caused it.
 type Kind<'a> = (u8, Code, &'a str);
 
-/// The codes of the error contract `{code, message, field}`.
+/// The codes in the JSON of an error, `{code, message, field}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Code {
     #[serde(rename = "NOT_FOUND")]
@@ -64,55 +66,55 @@ pub(crate) enum Code {
 }
 
 impl Failure {
-    /// Creates the failure of an invalid command line, or of an invalid file that it names.
+    /// Creates the failure for an invalid command line, or for an invalid file that the command line names.
     pub(crate) fn usage(field: &str, message: impl Into<String>) -> Self {
         Self::new((USAGE, Code::Validation, field), message)
     }
 
-    /// Creates the failure of a command without a server.
+    /// Creates the failure for a command line that names no server.
     pub(crate) fn no_server() -> Self {
         Self::usage("command", "no server is given: use --server NAME, --url URL, -- COMMAND, or --demo")
     }
 
-    /// Creates the failure of `--trace` with a file that cannot be written.
+    /// Creates the failure for a file of `--trace` that cannot be created.
     pub(crate) fn no_trace(path: &Path, error: &io::Error) -> Self {
         Self::usage("trace", format!("could not create the file of --trace, {}: {error}", path.display()))
     }
 
-    /// Creates the failure of `--save` with a directory that cannot be written to.
+    /// Creates the failure for a directory of `--save` that cannot be written to.
     pub(crate) fn not_saved(directory: &Path, error: &io::Error) -> Self {
         Self::usage("save", format!("could not save to {}: {error}", text::line(&directory.display().to_string())))
     }
 
-    /// Creates the failure of `--save` for content that is not base64.
+    /// Creates the failure for content that `--save` cannot write, because it is not base64.
     pub(crate) fn not_base64(name: &str) -> Self {
         Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), format!("could not save {name}: it is not base64"))
     }
 
-    /// Creates the failure for a result that the server sent and that cannot be read.
+    /// Creates the failure for an invalid result of the server.
     pub(crate) fn unreadable(what: &str, reason: &str) -> Self {
         let message = format!("{what} cannot be read: {}", text::line(reason));
         Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), message)
     }
 
-    /// Creates the failure of `--demo` if this program's own path is unknown.
+    /// Creates the failure for `--demo` if the path of this program is unknown, so that the demo server cannot be started.
     pub(crate) fn no_demo_server(error: &io::Error) -> Self {
         let message = format!("could not find this program to start it as the demo server: {error}");
         Self::new((NOT_CONNECTED, Code::NotFound, "command"), message)
     }
 
-    /// Creates the failure for a tool that the server does not list, although the server answered the call.
+    /// Creates the failure for a tool that the server does not list, but whose call the server answered with an error result.
     pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
         let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
         Self { mistake: Some(Mistake::Tool), ..Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message) }
     }
 
-    /// Creates the failure of a command that was interrupted by Ctrl-C.
+    /// Creates the failure for a command that Ctrl-C interrupted.
     pub(crate) fn interrupted() -> Self {
         Self::new((INTERRUPTED, Code::Network, "connection"), "interrupted")
     }
 
-    /// Creates the failure of a result that could not be written. A reader that closed the pipe early is no failure.
+    /// Creates the failure for an error of standard output. If the reader has closed the pipe, the exit status is 0.
     pub(crate) fn output(error: &io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { CONNECTION_FAILED };
         Self::new((exit, Code::Unavailable, "stdout"), format!("could not write the result: {error}"))
@@ -122,7 +124,7 @@ impl Failure {
         Self { exit, code, field: field.to_owned(), message: message.into(), hint: None, mistake: None }
     }
 
-    /// Adds what to do. People see it below the message.
+    /// Adds a suggestion, which is printed below the message, and not with `--json`.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
@@ -136,7 +138,7 @@ impl Failure {
         self
     }
 
-    /// Returns what the user can change in the call, if this is the failure of a call.
+    /// Returns the part of a tool call that the server rejected. `None` for other failures.
     pub(crate) fn mistake(&self) -> Option<Mistake> {
         self.mistake
     }
@@ -150,7 +152,7 @@ impl Failure {
         if self.exit == 0 {
             return;
         }
-        // Stderr may be closed.
+        // Errors are ignored: standard error may be closed.
         let _ = if json { self.write_json(io::stderr().lock()) } else { self.write_text(anstream::stderr().lock()) };
     }
 

@@ -1,4 +1,4 @@
-//! What to do about errors of configured servers, as commands of this tool.
+//! Suggestions for errors of configured servers, as commands of this tool.
 
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
@@ -7,7 +7,7 @@ use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
 use crate::failure::{Failure, hub_message};
 use crate::text;
 
-/// Returns what to do about an error of a server.
+/// Returns the suggestion for an error of a server.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
     use HubErrorKind as Kind;
     let server = word(name);
@@ -39,7 +39,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
     }
 }
 
-/// Returns how to start a server of the running hub.
+/// Returns the suggestion to start a server of the running hub.
 pub(crate) fn start_advice(name: &str) -> String {
     format!("Start it: mcpwire server start {}", word(name))
 }
@@ -49,17 +49,18 @@ pub(crate) fn enable_command(name: &str) -> String {
     format!("mcpwire server enable {}", word(name))
 }
 
-/// Returns the command after which a server of the running hub uses a secret that was set.
+/// Returns the command that restarts a server of the running hub, so that the server gets a new secret.
 pub(crate) fn restart_command(name: &str) -> String {
     format!("mcpwire server restart {}", word(name))
 }
 
-/// Returns why no call can be sent to a server in this state, and what to do; `None` if a call can be sent, or can wait.
+/// Returns the error for calls to a server in this state, with a suggestion. `None` if a call can be sent, or can wait for the
+/// start.
 pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
     let not_running = || HubError::new(HubErrorKind::NotRunning, "").at("server");
     let then_start = |error: &HubError| match error.kind {
-        // `enable` starts it.
+        // `mcpwire server enable` starts the server too.
         HubErrorKind::NeedsConsent => advice(name, error),
         _ => format!("{}. Then start it: mcpwire server start {}", advice(name, error), word(name)),
     };
@@ -85,19 +86,20 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     Some(HubError { message: format!("server `{name}` {what}. {advice}"), ..kind })
 }
 
-/// Creates the failure of a command that could not start a server.
+/// Creates the failure for a server that could not be started.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
-    let message = format!("server `{server}`: {}", hub_message(error));
+    let what = if error.kind == HubErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
+    let message = format!("server `{server}`: {what}");
     Failure::from_hub(HubError { message, ..error.clone() }).with_hint(advice(server, error))
 }
 
-/// Returns the warning about a tool whose definition has changed. All but the words in between is the server's text.
+/// Returns the warning about a tool whose definition has changed. `change` contains text of the server, so it is made printable.
 pub(crate) fn changed_tool(server: &str, change: &ToolChange) -> String {
     let change = text::line(&change.to_string());
     format!("{}: the definition of a tool has changed: {change}; review it before you use it", text::name(server))
 }
 
-/// Returns a name as a word of a shell command.
+/// Returns a name as one word of a shell command, in quotes if necessary.
 pub(crate) fn word(name: &str) -> String {
     let name = text::line(name);
     let is_plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-".contains(c);

@@ -16,12 +16,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Connects to the running hub. Returns `None` if no hub runs.
+    /// Connects to the running hub. Returns `None` if no hub is running.
     pub(super) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
         Ok(socket::connect(layout)?.map(|stream| Client { stream: BufReader::new(stream) }))
     }
 
-    /// Sends a request, and waits for the answer. If this process ends meanwhile, the hub cancels the call.
+    /// Sends a request and waits for the response. If this process ends before, the hub cancels the call.
     pub(super) fn ask(&mut self, request: &Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
         self.send(request)?;
         loop {

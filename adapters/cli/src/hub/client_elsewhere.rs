@@ -1,4 +1,4 @@
-//! Without Unix sockets no hub is shared, so each command has its own.
+//! The client of the running hub on systems without Unix sockets, where each command has a hub of its own.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use mcpwire_hub::layout::Layout;
 
 use super::protocol::{OnProgress, Request};
 
-/// A connection to the running hub, of which there is none.
+/// A connection to the running hub. No value of this type exists.
 pub(super) struct Client(Infallible);
 
 impl Client {

@@ -21,13 +21,13 @@ use crate::failure::Failure;
 
 /// The hub that a command talks to.
 pub(crate) enum HubHandle {
-    /// A hub of the command's own, which ends with the command.
+    /// A hub in this process, which ends with the command.
     InProcess(InProcess),
     /// The hub of `mcpwire hub run`.
     Remote(Remote),
 }
 
-/// A hub that ends with the command, however that ends: finished, failed or interrupted.
+/// A hub in this process. It ends with the command, also after a failure or an interrupt.
 pub(crate) struct InProcess {
     pub(crate) service: HubService,
     runtime: Runtime,
@@ -55,12 +55,12 @@ impl InProcess {
         &self.service.hub
     }
 
-    /// Waits for a future. An interrupt ends all servers, and the process.
+    /// Waits for a future. An interrupt ends all servers and then the process.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.wait_and(future, || {})
     }
 
-    /// As [`InProcess::wait`], and calls `on_interrupt` when an interrupt comes.
+    /// Waits as [`InProcess::wait`] does. Calls `on_interrupt` first if there is an interrupt.
     fn wait_and<T>(&self, future: impl Future<Output = T>, on_interrupt: impl FnOnce()) -> T {
         let done = self.runtime.block_on(async {
             tokio::select! {
@@ -71,21 +71,21 @@ impl InProcess {
         });
         done.unwrap_or_else(|| {
             on_interrupt();
-            // Reported first, because ending a server may take time.
+            // The failure is reported first, because ending the servers may take time.
             let interrupted = Failure::interrupted();
             interrupted.report(self.json);
-            // The future was dropped, which has cancelled its call. The shutdown has a deadline.
+            // Dropping the future has cancelled its call. The shutdown has a deadline.
             let _ = self.runtime.block_on(self.hub().shutdown_all());
             process::exit(interrupted.exit().into())
         })
     }
 
-    /// Runs a function that an interrupt is meant to end.
+    /// Runs a function until it returns. The function waits on the `Notify` for an interrupt, and decides what that does.
     pub(crate) fn wait_until_pressed<T>(&self, function: impl AsyncFnOnce(&Notify) -> T) -> T {
         self.runtime.block_on(function(&self.pressed))
     }
 
-    /// Starts all enabled servers, and waits until each runs or has failed. Shows how many do.
+    /// Starts all enabled servers, and waits until each is running or has failed. Shows their numbers meanwhile.
     pub(crate) fn boot(&self, console: &Console) -> Result<(), HubError> {
         let hub = self.hub();
         let all = hub.list().iter().filter(|config| config.enabled).count();
@@ -120,12 +120,12 @@ impl InProcess {
 }
 
 impl HubHandle {
-    /// Connects to the running hub, or opens one for this command. An interrupt ends both.
+    /// Connects to the running hub, or else opens a hub in this process. From then on, an interrupt ends the hub in this process.
     pub(crate) fn open(place: &Place, options: &Options) -> Result<HubHandle, Failure> {
         Self::open_with(place, options, None)
     }
 
-    /// As [`HubHandle::open`]. A hub of this command answers requests of servers with these handlers.
+    /// Opens a handle as [`HubHandle::open`] does. A hub in this process answers requests of servers with `handlers`.
     pub(crate) fn open_with(
         place: &Place,
         options: &Options,
@@ -141,7 +141,7 @@ impl HubHandle {
         opened.map_err(Failure::from_hub)
     }
 
-    /// Returns whether `mcpwire hub run` runs here.
+    /// Returns whether `mcpwire hub run` is running for these directories.
     pub(crate) fn is_hub_running(layout: &Layout) -> bool {
         matches!(Client::connect(layout), Ok(Some(_)))
     }
@@ -161,7 +161,7 @@ impl HubHandle {
         Ok(rows.into_iter().map(Row::with_error_kind).collect())
     }
 
-    /// Calls a tool, with a progress bar. An interrupt cancels the call before anything is ended.
+    /// Calls a tool, and shows a progress bar. An interrupt cancels the call first, and then ends the servers.
     pub(crate) fn call(&mut self, request: Request, tool: &str, console: &Console) -> Result<Json, HubError> {
         let mut on_progress = console.watch_call(tool);
         let answered = match self {
@@ -188,16 +188,16 @@ impl HubHandle {
         matches!(self, HubHandle::Remote(_))
     }
 
-    /// Ends everything that this command has started.
+    /// Ends the servers that this command has started.
     pub(crate) fn close(self) {
         if let HubHandle::InProcess(own) = self {
-            // The result has been shown; servers that do not end politely are killed with the hub.
+            // Errors are ignored: the result was shown, and servers that do not end in time are killed.
             let _ = own.wait(own.hub().shutdown_all());
         }
     }
 }
 
-/// Creates the runtime of a hub.
+/// Creates the tokio runtime of a hub.
 pub(crate) fn runtime() -> Result<Runtime, HubError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| HubError::unavailable(format!("the system provides no runtime: {error}")))

@@ -1,4 +1,4 @@
-//! The hub that commands for configured servers use: the running one (`mcpwire hub run`), or one of the command's own.
+//! The hub of commands for configured servers: the running one (`mcpwire hub run`), or else one inside the command's process.
 
 mod advice;
 #[cfg_attr(not(unix), path = "client_elsewhere.rs")]

@@ -1,4 +1,4 @@
-//! Where the hub's files are, and the options of a hub of this program.
+//! The directories of configurations, secrets and logs, and the options of the tool's hubs.
 
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{ConnectOptions, HubOptions};
@@ -6,12 +6,12 @@ use mcpwire_hub::{ConnectOptions, HubOptions};
 use crate::args::{Options, Place};
 use crate::failure::Failure;
 
-/// The name of the user's directories for this program.
+/// The name of this program's directories below those of the user, such as `~/.config`.
 const APPLICATION: &str = "mcpwire";
-/// The environment variable for the directory of all files, if no option names it.
+/// The environment variable with the directory of all files. `--config-dir` takes precedence.
 const DIRECTORY: &str = "MCPWIRE_CONFIG_DIR";
 
-/// Returns where configurations, secrets and logs are.
+/// Returns the directories of configurations, secrets and logs.
 pub(crate) fn layout(place: &Place) -> Result<Layout, Failure> {
     let directory = place.config_dir.clone().or_else(|| std::env::var_os(DIRECTORY).map(Into::into));
     match directory {
@@ -22,10 +22,10 @@ pub(crate) fn layout(place: &Place) -> Result<Layout, Failure> {
     }
 }
 
-/// Adds handlers to the options of a connection to a server of this name.
+/// A function that adds the handlers of requests to the options of a connection. Gets the name of the server.
 pub(crate) type AddHandlers = Box<dyn Fn(&str, ConnectOptions) -> ConnectOptions + Send + Sync>;
 
-/// Returns the options of a hub with these files. Without handlers, requests of servers to the user are refused.
+/// Returns the options of a hub. Without `handlers`, requests of servers to the user are refused.
 pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<AddHandlers>) -> HubOptions {
     let (negotiate, max_message) = (options.protocol, options.max_message);
     HubOptions::new(layout.clone())
@@ -39,6 +39,6 @@ pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<A
                 None => connect,
             }
         })
-        // A call waits while its server starts, as it does without a hub.
+        // A call waits while its server starts, as for a server that the command itself starts.
         .policy(|_, policy| policy.call_wait_start = policy.first_start_timeout)
 }

@@ -1,5 +1,5 @@
-//! What commands and the running hub say to each other: a JSON document a line, a [`Response`] to each [`Request`], in order.
-//! Progress of a call comes before its response.
+//! The protocol between commands and the running hub: one JSON document per line, and one final [`Response`] for each
+//! [`Request`], in order. Progress of a call precedes its response.
 
 use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::service::{StatusDetail, Usage};
@@ -7,15 +7,15 @@ use mcpwire_hub::{HubError, HubErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A request to a hub. Servers are given by name or id.
+/// A request to a hub. `server` is the name or id of a server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum Request {
     /// Returns the status of all servers: a list of [`Row`].
     Status,
-    /// Returns the status of all servers again and again, after each change.
+    /// Returns the status of all servers, and again after each change, until the client disconnects.
     Watch,
-    /// Starts all servers that do not run and were not stopped, and returns the status of all servers.
+    /// Starts all enabled servers that are not running and that the user has not stopped. Returns the status of all servers.
     Try,
     Start {
         server: String,
@@ -28,7 +28,7 @@ pub(crate) enum Request {
     },
     Add {
         config: Value,
-        /// Whether to start the server too, without waiting for it.
+        /// Whether to start the server as well. The response does not wait for the start.
         #[serde(default)]
         start: bool,
     },
@@ -40,11 +40,11 @@ pub(crate) enum Request {
     },
     /// Reads `servers.json` again.
     Reload,
-    /// Returns the tools of one server or of all, with the names to call them by.
+    /// Returns the tools of one server or of all servers, under their exposed names.
     Tools {
         server: Option<String>,
     },
-    /// Calls a tool, and returns the result as the server sent it.
+    /// Calls a tool. Returns the result as the server sent it.
     Call {
         tool: String,
         server: Option<String>,
@@ -53,18 +53,18 @@ pub(crate) enum Request {
     },
 }
 
-/// The answer of a hub.
+/// A line from the hub.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Response {
-    /// Progress of a call. The result comes later.
+    /// Progress of a call. `Done` or `Error` follows.
     Progress(Progress),
     Done(Json),
     Error(ErrorWithKind),
 }
 
-/// An error with its kind, which the JSON of a [`HubError`] does not contain.
+/// A [`HubError`] with its kind, which the JSON of a `HubError` lacks.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ErrorWithKind {
@@ -93,7 +93,7 @@ pub(crate) struct Row {
     #[serde(flatten)]
     pub(crate) detail: StatusDetail,
     pub(crate) usage: Option<Usage>,
-    /// The kind of the last error, which the JSON of a [`HubError`] does not contain.
+    /// The kind of `last_error`, which the JSON of a [`HubError`] lacks.
     last_error_kind: Option<HubErrorKind>,
 }
 
@@ -103,7 +103,7 @@ impl Row {
         Row { detail, usage, last_error_kind }
     }
 
-    /// Sets the kind of the last error of a row that was decoded from JSON.
+    /// Copies `last_error_kind` into the last error, after the row was decoded from JSON.
     pub(super) fn with_error_kind(mut self) -> Self {
         if let (Some(error), Some(kind)) = (&mut self.detail.last_error, self.last_error_kind) {
             error.kind = kind;
@@ -112,7 +112,7 @@ impl Row {
     }
 }
 
-/// Called with the progress of a call.
+/// A callback for the progress of a call.
 pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
 pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {

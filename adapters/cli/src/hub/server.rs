@@ -1,4 +1,4 @@
-//! `mcpwire hub run`: serves the requests of other commands at a Unix socket that only this user can open.
+//! `mcpwire hub run`: runs the configured servers, and serves other commands over a Unix socket that only this user can open.
 
 use std::io;
 use std::pin::pin;
@@ -25,19 +25,19 @@ use crate::text;
 /// Maximum length of a request, in bytes. 64 MiB is more than any server accepts as arguments.
 const LONGEST: u64 = 64 << 20;
 
-/// How long a client may take to read an answer. Then its connection is closed.
+/// Maximum time for a client to read a response. After it, the connection is closed.
 const SLOWEST_READ: Duration = Duration::from_secs(30);
 
-/// How long to wait after an error of `accept`, such as too many open files. The pause doubles up to the longest.
+/// The first and the longest pause after an error of `accept`, such as too many open files. Each pause is twice the one before.
 const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// Runs all enabled servers and serves requests until an interrupt. Ends all servers then.
+/// Runs all enabled servers and serves requests until an interrupt. Then ends all servers.
 pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Console) -> Result<(), HubError> {
     let (socket, listener) = Socket::bind(layout)?;
     let listener = UnixListener::from_std(listener).map_err(|error| failed("the socket cannot be used", &error))?;
     let pressed = Arc::new(Notify::new());
     let press = Arc::clone(&pressed);
-    // A second Ctrl-C does nothing more: the shutdown has a deadline.
+    // A second Ctrl-C has no effect, because the shutdown has a deadline.
     Interrupt::install().on_press(move |_| press.notify_one());
     let hub = Hub::open(options).await?;
     for child in &hub.reaped().ended {
@@ -53,7 +53,7 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
         if stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw()) {
             let service = service.clone();
             tokio::spawn(async move {
-                // An error means that the client has gone.
+                // An error means that the client has disconnected.
                 let _ = converse(&service, stream).await;
             });
         }
@@ -69,7 +69,7 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     ended
 }
 
-/// Accepts connections without an end. After errors it waits longer and longer, and reports the first of them.
+/// Accepts connections forever. Pauses after errors, and reports the first of several errors in a row.
 async fn accept_all<S>(
     mut accept: impl AsyncFnMut() -> io::Result<S>,
     mut serve: impl FnMut(S),
@@ -93,7 +93,7 @@ async fn accept_all<S>(
     }
 }
 
-/// Writes to standard error what happens to the servers.
+/// Writes the events of the servers to standard error: new states, and tools that have changed.
 async fn report(hub: Hub, console: Console) {
     let mut events = hub.events();
     while let Some(event) = events.next().await {
@@ -115,7 +115,7 @@ async fn report(hub: Hub, console: Console) {
     }
 }
 
-/// Answers the requests of one client, one after the other.
+/// Answers the requests of one client, in order.
 async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader.take(LONGEST));
@@ -137,7 +137,7 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
         if matches!(request, Request::Watch) {
             return watch(service, &mut writer).await;
         }
-        // Only the last report of progress counts: one that has not been sent yet is replaced.
+        // A slow reader gets the latest progress only: a report replaces one that has not been sent yet.
         let (sender, mut progress) = latest::channel(Progress::default());
         let mut on_progress = |progress: &Progress| drop(sender.send_replace(progress.clone()));
         let mut answer = pin!(service.answer(request, &mut on_progress));
@@ -148,7 +148,7 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
                     write(&mut writer, answer).await?;
                     break;
                 }
-                // A client that goes away cancels its call.
+                // If the client disconnects, dropping `answer` cancels its call.
                 () = has_gone(&mut reader) => return Ok(()),
                 Ok(()) = progress.changed() => {
                     let report = progress.borrow_and_update().clone();
@@ -159,7 +159,7 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
     }
 }
 
-/// Waits until the client closes its connection. If it has sent more instead, that is its next request, and nothing is noticed.
+/// Waits until the client closes its connection. Waits forever if the client has sent its next request already.
 async fn has_gone(reader: &mut (impl AsyncBufRead + Unpin)) {
     if let Ok([_, ..]) = reader.fill_buf().await {
         std::future::pending::<()>().await;

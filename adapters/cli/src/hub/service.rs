@@ -1,4 +1,4 @@
-//! [`HubService`]: answers requests of commands with a hub of this process.
+//! [`HubService`]: answers the requests of commands with a hub in this process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,13 +15,13 @@ use super::advice::refusal;
 use super::protocol::{OnProgress, Request, Row, json};
 use crate::text;
 
-/// How long memory usage is reused. To read it takes a look at all processes of the machine.
+/// How long a reading of the memory usage is reused. A reading scans all processes of the machine.
 const USAGE_LIFETIME: Duration = Duration::from_millis(500);
 
-/// Maximum number of servers to name where a tool is not found.
+/// Maximum number of servers to name in the error for an unknown tool.
 const MOST_ABSENT: usize = 5;
 
-/// A hub of this process. Clones share it.
+/// A hub in this process. Clones share the hub.
 #[derive(Clone)]
 pub(crate) struct HubService {
     pub(crate) hub: Hub,
@@ -40,7 +40,7 @@ impl HubService {
         Self { hub, usage: Arc::default() }
     }
 
-    /// Answers a request. [`Request::Watch`] gets its first answer here.
+    /// Answers a request. For [`Request::Watch`], returns the first status only.
     pub(super) async fn answer(&self, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
         let hub = &self.hub;
         match request {
@@ -86,7 +86,7 @@ impl HubService {
                     find(hub, &server)?.id
                 } else {
                     let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
-                    // Waits for servers that are starting and may have the tool.
+                    // This waits for servers that are starting and may have the tool.
                     hub.wait_for_tool_server(&tool, timeout).await.map_err(explained)?
                 };
                 if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
@@ -94,7 +94,7 @@ impl HubService {
                 }
                 let mut options = CallOptions::new().on_progress(on_progress);
                 if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
-                    // Progress does not extend it: it is how long the user wants to wait.
+                    // Progress does not extend the timeout: the user does not want to wait longer.
                     options = options.timeout(timeout).total_timeout(timeout);
                 }
                 let outcome = hub.call_tool_full(id, &tool, &arguments, options).await.map_err(explained)?;
@@ -105,8 +105,8 @@ impl HubService {
 
     /// Returns the status of all servers.
     ///
-    /// One caller at a time is served, in order, and others get their turn in between. So clients that ask for the status without
-    /// an end delay one another, and not the calls.
+    /// Callers are served one at a time, and other tasks run in between. So clients that request the status in a loop delay each
+    /// other, but not the tool calls.
     pub(crate) async fn rows(&self) -> Vec<Row> {
         let mut cache = self.usage.lock().await;
         yield_now().await;
@@ -147,7 +147,7 @@ pub(crate) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig
     })
 }
 
-/// Starts each server that does not run and that nobody has stopped, and waits until it runs or has failed.
+/// Starts each enabled server that is not running and that the user has not stopped. Waits until each is running or has failed.
 async fn try_all(hub: &Hub) {
     let mut starts = JoinSet::new();
     for StatusDetail { id, enabled, state, .. } in hub.details() {
@@ -160,7 +160,8 @@ async fn try_all(hub: &Hub) {
     starts.join_all().await;
 }
 
-/// Creates the error for a tool that no server is known to have: which name may be meant, or which servers may have the tool.
+/// Creates the error for an unknown tool. Suggests a similar name, or else names servers that may have the tool but are not
+/// running.
 pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
     let mut error = HubError::unknown_tool(tool);
     let tools = hub.available_tools();
@@ -171,7 +172,7 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
         error.message.push_str(&alike.join(", "));
         return error;
     }
-    // The user may have typed the server's own name of a tool, or the name to call it by.
+    // The user may have typed the name of the tool with or without the prefix of the server.
     let names = tools.iter().flat_map(|offered| [offered.name, &*offered.tool.name].map(|name| (name, offered.name)));
     if let Some(nearest) = text::nearest(tool, names) {
         error.message.push_str(". Did you mean ");
@@ -192,7 +193,7 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
     error
 }
 
-/// Returns whether the tools of a server are not offered because it does not run.
+/// Returns whether the tools of a server are missing from the list, because the server is not running.
 pub(crate) fn lacks_tools(detail: &StatusDetail) -> bool {
     !matches!(detail.state, State::Running | State::Sleeping)
 }
@@ -226,7 +227,7 @@ mod tests {
                 }
             });
         }
-        // A call needs some turns.
+        // A tool call needs about 20 polls.
         for _ in 0..20 {
             yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! The socket of the running hub: where it is, whose it is, and the lock that lets only one hub run.
+//! The Unix socket of the running hub: its path, the checks of its owner, and the lock that allows only one hub.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -16,8 +16,9 @@ use rustix::fs::{FlockOperation, flock};
 /// Maximum length of a socket's path, in bytes. Linux allows 107, macOS and the BSDs 103.
 const LONGEST_PATH: usize = 103;
 
-/// Returns the path of the socket: in the state directory, or in the user's runtime directory if that path is too long. `None` if
-/// all paths are too long, so that no hub can be shared.
+/// Returns the path of the socket: in the state directory, or in the user's runtime directory if the first path is too long.
+///
+/// Returns `None` if all paths are too long. Then commands cannot share a hub.
 pub(super) fn path(layout: &Layout) -> Option<PathBuf> {
     let usual = layout.state().join("hub.sock");
     let name = format!("{:016x}.sock", fnv1a(usual.as_os_str().as_bytes()));
@@ -28,16 +29,16 @@ pub(super) fn path(layout: &Layout) -> Option<PathBuf> {
     paths.into_iter().find(|path| path.as_os_str().len() <= LONGEST_PATH)
 }
 
-/// The hash FNV-1a, which is the same in all builds of the program.
+/// Computes the FNV-1a hash. Unlike the hasher of `std`, it is the same in all builds, which must find the same socket.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Connects to the socket of the running hub. Returns `None` if no hub runs.
+/// Connects to the socket of the running hub. Returns `None` if no hub is running.
 ///
 /// # Errors
-/// If the socket or its directory belongs to somebody else, or if others may write to the directory: then what answers there may
-/// be another program, which would get arguments of calls.
+/// If the socket or its directory belongs to another user, or if other users can write to the directory. Another program could
+/// listen there, and would receive the arguments of tool calls.
 pub(super) fn connect(layout: &Layout) -> Result<Option<UnixStream>, HubError> {
     let Some(path) = path(layout) else { return Ok(None) };
     match fs::symlink_metadata(&path) {
@@ -55,7 +56,7 @@ pub(super) fn connect(layout: &Layout) -> Result<Option<UnixStream>, HubError> {
     }
 }
 
-/// Checks that the directory of the socket belongs to this user, and that nobody else can write to it.
+/// Checks that the directory of the socket belongs to this user, and that no other user can write to it.
 fn check_directory(socket: &Path) -> Result<(), HubError> {
     let directory = socket.parent().unwrap_or(socket);
     let metadata = fs::metadata(directory).map_err(|error| failed("the hub's directory cannot be read", &error))?;
@@ -68,31 +69,33 @@ fn check_directory(socket: &Path) -> Result<(), HubError> {
     Ok(())
 }
 
-/// Returns whether this is the user of this process.
+/// Returns whether `uid` is the user of this process.
 fn is_ours(uid: u32) -> bool {
     uid == rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether the process at the other end of a socket is this user's.
+/// Returns whether the process at the other end of the socket belongs to this user.
 #[cfg(target_os = "linux")]
 fn peer_is_ours(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| is_ours(peer.uid.as_raw()))
 }
 
-/// Elsewhere, owner and mode of the socket and its directory have been checked.
+/// Returns `true`: on these systems, the checks of the owner and mode of socket and directory must do.
 #[cfg(not(target_os = "linux"))]
 fn peer_is_ours(_: &UnixStream) -> bool {
     true
 }
 
-/// The socket of a hub and the lock that lets it be the only one. Dropping it removes the socket, and then releases the lock.
+/// The socket of a running hub, with the lock that keeps other hubs from starting.
+///
+/// Dropping it removes the socket, and then releases the lock.
 pub(super) struct Socket {
     pub(super) path: PathBuf,
     _lock: File,
 }
 
 impl Socket {
-    /// Takes the lock, and creates the socket in place of one that a killed hub has left.
+    /// Takes the lock and creates the socket. Replaces the socket of a hub that was killed.
     ///
     /// # Errors
     /// `CONFLICT` if another hub holds the lock.
@@ -106,7 +109,7 @@ impl Socket {
         let directory = path.parent().unwrap_or(&path);
         create_directory(directory).map_err(cannot)?;
         check_directory(&path)?;
-        // A hub of an earlier version holds no lock.
+        // Hubs of earlier versions take no lock, so a socket that answers means that one is running.
         if connect(layout)?.is_some() {
             return Err(runs_already());
         }
@@ -116,7 +119,7 @@ impl Socket {
         }
         let listener = std::os::unix::net::UnixListener::bind(&path).map_err(cannot)?;
         let socket = Socket { path: path.clone(), _lock: lock };
-        // Until then the directory keeps others out.
+        // Before this, the mode of the directory keeps other users from connecting.
         fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
         Ok((socket, listener))
@@ -133,7 +136,7 @@ fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Takes the lock of the hub. It is released when the file is closed, so also if the process is killed.
+/// Takes the lock of the hub. The system releases it when the file is closed, also if the process is killed.
 fn lock(path: &Path) -> Result<File, HubError> {
     let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
     let file = opened.map_err(|error| failed("the hub's lock cannot be opened", &error))?;

@@ -1,25 +1,26 @@
-//! How a tool is called, and what comes of it.
+//! The modes and outcomes of tool calls.
 
 use mcpwire_blocking::protocol::{InvalidItem, Json, TaskHandle, Tool};
 
-/// Whether a call may become a task, and whether its result is waited for.
+/// Whether the server may run a call as a task, and whether the command waits for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallMode {
     Call,
+    /// Lets the server run the call as a task, and waits for the result.
     Task,
-    /// As `Task`, but the task is not waited for.
+    /// Lets the server run the call as a task, and does not wait for the result.
     Detach,
 }
 
-/// What a call has led to.
+/// The outcome of a tool call.
 pub(crate) enum Called {
     /// The result, as the server sent it.
     Result(Json),
-    /// A task that goes on.
+    /// The handle of a task that is still running.
     Task(TaskHandle),
 }
 
-/// Tools with the entries of the list that could not be read.
+/// The tools of a list, and its invalid entries.
 pub(crate) struct ListedTools {
     pub(crate) tools: Vec<Tool>,
     pub(crate) rejected: Vec<InvalidItem>,

@@ -1,4 +1,4 @@
-//! [`Configured`]: the configured servers, of the running hub or started for this command.
+//! [`Configured`]: the configured servers, in the running hub or in a hub of this command.
 
 use mcpwire_blocking::ConnectOptions;
 use mcpwire_blocking::protocol::Json;
@@ -14,7 +14,7 @@ use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool};
 use crate::text;
 
-/// The configured servers, or one of them.
+/// All configured servers, or only the server of `--server`.
 pub(crate) struct Configured<'a> {
     pub(super) console: Console,
     handle: HubHandle,
@@ -77,7 +77,7 @@ impl<'a> Configured<'a> {
         self.handle.ask(request).map_err(Failure::from_hub)
     }
 
-    /// Starts what the command needs, unless the running hub has done so: one server, the server of the tool, or all.
+    /// Starts the servers that the command needs, if no hub is running: that of `--server`, else that of the tool, else all.
     fn start_servers(&self, tool: Option<&str>) -> Result<(), Failure> {
         let HubHandle::InProcess(own) = &self.handle else { return Ok(()) };
         let hub = own.hub();
@@ -113,7 +113,7 @@ impl<'a> Configured<'a> {
         Ok(())
     }
 
-    /// Warns of servers whose tools are not listed because they do not run.
+    /// Warns of servers that are not running, so that their tools are not listed.
     fn warn_of_absent(&self, rows: Vec<Row>) {
         let server = self.server.as_deref();
         let is_meant = |detail: &StatusDetail| {
@@ -129,14 +129,15 @@ impl<'a> Configured<'a> {
     }
 }
 
-/// Warns of tools whose definition is not the one that was listed before.
+/// Warns of tools whose definition has changed since the server last listed them.
 pub(crate) fn warn_of_changes<'a>(console: &Console, details: impl IntoIterator<Item = &'a StatusDetail>) {
     for detail in details {
         detail.changed_tools.iter().for_each(|change| console.warn(&changed_tool(&detail.name, change)));
     }
 }
 
-/// Creates the error for a name such as `server__tool` with an unknown server. All servers would be started in vain for it.
+/// Creates the error for a name such as `server__tool` whose server is not configured. Starting all servers would not find the
+/// tool.
 fn unknown_prefix(own: &InProcess, tool: &str) -> HubError {
     let hub = own.hub();
     let mut error = unknown_tool(hub, tool);

@@ -1,4 +1,4 @@
-//! [`Definition`]: the server of a command, with the options of its connection and the secrets that must not be shown.
+//! [`Definition`]: the server of a command, its HTTP options, and the secrets to hide in output.
 
 use std::env;
 use std::path::Path;
@@ -16,14 +16,15 @@ use crate::failure::Failure;
 use crate::hub::{find_in, layout, not_started};
 use crate::text;
 
-/// Programs whose first argument names the server better than the program does.
+/// Programs that start servers. The server is named after their first argument.
 const LAUNCHERS: [&str; 12] =
     ["npx", "bunx", "pnpx", "uvx", "uv", "pipx", "node", "bun", "deno", "python", "python3", "docker"];
 
-/// The shortest value of a header that is treated as a secret whatever its name is, in bytes. Shorter ones are ordinary words.
+/// Minimum length of a header value, in bytes, to treat it as a secret whatever the header is called. Shorter values would hide
+/// ordinary words.
 const SHORTEST_SECRET: usize = 8;
 
-/// The server of a command.
+/// The server of a command, and how to connect to it.
 pub(super) struct Definition {
     pub(super) server: McpServerDef,
     pub(super) http: HttpOptions,
@@ -52,7 +53,7 @@ impl Definition {
         Ok(Self::started(server, options))
     }
 
-    /// The configured server of this name or id, connected to by this command alone.
+    /// Creates the definition of a configured server, for a connection outside of any hub.
     fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a configured server has its own")?;
         let layout = layout(&target.place)?;
@@ -64,7 +65,7 @@ impl Definition {
         Ok(Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor })
     }
 
-    /// A server that is started as a process, with the variables and the directory of the options.
+    /// Adds the environment variables and the directory of the options to a server that is started as a process.
     fn started(mut server: McpServerDef, options: &Options) -> Self {
         let mut secrets = Vec::new();
         for variable in &options.variables {
@@ -120,7 +121,7 @@ impl Definition {
     }
 }
 
-/// Rejects options that only a server has that is started by its command.
+/// Rejects options for servers that the command line starts. `why` ends the message.
 fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
     let message = |option: &str| format!("{option} is for a server that is started with -- COMMAND; {why}");
     if !options.variables.is_empty() {
@@ -132,7 +133,7 @@ fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rejects options that only a server at a URL has. Clap does not check that `--url` is there if another server is.
+/// Rejects options for servers at a URL. Clap does not check them if the command line names a server in another way.
 fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
     let TlsArgs { ca, client_cert, client_key, proxy } = tls;
     let files = [("ca", ca), ("client-cert", client_cert), ("client-key", client_key)];
@@ -143,25 +144,27 @@ fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
     }
 }
 
-/// Creates the failure for a URL without `http://`, with the URL that is probably meant.
+/// Creates the failure for a URL without `http://` or `https://`, and suggests the complete URL.
 fn without_scheme(url: &str) -> Failure {
     let host = url.split(['/', ':', '?']).next().unwrap_or_default();
     let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
-    // User and password may be in it, which are not shown.
+    // A URL with `@` may contain a password, so it is not shown.
     let is_plain = !host.is_empty() && !url.contains('@') && url.chars().all(|c| c.is_ascii_graphic());
     let path = if url.contains('/') { "" } else { "/mcp" };
     let failure = Failure::usage("url", "the URL of --url starts with http:// or https://");
     if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
 }
 
-/// Returns the name of a server that a launcher starts: the package or file. `None` if the command's own name is as good.
+/// Returns the name of a server that a launcher such as `npx` starts: the package or file.
+///
+/// Returns `None` if the command is no launcher, or if the package cannot be found in the arguments.
 fn name_of(command: &str, arguments: &[String]) -> Option<String> {
     let program = Path::new(command).file_stem()?.to_str()?;
     if !LAUNCHERS.contains(&program) {
         return None;
     }
     let is_subcommand = |word: &str| ["run", "tool", "exec", "x"].contains(&word);
-    // Options may have values, so that an argument after one is not sure to be the package.
+    // An argument after an option may be the value of the option, and not the package.
     let first = arguments.iter().find(|word| !["-y", "--yes"].contains(&word.as_str()) && !is_subcommand(word))?;
     if first.starts_with('-') {
         return None;

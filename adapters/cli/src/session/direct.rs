@@ -1,4 +1,4 @@
-//! [`Direct`]: a connection of this command's own to one server.
+//! [`Direct`]: a connection to one server, outside of any hub.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::args::{Options, Stderr, Target};
 use crate::console::{Console, Interrupt};
 use crate::failure::{Failure, INTERRUPTED};
 
-/// A connection of this command's own to one server.
+/// A connection to one server, outside of any hub.
 pub(crate) struct Direct<'a> {
     pub(crate) options: &'a Options,
     pub(crate) console: Console,
@@ -24,13 +24,14 @@ pub(crate) struct Direct<'a> {
     progress_reports: Arc<AtomicUsize>,
 }
 
-/// Called with each notification of the server. Returns `false` to end the wait for more.
+/// A callback for the notifications of the server. Returns `false` to stop listening.
 pub(crate) type Listener = Box<dyn Fn(&Notification) -> bool + Send>;
 
 impl<'a> Direct<'a> {
-    /// Starts the server, or prepares the connection to its URL. From then on an interrupt ends it.
+    /// Starts the server, or prepares the connection to its URL. From then on, an interrupt cancels requests, and then ends
+    /// the server.
     ///
-    /// Log messages are shown on standard error, or passed to the listener with all other notifications.
+    /// With a listener, all notifications go to it. Otherwise, log messages are shown on standard error.
     pub(crate) fn start(
         target: &Target,
         options: &'a Options,
@@ -65,12 +66,12 @@ impl<'a> Direct<'a> {
     pub(crate) fn open(&mut self) -> Result<ServerInfo, Failure> {
         self.console.start("connecting");
         let info = self.request(|client| client.initialize().cloned())?;
-        // A server that ends when it is asked for its era is started again, as another process.
+        // A server that ends on the probe for its era was restarted, and has another process id.
         self.watch()?;
         Ok(info)
     }
 
-    /// Sends a request. An interrupt that came while nothing was waited for counts too.
+    /// Sends a request and waits for its result. Fails if there was an interrupt, also before the request.
     pub(crate) fn request<T>(
         &mut self,
         request: impl FnOnce(&mut McpClient) -> Result<T, Error>,
@@ -97,7 +98,7 @@ impl<'a> Direct<'a> {
         self.interrupt.was_pressed()
     }
 
-    /// Lets an interrupt cancel what the server is asked, and a second one kill the server.
+    /// Makes an interrupt cancel the pending request, and a second interrupt kill the server.
     fn watch(&mut self) -> Result<(), Failure> {
         let canceller = self.client.canceller().map_err(|error| self.failure(&error))?;
         let pid = self.client.pid();
@@ -111,7 +112,7 @@ impl<'a> Direct<'a> {
         Ok(())
     }
 
-    /// Shows that a task is waited for, and returns a callback that shows its status.
+    /// Shows that the command waits for a task. Returns a callback that shows the status of the task.
     pub(crate) fn watch_task(&self, what: &str) -> impl FnMut(&Task) + Send + 'static {
         self.console.start(what);
         self.on_status()
@@ -131,12 +132,12 @@ impl<'a> Direct<'a> {
         }
     }
 
-    /// Returns how often the last call has reported progress.
+    /// Returns the number of progress reports of the last call.
     pub(crate) fn progress_reports(&self) -> usize {
         self.progress_reports.load(Ordering::Relaxed)
     }
 
-    /// Ends the server, and returns how it ended, if that is known.
+    /// Ends the server. Returns how it ended, if that is known.
     pub(crate) fn close(self) -> Option<ShutdownReport> {
         let report = self.client.shutdown();
         self.interrupt.forget();
@@ -144,16 +145,16 @@ impl<'a> Direct<'a> {
     }
 }
 
-/// Shown for a server that is reached without TLS and not on this machine.
+/// The warning for a server on another machine that is reached without TLS.
 const EXPOSED: &str =
     "warning: http:// is not encrypted: others on the network can read and change messages and tokens";
 
-/// Kills a server with all processes that it has started: it leads a process group.
+/// Kills the process group of a server, which contains the processes that the server has started.
 #[cfg(unix)]
 fn kill(pid: Option<u32>) {
     use rustix::process::{Pid, Signal, kill_process_group};
     if let Some(group) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
-        // The group may have ended by now.
+        // An error means that the group has ended already.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
@@ -172,7 +173,7 @@ fn config(options: &Options, console: &Console) -> Config {
     if let Some(longest) = options.max_message {
         config.max_message = longest;
     }
-    // Messages that are not shown need not be sent.
+    // The server need not send log messages that are not shown.
     config.log_level = console.is_shown().then_some(LoggingLevel::Info);
     config
 }

@@ -1,4 +1,4 @@
-//! Calls of a tool on a direct connection, and what to try instead of a call that failed.
+//! Tool calls on a direct connection, and suggestions for calls that failed.
 
 use mcpwire_blocking::RunningTask;
 use mcpwire_blocking::protocol::{CallToolResult, Json, Tool};
@@ -9,7 +9,7 @@ use crate::failure::{Failure, INTERRUPTED, Mistake};
 use crate::show::{self, Layout};
 use crate::text;
 
-/// Maximum number of tools to name instead of one that does not exist.
+/// Maximum number of tools to name in the error for an unknown tool.
 const MOST_NAMES: usize = 20;
 
 impl Direct<'_> {
@@ -19,7 +19,7 @@ impl Direct<'_> {
         Ok(ListedTools { tools: listed.to_vec(), rejected: listed.rejected().to_vec() })
     }
 
-    /// Calls a tool, with a progress bar.
+    /// Calls a tool, and shows a progress bar.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
         let called = match mode {
             CallMode::Detach => self.begin_task(tool, arguments),
@@ -32,7 +32,7 @@ impl Direct<'_> {
         Ok(called)
     }
 
-    /// Calls a tool, and returns the result as the server sent it.
+    /// Calls a tool. Returns the result as the server sent it.
     pub(crate) fn call_raw(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Json, Failure> {
         let (progress, status) = (self.on_progress(tool), self.on_status());
         self.request(|client| {
@@ -41,7 +41,7 @@ impl Direct<'_> {
         })
     }
 
-    /// Starts a task. Returns the result if the server makes no task of the call.
+    /// Calls a tool as a task. Returns the result if the server answers the call instead of creating a task.
     fn begin_task(&mut self, tool: &str, arguments: &Json) -> Result<Called, Failure> {
         self.console.start(&format!("calling {tool}"));
         let started = self.request(|client| {
@@ -57,7 +57,8 @@ impl Direct<'_> {
         }
     }
 
-    /// Fails if the result is an error and the server does not have the tool: some servers answer calls of unknown tools so.
+    /// Fails if the result is an error and the server does not list the tool. Some servers answer calls of unknown tools in
+    /// this way.
     fn check_tool_exists(&mut self, tool: &str, result: &Json) -> Result<(), Failure> {
         let Some(result) = result.decode::<CallToolResult>().ok().filter(|result| result.is_error) else {
             return Ok(());
@@ -73,10 +74,10 @@ impl Direct<'_> {
         }
     }
 
-    /// Adds what to try instead: another tool, or other arguments. Lists the tools if they are not known.
+    /// Adds a suggestion to a failure: a similar tool, or the parameters of the tool. Lists the tools first if necessary.
     fn explained(&mut self, tool: &str, failure: Failure) -> Failure {
         if failure.mistake().is_some() && self.client.tools().is_empty() {
-            // Without the list there is no hint.
+            // If the list fails, there is no suggestion.
             let _ = self.request(|client| client.list_tools().map(drop));
         }
         match (failure.mistake(), self.client.get_tool(tool)) {

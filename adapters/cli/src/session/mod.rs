@@ -17,14 +17,14 @@ use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// The server or servers of a command that works with both: one that the command connects to, or the configured ones.
+/// The server or servers of a command: one server, connected directly, or the configured servers, through a hub.
 pub(crate) enum Session<'a> {
     Direct(Box<Direct<'a>>),
     Configured(Configured<'a>),
 }
 
 impl<'a> Session<'a> {
-    /// Prepares the connection to the server of the command line, or to the hub.
+    /// Prepares the connection to the server of the command line, or opens the hub.
     pub(crate) fn start(target: &Target, options: &'a Options) -> Result<Self, Failure> {
         let console = Console::new(options);
         if target.is_configured() {
@@ -33,7 +33,7 @@ impl<'a> Session<'a> {
         Direct::start(target, options, console, None).map(|direct| Session::Direct(Box::new(direct)))
     }
 
-    /// Lists the tools, by the names to call them by.
+    /// Lists the tools, under the names for [`Session::call`].
     pub(crate) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
         match self {
             Session::Direct(direct) => direct.open().and_then(|_| direct.list_tools()),
@@ -41,7 +41,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Calls a tool. A failure says what to try instead, if that is known.
+    /// Calls a tool. A failure contains a suggestion, if there is one.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
         match self {
             Session::Direct(direct) => direct.open().and_then(|_| direct.call(tool, arguments, mode)),
@@ -56,7 +56,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends everything that the command has started.
+    /// Ends the servers that the command has started.
     pub(crate) fn close(self) {
         match self {
             Session::Direct(direct) => drop(direct.close()),

@@ -1,4 +1,4 @@
-//! [`Trace`]: the file of `--trace`, a JSON object for each message.
+//! [`Trace`]: the file of `--trace`, with one JSON object per message.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use mcpwire_hub::redact::Redactor;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The file of `--trace`. It is not buffered, because it is read when something hangs.
+/// The file of `--trace`. Writes are not buffered, because users read the file while a server hangs.
 pub(super) struct Trace {
     out: Option<File>,
     redactor: Redactor,
@@ -30,7 +30,7 @@ enum Message<'a> {
 }
 
 impl Trace {
-    /// Creates the file, readable for this user alone. A file that is there is emptied, and gets that mode too.
+    /// Creates the file with mode 0600. An existing file is truncated, and gets this mode too.
     pub(super) fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -44,8 +44,9 @@ impl Trace {
         Ok(Self { out: Some(file), redactor })
     }
 
-    /// Records a message, without secrets. What is not JSON is recorded as text. After an error nothing more is recorded, because
-    /// the command matters more than its trace.
+    /// Records a message, without secrets. A message that is not JSON is recorded as text.
+    ///
+    /// After an error of the file, nothing more is recorded, and the command continues.
     pub(super) fn record(&mut self, direction: &'static str, message: &[u8]) {
         if let Some(out) = &mut self.out
             && write(out, direction, message, &self.redactor).is_err()
@@ -61,7 +62,7 @@ fn write(out: &mut impl Write, direction: &'static str, message: &[u8], redactor
     let message = serde_json::from_str(text).map_or(Message::Text(text), Message::Json);
     let entry = Entry { time: format!("{:.6}", Timestamp::now()), direction, message };
     let mut line = serde_json::to_string(&entry)?;
-    // JSON of a server may contain line breaks between its tokens.
+    // A server may send line breaks between tokens, but each entry must be one line.
     line.retain(|c| c != '\n' && c != '\r');
     line.push('\n');
     out.write_all(line.as_bytes())

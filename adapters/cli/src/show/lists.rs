@@ -1,4 +1,4 @@
-//! Resources and prompts of a server.
+//! Formats lists of resources and prompts, and completions.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,10 @@ use owo_colors::OwoColorize;
 use super::{Layout, result, size};
 use crate::text;
 
+/// Maximum length of a name, title or value, in characters.
 const LONGEST: usize = 300;
 
-/// Writes the entries of a list that could not be read.
+/// Writes the invalid entries of a list. Writes nothing if there are none.
 pub(crate) fn rejected(out: &mut impl Write, rejected: &[InvalidItem]) -> io::Result<()> {
     if rejected.is_empty() {
         return Ok(());
@@ -71,7 +72,7 @@ pub(crate) fn messages(out: &mut impl Write, prompt: &GetPromptResult) -> io::Re
     Ok(())
 }
 
-/// Writes the completions of an argument, a line each, and whether there are more.
+/// Writes the completions of an argument, one per line, and whether there are more.
 pub(crate) fn completion(out: &mut impl Write, completion: &Completion) -> io::Result<()> {
     for value in &completion.values {
         writeln!(out, "{}", short(value))?;

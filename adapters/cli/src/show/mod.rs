@@ -1,7 +1,7 @@
-//! Results and lists of servers as text for people.
+//! Formats results and lists as text for users.
 //!
-//! All data comes from servers, so all of it passes through `text` or `printable`. Styles are always written: the output stream
-//! removes them where they are not wanted.
+//! All data comes from servers, so control characters are removed from all of it, by `text` or `printable`. Styles are always
+//! written; the output stream removes them if colors are off.
 
 mod lists;
 mod result;
@@ -28,17 +28,17 @@ use mcpwire_blocking::protocol::printable;
 
 use crate::text;
 
-/// Maximum number of lines of a description.
+/// Maximum number of lines of a description that are shown.
 const MOST_LINES: usize = 12;
 
-/// The width to wrap at. Only a terminal has one.
+/// The width at which text is wrapped. `None` if the output is no terminal: then text is not wrapped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Layout {
     pub(crate) width: Option<usize>,
 }
 
 impl Layout {
-    /// Widths that are used. Wider lines are hard to read.
+    /// The accepted widths of a terminal. Lines are not wider on wider terminals, because long lines are hard to read.
     const WIDTHS: std::ops::RangeInclusive<usize> = 40..=110;
 
     /// Returns the layout of standard output.
@@ -48,12 +48,12 @@ impl Layout {
         Self { width }
     }
 
-    /// Writes a text, wrapped and indented. Replaces lines beyond the limit by a mark.
+    /// Writes a text, wrapped and indented. Writes `…` instead of lines beyond [`MOST_LINES`].
     fn lines(self, out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
         let printable = printable(text.trim()).to_string();
         let mut left = MOST_LINES;
         for source in printable.lines().filter(|line| !line.trim().is_empty()) {
-            // Keeps the indentation of lists.
+            // The indentation of the source line is kept, for lists and code.
             let own = (source.len() - source.trim_start().len()).min(8);
             let at = indent + own;
             for line in text::wrap(source, self.width, at, at) {
@@ -68,11 +68,11 @@ impl Layout {
     }
 }
 
-/// Returns a number of bytes as people write it, such as `1.5 KiB`.
+/// Returns a number of bytes with a unit, such as `1.5 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
-        // In integers: a server may claim any size.
+        // Integers, because a server may claim any size, and a float would be inexact.
         Some((unit, name)) => {
             let tenths = u128::from(bytes) * 10 / u128::from(unit);
             format!("{}.{} {name}", tenths / 10, tenths % 10)

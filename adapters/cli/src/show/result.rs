@@ -1,4 +1,4 @@
-//! Results of tools, and contents of resources.
+//! Formats results of tools and contents of resources.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,9 @@ use super::size;
 use crate::save::Saved;
 use crate::text;
 
-/// Writes the text of a result as it is, and one line for each binary block. Writes structured content only if there is no text,
-/// which says the same.
+/// Writes the text of a result, and one line for each binary block.
+///
+/// Structured content is written only if there is no text, because servers repeat it as text.
 pub(crate) fn result(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
     if result.content.is_empty()
         && let ToolText::RawJson(json) = result.text()
@@ -45,7 +46,7 @@ pub(super) fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()
     }
 }
 
-/// Writes the contents of a resource: text as it is, and one line for binary contents.
+/// Writes the contents of a resource: text, and one line for each binary content.
 pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> io::Result<()> {
     match contents {
         [ResourceContents { text: Some(text), .. }] => paragraph(out, text),
@@ -75,7 +76,7 @@ fn resource(out: &mut impl Write, resource: &ResourceContents) -> io::Result<()>
     resource.text.as_deref().map_or(Ok(()), |text| paragraph(out, text))
 }
 
-/// Writes a text without what drives a terminal, and ends its last line.
+/// Writes a text without control characters, and adds a line break if the text does not end with one.
 fn paragraph(out: &mut impl Write, text: &str) -> io::Result<()> {
     write!(out, "{}", printable(text))?;
     if text.ends_with('\n') { Ok(()) } else { writeln!(out) }
@@ -93,9 +94,10 @@ fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) 
     writeln!(out, "[{kind}{separator}{}]", facts.join(", "))
 }
 
+/// Maximum length of a name, URI or media type, in characters.
 const LONGEST_FACT: usize = 300;
 
-/// Returns how many bytes a base64 text encodes.
+/// Returns the number of bytes that a base64 text encodes.
 fn decoded(base64: &str) -> u64 {
     let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
     (base64.len() - padding) as u64 * 3 / 4

@@ -1,4 +1,4 @@
-//! [`Node`]: a JSON value that keeps the order of its members, as the author of a schema wrote them.
+//! [`Node`]: a JSON value of a schema that keeps the order of members, which `serde_json::Value` does not.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::text;
 
-/// A JSON value to show.
+/// A JSON value that keeps the order of its members.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
     Null,
@@ -19,7 +19,7 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Returns the member of an object. Of several members with one name, the last counts, as in JSON parsers.
+    /// Returns the member of an object. If several members have the name, returns the last, as JSON parsers do.
     pub(crate) fn get(&self, name: &str) -> Option<&Node> {
         self.as_object()?.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// Returns the value that a local JSON pointer in URI form (`#/$defs/Name`) points at.
+    /// Returns the value that a local reference such as `#/$defs/Name` points at.
     pub(crate) fn pointed(&self, reference: &str) -> Option<&Node> {
         let pointer = reference.strip_prefix('#')?;
         let mut node = self;
@@ -67,7 +67,7 @@ impl Node {
         literal
     }
 
-    /// Writes the value, up to the length that can be shown: a character takes at least one byte.
+    /// Writes the value as JSON. May stop after more than `most` characters, because the caller cuts the text.
     fn write(&self, out: &mut String, most: usize) {
         match self {
             Self::Null => out.push_str("null"),

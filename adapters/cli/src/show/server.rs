@@ -1,4 +1,4 @@
-//! A server's name, version and capabilities.
+//! Formats a server's name, version and capabilities.
 
 use std::io::{self, Write};
 
@@ -9,9 +9,10 @@ use super::Layout;
 use super::schema::Node;
 use crate::text;
 
+/// Maximum length of the name with title and version, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// Writes the name of a server, and what was negotiated with it.
+/// Writes the name of a server, the negotiated era and revision, the capabilities and the instructions.
 pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) -> io::Result<()> {
     let implementation = info.implementation.as_ref();
     writeln!(out, "{}", full_name(implementation).bold())?;
@@ -31,7 +32,7 @@ pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) ->
     Ok(())
 }
 
-/// Width of the column with the names of the facts.
+/// Width of the column of names, such as `capabilities`.
 const NAMES: usize = "capabilities".len() + 2;
 
 fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
@@ -41,7 +42,7 @@ fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Re
     lines.try_for_each(|line| writeln!(out, "{:column$}{line}", ""))
 }
 
-/// Returns title, name and version of a server, as far as they are known.
+/// Returns the title, name and version of a server.
 pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
     let Some(server) = implementation else {
         return "a server that does not say its name".to_owned();
@@ -55,7 +56,7 @@ pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
     name
 }
 
-/// Returns the names of the capabilities, each with its members that are not `false`.
+/// Returns the names of the capabilities, each with its members that are not `false`, such as `tools (listChanged)`.
 fn capabilities(capabilities: Option<&ServerCapabilities>) -> String {
     let json = Json::from_value(&capabilities);
     let node = json.and_then(|json| json.decode::<Node>()).unwrap_or(Node::Null);

@@ -1,14 +1,14 @@
-//! [`Signature`]: the JSON Schema of a tool's arguments as text for people, a line for each parameter.
+//! [`Signature`]: the JSON Schema of a tool's arguments as text for users, with one line for each parameter.
 //!
-//! A schema comes from a server, so it may be deep, huge, recursive or invalid. The output is bounded, and parts that cannot be shown
-//! are named.
+//! A schema comes from a server, so it may be deep, huge, recursive or invalid. Limits bound the output and the work; `…` stands
+//! for parts that are left out.
 
 use super::schema::Node;
 use crate::text;
 
-/// Maximum length of a schema that is read, in bytes: hundreds of times what tools have.
+/// Maximum length of a schema, in bytes. It is hundreds of times the usual length.
 const LONGEST_SCHEMA: usize = 256 * 1024;
-/// Maximum number of parameters to show. The others are counted.
+/// Maximum number of parameters to show. The number of the others is shown.
 const MOST_PARAMETERS: usize = 64;
 /// Maximum number of subschemas to read for one tool, and of references to follow.
 const MOST_SUBSCHEMAS: u32 = 2_000;
@@ -25,7 +25,7 @@ const MOST_ALTERNATIVES: usize = 12;
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Signature {
     pub(crate) parameters: Vec<Parameter>,
-    /// A remark below the parameters.
+    /// A remark below the parameters, such as `and 3 more`.
     pub(crate) note: Option<String>,
 }
 
@@ -64,16 +64,16 @@ pub(crate) fn kind_of(schema: &str) -> String {
     serde_json::from_str(schema).map_or_else(|_| "…".to_owned(), |root| Reader::new(&root).short_kind(&root))
 }
 
-/// Reads a schema, and counts what is left of the limits.
+/// Reads a schema, with the remaining budget of subschemas and references.
 struct Reader<'a> {
     root: &'a Node,
     subschemas: u32,
     references: u32,
-    /// The references that are being followed, so that a recursive one is shown by its name.
+    /// The references that are being resolved. A reference to one of them is recursive, and shown as its name.
     following: Vec<&'a str>,
 }
 
-/// A rendered type, and whether it can be part of another without parentheses.
+/// The text of a type, and whether it needs no parentheses inside another type.
 struct Kind {
     text: String,
     atomic: bool,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         signature
     }
 
-    /// Collects the properties of an object's schema, with those of its references and of `allOf`.
+    /// Collects the properties of an object's schema, including those from `$ref` and `allOf`.
     fn collect(
         &mut self,
         schema: &'a Node,
@@ -150,14 +150,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the remark for an object without named properties.
+    /// Returns the remark for a schema without `properties`, unless it allows no arguments.
     fn without_properties(&mut self) -> Option<String> {
         let closed = matches!(self.root.get("additionalProperties"), Some(Node::Bool(false)));
         if closed || matches!(self.root, Node::Bool(false)) {
             return None;
         }
         let kind = self.short_kind(self.root);
-        // Most servers write "no arguments" as an object without any members.
+        // Most servers use an object without properties for a tool without arguments.
         (kind != "object" && kind != "{}").then_some(kind)
     }
 
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         joined(kinds, shown + left_out, separator)
     }
 
-    /// Returns the type of a schema without `type`, by the keywords that only one type has.
+    /// Returns the type of a schema without `type`, derived from its keywords: `properties` means an object, for example.
     fn untyped(&mut self, schema: &'a Node, depth: usize) -> Kind {
         let has = |names: &[&str]| names.iter().any(|name| schema.get(name).is_some());
         if has(&["properties", "additionalProperties", "patternProperties"]) {
@@ -304,7 +304,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Joins the parts, with a mark if some of `count` are missing.
+/// Joins the parts. Adds `…` if there are fewer parts than `count`.
 fn joined(mut parts: Vec<String>, count: usize, separator: &str) -> Kind {
     if count > parts.len() {
         parts.push("…".to_owned());
@@ -328,7 +328,7 @@ fn range(schema: &Node) -> String {
     }
 }
 
-/// Returns a name of the schema, in quotes unless it is one word.
+/// Returns a name from the schema, in quotes unless it is one word.
 fn shown_name(name: &str) -> String {
     let mut shown = text::line(name);
     text::cut(&mut shown, LONGEST_NAME);

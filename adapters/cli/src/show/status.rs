@@ -1,4 +1,4 @@
-//! Tables of configured servers: their status, and their commands.
+//! Formats tables of configured servers: of their status, and of their commands.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
@@ -12,17 +12,18 @@ use crate::text;
 
 const TITLES: [&str; 8] = ["SERVER", "STATE", "ERA", "TOOLS", "CALLS", "RESTARTS", "MEMORY", "LAST ERROR"];
 
-/// The columns of [`TITLES`] that fit into widths from this one on. Narrow tables have no column for errors.
+/// Minimum widths, and the columns of [`TITLES`] that are shown from that width on. Narrow tables have no column for errors.
 const COLUMNS: [(usize, &[usize]); 3] = [(100, &[0, 1, 2, 3, 4, 5, 6, 7]), (56, &[0, 1, 3, 4, 6]), (0, &[0, 1, 3])];
 
-/// The column of the error.
+/// The index of the column for errors.
 const ERROR: usize = 7;
 
-/// Maximum length of an error in a table, in characters. `mcpwire server doctor` shows it whole.
+/// Maximum length of an error in a table, in characters. `mcpwire server doctor` shows the whole error.
 const LONGEST_ERROR: usize = 400;
 
-/// Returns the status table, line by line. Where it has no column for errors, they stand below it. On a terminal, cells are wrapped
-/// between words; elsewhere a server is one line.
+/// Returns the lines of the status table. Without a column for errors, the errors follow below the table.
+///
+/// With a width, cells are wrapped between words. Without a width, each server is one line.
 pub(crate) fn status_table<'a>(
     servers: impl Iterator<Item = (&'a StatusDetail, Option<Usage>)>,
     layout: Layout,
@@ -43,7 +44,7 @@ pub(crate) fn status_table<'a>(
         }
     }
     set_gaps(&mut table);
-    // States and numbers are never broken. Names and errors take what is left.
+    // States and numbers are not wrapped. Names and errors share the remaining width.
     for (column, title) in table.column_iter_mut().zip(columns) {
         if ![0, ERROR].contains(title) {
             column.set_constraint(ColumnConstraint::ContentWidth);
@@ -80,7 +81,7 @@ pub(crate) fn server_list(servers: impl Iterator<Item = [String; 3]>, layout: La
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Returns an empty table without borders. Without a width, its lines are as long as their content.
+/// Returns an empty table without borders. Without a width, lines are not wrapped.
 fn table(layout: Layout) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -126,7 +127,8 @@ fn cells(detail: &StatusDetail, usage: Option<Usage>) -> [String; 8] {
     ]
 }
 
-/// Cuts a line to the width of a terminal, so that it takes one row. Lines with styles are short, and returned as they are.
+/// Cuts a line to the width of a terminal, so that it takes one row. Lines with styles are returned unchanged, because they are
+/// short.
 pub(crate) fn fitting(line: &str, width: usize) -> String {
     if line.contains('\u{1b}') || line.width() <= width {
         return line.to_owned();

@@ -1,4 +1,4 @@
-//! The status of a task.
+//! Formats the status of a task.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::Layout;
 use crate::text;
 use crate::time::local;
 
-/// Writes the status of a task. `mcpwire task result` prints its result.
+/// Writes the status of a task, without its result.
 pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Result<()> {
     writeln!(out, "{} {}", text::line(&task.task_id).bold(), text::line(task.status.as_str()))?;
     if let Some(message) = task.status_message.as_deref() {

@@ -1,4 +1,4 @@
-//! Pages as a person sees them, without their colours.
+//! The output for users, compared without colors.
 
 use anstream::StripStream;
 use mcpwire_blocking::protocol::{

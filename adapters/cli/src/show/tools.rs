@@ -1,4 +1,4 @@
-//! The tools of a server, with a line for each argument.
+//! Formats tools, with one line for each parameter.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::text;
 
 const LONGEST_NAME: usize = 200;
 
-/// Writes the tools, and the entries of the list that could not be read.
+/// Writes the tools, and the invalid entries of the list.
 pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {
     for (at, tool) in tools.iter().enumerate() {
         if at > 0 {
@@ -26,11 +26,11 @@ pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidIte
     super::rejected(out, rejected)
 }
 
-/// Writes a tool.
+/// Writes a tool: name, title, description, parameters, and type of the result.
 pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
     let name = short(&tool.name);
     let title = short(tool.display_name());
-    // A title that repeats the name in another spelling is left out.
+    // A title that only repeats the name in another spelling, such as `Add` for `add`, is left out.
     let plain = |text: &str| text.to_lowercase().replace(['_', '-', '.', ' '], "");
     if plain(&title) == plain(&name) {
         writeln!(out, "{}", name.bold().cyan())?;

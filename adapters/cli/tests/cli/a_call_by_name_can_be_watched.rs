@@ -1,4 +1,4 @@
-//! A call of a configured server's tool: how far it is, and what an interrupt does to it.
+//! Progress and interrupts of a call to a configured server.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead as _, BufReader};
@@ -30,17 +30,17 @@ impl Place {
         self.directory.path().to_str().expect("a plain path")
     }
 
-    /// The program with these words, in this directory.
+    /// Starts `mcpwire` with these arguments, for this directory.
     fn command(&self, words: &[&str]) -> Command {
         command(&[words, &["--config-dir", self.path()]].concat())
     }
 
-    /// The same, run to its end.
+    /// Runs `mcpwire` with these arguments to its end, for this directory.
     fn run(&self, words: &[&str]) -> Finished {
         mcpwire(&[words, &["--config-dir", self.path()]].concat())
     }
 
-    /// Interrupts a call that takes long, of somebody who sits at a terminal, once it has shown how far it is. It ends in words.
+    /// Starts a long call at a terminal, interrupts it after the first progress, and checks that it ends with an error message.
     fn interrupt_a_call(&self) {
         let terminal = Terminal::open();
         let mut program = self.command(&SLOW);
@@ -55,13 +55,13 @@ impl Place {
         screen.wait_for("interrupted");
     }
 
-    /// What the demo server has written.
+    /// Returns the log of the demo server.
     fn logs(&self) -> String {
         self.run(&["server", "logs", "demo"]).stdout
     }
 }
 
-/// Whether the demo server says that a request was cancelled. The request's id is in the middle.
+/// Returns whether the demo server has logged that a request was cancelled.
 fn says_cancelled(logs: &str) -> bool {
     logs.lines().any(|line| line.contains("mcpwire demo-server: request ") && line.contains(" was cancelled"))
 }

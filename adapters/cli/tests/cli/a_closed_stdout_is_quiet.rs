@@ -1,4 +1,4 @@
-//! Whoever reads our output may stop reading it.
+//! A reader may close the pipe before the output ends, as `head` does.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Read};

@@ -1,4 +1,4 @@
-//! A server that dies in mid-call ends the call at once, and the message says how it died.
+//! A server that is killed during a call: the call fails at once, and the error says how the process ended.
 #![cfg(target_os = "linux")]
 
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
-//! A server asks in the middle of a call: the file of answers, the person at the terminal, or nobody answers.
+//! Requests of a server during a call, answered from a file, by the user at the terminal, or by nobody.
 
 use std::fs;
 
 use crate::support::{Finished, mcpwire, scratch};
 
-/// Calls the demo's tool that asks, with a file of answers, in the legacy era.
+/// Calls the demo's tool `greet` in the legacy era, with this file of answers.
 fn greet(name: &str, answers: &str, more: &[&str]) -> Finished {
     let path = scratch(name);
     fs::write(&path, answers).expect("the file can be written");
@@ -129,22 +129,23 @@ mod at_a_terminal {
     use crate::support::command;
     use crate::support::terminal::Terminal;
 
-    /// Runs the program with a terminal for standard input and standard error, and types these lines. The exit status,
-    /// standard output, and what the terminal showed.
+    /// Runs the program with a terminal as standard input and standard error, and types these lines.
+    ///
+    /// Returns the exit status, standard output, and the output on the terminal.
     fn typed(arguments: &[&str], lines: &str) -> (Option<i32>, String, String) {
         let terminal = Terminal::open();
         let mut program = command(arguments);
         program.stdin(terminal.other_end()).stderr(terminal.other_end()).stdout(Stdio::piped());
         let child = program.spawn().expect("it starts");
-        // The command holds the terminal's other end open, and would never let the reading end.
+        // The `Command` keeps the other side of the terminal open. Without this, reading would never end.
         drop(program);
         let mut terminal = terminal.file;
-        // A question too many meets the end of what is typed.
+        // An unexpected further question gets the end of the input.
         terminal.write_all(format!("{lines}\u{4}\u{4}").as_bytes()).expect("it can be typed on");
         let mut screen = terminal.try_clone().expect("it can be read");
         let shown = thread::spawn(move || {
             let mut shown = Vec::new();
-            // The end of a terminal is an error.
+            // A closed terminal is read as an error.
             let _ = screen.read_to_end(&mut shown);
             String::from_utf8_lossy(&shown).into_owned()
         });
@@ -176,7 +177,7 @@ mod at_a_terminal {
     fn a_form_can_be_declined_and_dismissed() {
         assert_eq!(typed(&GREET, "!decline\n").1, "No greeting, then.\n");
         assert_eq!(typed(&GREET, "Ada\n!cancel\n").1, "Nobody was there to be greeted.\n");
-        // Ctrl-D, the end of what is typed.
+        // Ctrl-D, the end of the input.
         assert_eq!(typed(&GREET, "").1, "Nobody was there to be greeted.\n");
     }
 }

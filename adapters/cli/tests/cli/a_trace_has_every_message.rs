@@ -1,4 +1,4 @@
-//! `--trace`: what went over the wire, a JSON object a line.
+//! `--trace`: every message, one JSON object per line.
 #![cfg(unix)]
 
 use crate::support::{mcpwire, scratch, scripted};

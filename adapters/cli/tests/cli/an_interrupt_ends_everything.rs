@@ -1,4 +1,4 @@
-//! Ctrl-C cancels the call and ends the server; a second one does not wait for it.
+//! Ctrl-C cancels the call and ends the server. A second Ctrl-C kills the server.
 #![cfg(target_os = "linux")]
 
 use std::time::{Duration, Instant};
@@ -69,7 +69,7 @@ fn a_termination_ends_the_server_too() {
     mark.assert_nothing_left();
 }
 
-/// A server that does not end by itself when nobody is left to talk to it.
+/// A server that ignores the end of its input.
 #[test]
 fn an_interrupt_ends_servers_that_are_called_by_name() {
     let (mark, place) = (Mark::new(), scratch("interrupted-by-name"));
@@ -91,7 +91,7 @@ fn an_interrupt_ends_servers_that_are_called_by_name() {
     assert_eq!(added.code(), 0, "{added:?}");
     let running =
         Running::start(&["call", "stubborn__slow", r#"{"seconds":600}"#, "--config-dir", place, "--json"], "");
-    // The shell, and the server, which is in the middle of something.
+    // The shell, and the server, which is busy with a call.
     wait_for("the server", || (mark.processes().len() >= 2).then_some(()));
     running.signal(Signal::INT);
     let finished = running.finish();

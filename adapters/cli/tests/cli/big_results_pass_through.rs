@@ -1,4 +1,4 @@
-//! Large arguments and results, and the limit on them.
+//! Large arguments and results, and the limit of `--max-message`.
 #![cfg(unix)]
 
 use crate::support::{mcpwire_with_input, scratch};

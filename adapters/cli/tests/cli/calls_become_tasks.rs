@@ -1,4 +1,4 @@
-//! `mcpwire call --task` and `mcpwire task`: calls that go on after their answer.
+//! `mcpwire call --task` and `mcpwire task`: calls that run as tasks.
 
 use crate::support::{mcpwire, mcpwire_with_input};
 use serde_json::json;
@@ -38,7 +38,7 @@ fn a_detached_task_leaves_its_handle() {
         assert_eq!((finished.code(), &handle["form"], &handle["status"]), (0, &json!(form), &json!("working")));
         assert_eq!(handle["taskId"].as_str().map(str::len), Some(32), "{handle}");
 
-        // The demo's tasks end with it; the handle is understood all the same.
+        // The task has ended with the demo server, but the handle is still parsed.
         let stored = finished.stdout.trim();
         for action in ["get", "result", "cancel"] {
             let (by_json, by_input) = (
@@ -62,7 +62,8 @@ fn what_is_no_handle_is_refused_before_a_server_is_started() {
     }
 }
 
-/// A server of 2026-07-28 as a shell script that knows one task: it is over, but for its first look where `$1` says so.
+/// A server of 2026-07-28 as a shell script that knows the task `t1`. The first `tasks/get` returns the status `$1`, and later
+/// ones `completed`.
 #[cfg(unix)]
 const KNOWS_ONE: &str = r#"
 status=$1

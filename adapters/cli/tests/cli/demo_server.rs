@@ -1,4 +1,4 @@
-//! `mcpwire demo-server`, and what the commands beside `call` do with it.
+//! `mcpwire demo-server`, used by commands other than `call`.
 #![cfg(unix)]
 
 use crate::support::http::Server;

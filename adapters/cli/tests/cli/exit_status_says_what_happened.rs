@@ -1,4 +1,4 @@
-//! Exit statuses, and the error object that goes with each.
+//! Exit statuses, and the error object of each.
 #![cfg(unix)]
 
 use crate::support::mcpwire;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::{Finished, mcpwire, scratch, scripted};
 use serde_json::json;
 
-/// A server of this revision with prompts, resources and completion. It tells what it is asked on standard error.
+/// A server of this revision with prompts, resources and completion. It writes the requests to standard error.
 const SERVER: &str = r#"
 while IFS= read -r line; do
   id=${line#*\"id\":}; id=${id%%[,\}]*}
@@ -29,7 +29,7 @@ fn features(before: &[&str], revision: &str) -> Finished {
     mcpwire(&[before, &["--stderr", "show", "--", "sh", "-c", SERVER, "features", revision]].concat())
 }
 
-/// A directory of one test, which is not there yet.
+/// Returns the path of a directory for one test. The directory does not exist yet.
 fn directory(name: &str) -> PathBuf {
     let directory = scratch(name);
     let _ = fs::remove_dir_all(&directory);

@@ -1,4 +1,4 @@
-//! What the server tells is printed as it comes, and Ctrl-C is the way to end it.
+//! `mcpwire listen` prints notifications as they arrive, until Ctrl-C.
 #![cfg(target_os = "linux")]
 
 use crate::support::{Mark, Running, mcpwire};

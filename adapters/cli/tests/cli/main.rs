@@ -1,4 +1,4 @@
-//! The program as its users run it: a process with arguments, streams and an exit status.
+//! Tests of the program as users run it: as a process with arguments, streams and an exit status.
 
 mod a_call_by_name_can_be_watched;
 mod a_closed_stdout_is_quiet;

@@ -1,4 +1,4 @@
-//! Log messages and the server's own standard error, and who gets to see them.
+//! Log messages and the server's standard error, and the options that show or hide them.
 #![cfg(unix)]
 
 use crate::support::{mcpwire, scripted};

@@ -1,4 +1,4 @@
-//! Prompts that are interrupted: the terminal is as it was, and nothing has changed.
+//! Interrupted prompts: the terminal is restored, and the configuration is unchanged.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -39,7 +39,7 @@ fn the_terminal_shows_again_what_is_typed_however_the_secret_prompt_ends() {
         let terminal = Terminal::open();
         let mut prompt = at_terminal(&terminal, &set);
         wait_for("the prompt", || (!is_echoing(&terminal)).then_some(()));
-        // A stop would leave the terminal as it is.
+        // A stopped process could not restore the terminal, so Ctrl-Z has no effect.
         signal(&prompt, Signal::TSTP);
         signal(&prompt, kind);
         assert_eq!(prompt.wait().unwrap().code(), Some(status), "{kind:?}");

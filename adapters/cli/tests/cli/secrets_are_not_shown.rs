@@ -1,4 +1,4 @@
-//! Secrets of the command line: neither in errors nor in the trace, whole or in parts.
+//! Secrets of the command line are neither in errors nor in the trace, not even parts of them.
 #![cfg(unix)]
 
 use std::fs;
@@ -25,7 +25,7 @@ fn a_trace_is_readable_for_its_owner_alone_and_has_no_secrets() {
     assert_eq!(fs::metadata(&trace).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// A server that refuses each request with this message.
+/// A server that answers each request with an error that contains this message.
 fn refusing(message: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));

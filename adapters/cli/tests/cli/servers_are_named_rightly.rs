@@ -1,4 +1,4 @@
-//! Names of servers and tools: typing errors, names that are too long, and one server for any command.
+//! Names of servers and tools: typing errors, long names, and `--server` for each command.
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Servers that are configured once, and used by their names.
+//! Servers that are configured once, and then used by name.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead as _, BufReader};
@@ -37,7 +37,7 @@ fn one_that_fails_is_told_and_spoils_no_other() {
     at(place.path(), &["server", "add", "bad", "--", "/no/such/program"]);
     let tools = at(place.path(), &["tools"]);
     assert_eq!(tools.code(), 0, "{tools:?}");
-    assert!(tools.stdout.contains("demo__add") && tools.stderr.contains("bad: Package not found"), "{tools:?}");
+    assert!(tools.stdout.contains("demo__add") && tools.stderr.contains("bad: package not found"), "{tools:?}");
     let doctor = at(place.path(), &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
     assert!(doctor.stdout.contains("ok demo") && doctor.stdout.contains("failed bad"), "{doctor:?}");
@@ -104,7 +104,7 @@ fn a_server_at_an_address_has_a_name_too() {
     let called = at(place.path(), &["call", "web__add", r#"{"a":2,"b":40}"#]);
     assert_eq!((called.code(), called.stdout.as_str()), (0, "42\n"), "{called:?}");
 
-    // One that wants to know who asks, and one that is not there.
+    // A server that requires a secret, and a server that does not exist.
     let guard = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/mcp", guard.local_addr().unwrap());
     std::thread::spawn(move || {

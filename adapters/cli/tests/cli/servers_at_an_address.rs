@@ -1,4 +1,4 @@
-//! `--url`: the same commands, for a server that is spoken to by HTTP.
+//! `--url`: the same commands for a server over HTTP.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write, copy};
@@ -11,7 +11,7 @@ use crate::support::{Finished, Running, command, mcpwire, scratch, wait_for};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-/// What goes before everything else that is said to this server.
+/// The options before the other arguments of a command for this server.
 fn to(server: &Server, arguments: &[&str]) -> Finished {
     mcpwire(&[arguments, &["--url", &server.url]].concat())
 }
@@ -89,7 +89,7 @@ fn a_server_that_is_not_there_is_3_and_what_to_do_is_said() {
     assert_eq!((&error["code"], &error["field"]), (&json!("SERVICE_UNAVAILABLE"), &json!("connection")), "{error}");
 }
 
-/// Answers every request so, and tells what its headers were.
+/// Starts a server that answers every request with this response. Returns its address, and a channel of the requests' headers.
 fn answering(head: &'static str) -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));

@@ -1,4 +1,4 @@
-//! Servers that do not run, or not yet: what is said of them, and what to do.
+//! Servers that are not running, or still starting: their errors, and the suggestions.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::support::{Running, wait_for};
 
 const SUM: &str = r#"{"a":2,"b":40}"#;
 
-/// A hub in this directory, which listens.
+/// Starts a hub in this directory, and waits until it listens.
 fn hub(place: &Path) -> Running {
     let hub = Running::start(&["hub", "run", "--config-dir", place.to_str().unwrap()], "");
     hub.wait_for_stderr("listening at ");
@@ -30,12 +30,12 @@ fn add_script(place: &Path, name: &str, script: &str) {
     assert_eq!(added.code(), 0, "{added:?}");
 }
 
-/// A script that becomes the demo server as soon as this file is there.
+/// A script that becomes the demo server as soon as this file exists.
 fn once_there_is(gate: &Path) -> String {
     format!("while [ ! -e '{}' ]; do sleep 0.01; done; exec '{MCPWIRE}' demo-server", gate.display())
 }
 
-/// A call that fails with this status, and with all of this in its error.
+/// Checks that a call fails with this exit status, and that its error contains all of `says`.
 #[track_caller]
 fn refused(place: &Path, call: &[&str], status: i32, says: &[&str]) {
     let called = at(place, &[&["call"], call].concat());
@@ -53,7 +53,7 @@ fn called(place: &Path, tool: &str) {
 #[test]
 fn doctor_says_of_one_that_is_still_being_ended_that_it_failed() {
     let place = tempfile::tempdir().unwrap();
-    // Something of it goes on for a while after it has failed, and must be ended first.
+    // A child of the server survives the failure for a while, and must be ended first.
     let script = r#"echo "no database" >&2; (trap "" TERM; sleep 3) & exec 1>&-; wait"#;
     add_script(place.path(), "lingers", script);
     let doctor = at(place.path(), &["server", "doctor"]);
@@ -72,7 +72,7 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
     let sleeper = place.join("sleeper");
     at(place, &["server", "add", "sleeper", "--lazy", "--", sleeper.to_str().unwrap(), "demo-server"]);
     symlink(MCPWIRE, &sleeper).unwrap();
-    // Its tools are known from now on, so a hub does not start it before it is called.
+    // From now on its tools are known, so that a hub starts it with the first call.
     called(place, "sleeper__add");
     let hub = hub(place);
     let state = |row: usize| at(place, &["status", "--json"]).json()[row]["state"].clone();
@@ -83,7 +83,7 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
     let doctor = at(place, &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
     assert!(doctor.stdout.starts_with("ok given-up: running, "), "{doctor:?}");
-    assert!(doctor.stdout.contains("failed sleeper: Package not found"), "{doctor:?}");
+    assert!(doctor.stdout.contains("failed sleeper: package not found"), "{doctor:?}");
     symlink(MCPWIRE, &sleeper).unwrap();
     let doctor = at(place, &["server", "doctor"]);
     assert_eq!(doctor.code(), 0, "{doctor:?}");
@@ -152,10 +152,10 @@ fn a_server_that_is_added_while_a_hub_runs_is_started_or_it_is_said_why_not() {
 
     let added = at(place, &["server", "add", "my bad", "--", "/no/such/program"]);
     assert_eq!(added.code(), 0, "it is configured: {added:?}");
-    assert!(added.stderr.starts_with("my bad: added, but not started: Package not found"), "{added:?}");
+    assert!(added.stderr.starts_with("my bad: added, but not started: package not found"), "{added:?}");
     assert!(added.stderr.ends_with("mcpwire server show 'my bad'\n"), "{added:?}");
 
-    // One that needs a secret, and does as it is told.
+    // A server that needs a secret, which the test then sets as suggested.
     let added = at(place, &["server", "add", "secretive", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"]);
     assert!(added.stderr.contains("mcpwire secret set secretive TOKEN"), "{added:?}");
     refused(place, &["secretive__add", SUM], 2, &["mcpwire secret set secretive TOKEN", "server start secretive"]);
@@ -180,7 +180,7 @@ fn imported_servers_are_started_by_a_running_hub_once_they_are_agreed_to() {
     let imported = import("asks", &[]);
     assert!(imported.stdout.contains("mcpwire server enable asks"), "{imported:?}");
     refused(place, &["asks__add", SUM], 2, &["Review and approve it: mcpwire server enable asks"]);
-    // Nobody is there to be asked.
+    // Without a terminal, the user cannot be asked.
     let enabled = at(place, &["server", "enable", "asks"]);
     assert!(enabled.code() == 2 && enabled.stderr.contains("was imported and needs your approval"), "{enabled:?}");
     assert_eq!(at(place, &["server", "enable", "asks", "--trust"]).code(), 0);
@@ -202,7 +202,7 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     at(place, &["server", "add", "failed", "--", "/no/such/program"]);
     add_script(place, "crashes", "echo no database >&2; exit 7");
     assert_eq!(at(place, &["server", "disable", "disabled"]).code(), 0);
-    // Without a hub, each command starts what it needs; one that is disabled it does not.
+    // Without a hub, each command starts the servers that it needs, except disabled ones.
     refused(place, &["disabled__add", SUM], 2, &["server `disabled`: it is disabled", "server enable disabled"]);
     refused(place, &["add", SUM, "--server", "Disabled"], 2, &["mcpwire server enable disabled"]);
 
@@ -215,11 +215,11 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     refused(place, &["stopped__add", SUM], 3, &["server `stopped` is stopped", "mcpwire server start stopped"]);
     refused(place, &["two_words__add", SUM], 3, &["`Two words` is stopped", "mcpwire server start 'Two words'"]);
     refused(place, &["add", SUM, "--server", "stopped"], 3, &["mcpwire server start stopped"]);
-    refused(place, &["disabled__add", SUM], 2, &["server `disabled`: it is disabled", "server enable disabled"]);
-    let failed = ["server `failed` has failed: Package", "server show failed", "server start failed"];
+    refused(place, &["disabled__add", SUM], 2, &["server `disabled` is disabled", "server enable disabled"]);
+    let failed = ["server `failed` has failed: package", "server show failed", "server start failed"];
     let call = at(place, &["call", "failed__add", SUM]);
     assert!(call.code() == 3 && failed.iter().all(|says| call.stderr.contains(says)), "{call:?}");
-    // It may just be starting again; then the call waits, and is told why in vain.
+    // The server may be restarting at this moment. Then the call waits, and fails with the error of the start.
     let call = at(place, &["call", "crashes__add", SUM, "--json"]);
     assert_eq!(call.error()["code"], "SERVICE_UNAVAILABLE", "{call:?}");
     assert!(call.stderr.contains("no database"), "{call:?}");
@@ -248,7 +248,7 @@ fn a_call_waits_for_a_server_that_the_hub_is_still_starting() {
     let directory = place.to_str().unwrap();
     let waiting = Running::start(&["call", "slow__add", SUM, "--config-dir", directory], "");
     refused(place, &["slow__add", SUM, "--timeout", "100ms"], 4, &["did not start in time for the call"]);
-    // Without the prefix of its server, the tool is known only when the server has listed it.
+    // Without the prefix of its server, a tool is found only after the server has listed it.
     let bare = Running::start(&["call", "add", SUM, "--config-dir", directory], "");
     refused(place, &["add", SUM, "--timeout", "100ms"], 4, &["still starting", "slow"]);
     fs::write(&gate, "").unwrap();

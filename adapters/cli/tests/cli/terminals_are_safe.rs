@@ -1,4 +1,4 @@
-//! Nothing that a server says drives the terminal, on either stream, and colours are only where they are wanted.
+//! No text of a server can control the terminal, on either stream. Colors appear only if they are wanted.
 #![cfg(unix)]
 
 use crate::support::{Finished, command, mcpwire, scripted};

@@ -1,4 +1,4 @@
-//! The first command that a newcomer runs.
+//! `mcpwire demo`, the first command that a new user runs.
 #![cfg(target_os = "linux")]
 
 use crate::support::{Mark, mcpwire};

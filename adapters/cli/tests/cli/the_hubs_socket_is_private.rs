@@ -1,4 +1,4 @@
-//! The socket of `mcpwire hub run`: where it is, and that only one hub has it.
+//! The socket of `mcpwire hub run`: its path and owner, and that only one hub uses it.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -15,7 +15,7 @@ use crate::support::{Running, command, wait_for};
 
 const SUM: &str = r#"{"a":2,"b":40}"#;
 
-/// A hub in this directory, which listens.
+/// Starts a hub in this directory, and waits until it listens.
 fn hub(place: &Path) -> Running {
     let hub = Running::start(&["hub", "run", "--config-dir", place.to_str().unwrap()], "");
     hub.wait_for_stderr("listening at ");
@@ -129,7 +129,7 @@ fn clients_that_ask_without_an_end_and_read_nothing_keep_nobody_from_a_call() {
         .map(|_| {
             let mut client = UnixStream::connect(place.join("state/hub.sock")).unwrap();
             client.set_nonblocking(true).unwrap();
-            // As much as the hub takes.
+            // As many connections as the hub accepts.
             let _ = client.write(asks.as_bytes());
             client
         })

@@ -1,4 +1,4 @@
-//! The environment and the directory that a server is started with.
+//! The environment and the working directory of a server.
 #![cfg(unix)]
 
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::support::{command, mcpwire};
 use serde_json::json;
 
-/// A server that says what it was given, and ends.
+/// A server that writes its environment and directory to standard error, and ends.
 const TELL: [&str; 4] = ["--", "sh", "-c", r#"echo "A=$A B=$B C=$C in $(pwd)" >&2; exit 1"#];
 
 #[test]

@@ -1,4 +1,4 @@
-//! A call that takes too long is given up, and the server is told.
+//! After a timeout, the call fails, and the server gets a cancellation.
 #![cfg(target_os = "linux")]
 
 use std::time::Duration;

@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
     for secret in secrets {
         console.warn(&format!("Set its secret: mcpwire secret set {} {}", word(name), word(secret)));
     }
-    // Without its secrets it cannot be started yet.
+    // A server that needs secrets cannot be started before they are set.
     if handle.is_remote() && secrets.is_empty() {
         let started = handle.ask::<()>(Request::Start { server: config.id.to_string() });
         let outcome = match started {

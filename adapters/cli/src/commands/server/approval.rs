@@ -1,4 +1,4 @@
-//! The approval of what a server starts.
+//! Asks the user to approve the command of a server.
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::launch::preview;
@@ -8,10 +8,10 @@ use crate::console::{Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
-/// Shows what a server starts, and asks the person to approve it. Without a person, the answer is no.
+/// Shows what a server starts, and asks the user to approve it. Returns `false` if there is no terminal.
 ///
 /// # Errors
-/// If the person presses Ctrl-C.
+/// If the user presses Ctrl-C.
 pub(super) fn approves(config: &McpConfig, options: &Options) -> Result<bool, Failure> {
     if options.json || !is_at_terminal() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! `mcpwire server doctor`: starts all servers, and explains what is wrong.
+//! `mcpwire server doctor`: starts all servers, and reports problems with suggestions.
 
 use std::io::Write as _;
 
@@ -16,13 +16,13 @@ use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{HubHandle, Request, advice, layout, start_advice};
 use crate::text;
 
-/// The verdict on a server, or on a file.
+/// The finding about a server or a file, as an entry of `--json`.
 #[derive(Serialize)]
 struct Finding {
     server: String,
     ok: bool,
     what: String,
-    /// The code of the error.
+    /// The code of the error, such as `NOT_FOUND`.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     advice: String,
@@ -43,12 +43,12 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     if let HubHandle::InProcess(own) = &handle {
         let hub = own.hub();
         own.boot(&Console::new(options)).map_err(Failure::from_hub)?;
-        // A lazy server sleeps until it is called. Here, every server is tried.
+        // Booting does not start lazy servers, which start with the first call. The doctor tries every server.
         for config in hub.list().into_iter().filter(|config| config.enabled && config.lazy) {
             let _ = own.wait(hub.start(config.id));
         }
     }
-    // The running hub may have tried them long ago, or given up.
+    // In a running hub, the last start may be long ago, or the hub may have given up.
     let request = if handle.is_remote() { Request::Try } else { Request::Status };
     let rows = handle.rows(request)?;
     handle.close();
@@ -87,7 +87,7 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
 }
 
-/// Judges a server by its state. Only one that runs, or that has run and sleeps, is ok.
+/// Returns the finding about a server in this state. Running and sleeping servers are ok, and disabled ones are not tried.
 fn judged(server: String, detail: &StatusDetail) -> Finding {
     let (ok, what, advice) = match (detail.state, &detail.last_error) {
         _ if !detail.enabled => (true, "it is disabled".into(), String::new()),

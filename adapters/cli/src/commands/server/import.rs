@@ -38,7 +38,7 @@ pub(super) fn run(
     let mut refused: Vec<(String, String)> =
         imported.refused.into_iter().map(|refused| (refused.name, hub_message(&refused.error))).collect();
     let secrets = Secrets::in_directory(layout(place)?.secrets());
-    // All questions come before the first change, so that Ctrl-C changes nothing.
+    // All questions are asked before the first change, so that Ctrl-C at a question changes nothing.
     let mut servers = imported.servers;
     for server in &mut servers {
         if trust || approves(&server.config, options)? {

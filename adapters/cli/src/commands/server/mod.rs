@@ -1,4 +1,4 @@
-//! `mcpwire server`: the configured servers, and changes of them.
+//! `mcpwire server`: lists, changes and controls the configured servers.
 
 mod add;
 mod approval;
@@ -85,7 +85,7 @@ fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
     })
 }
 
-/// Enables servers, after approval, and starts them. Goes on after a failure, and returns the first.
+/// Asks for approval of servers, enables and starts them. Tries all servers, and returns the first failure.
 fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     let configs = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?.configs;
     let chosen = if all { Ok(configs) } else { chosen(&configs, servers) };
@@ -100,7 +100,7 @@ fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &O
     let mut failures = Vec::new();
     for config in chosen {
         let updated = handle.ask::<()>(Request::Update { config: config.to_json() });
-        // It may have been enabled before, and waited for the approval.
+        // The server may have been enabled already, and waiting for approval, so it is started in any case.
         let started = updated.and_then(|()| handle.ask::<()>(Request::Start { server: config.id.to_string() }));
         failures.extend(started.err().map(|error| not_started(config.name.trim(), &error)));
     }
@@ -108,7 +108,7 @@ fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &O
     first_of(failures, options)
 }
 
-/// Disables servers. Goes on after a failure, and returns the first.
+/// Disables servers. Tries all servers, and returns the first failure.
 fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), Failure> {
     let configs = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?.configs;
     let chosen = chosen(&configs, servers)?;
@@ -127,7 +127,7 @@ fn chosen(configs: &[McpConfig], servers: &[String]) -> Result<Vec<McpConfig>, F
     servers.iter().map(|server| find_in(configs.to_vec(), server).map_err(Failure::from_hub)).collect()
 }
 
-/// Returns the first failure, and reports the others to people.
+/// Returns the first failure. Prints the others, unless `--json` is given.
 fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
     let mut failures = failures.into_iter();
     let first = failures.next();

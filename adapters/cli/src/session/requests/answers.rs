@@ -11,8 +11,9 @@
 //! }
 //! ```
 //!
-//! An entry answers a question whose message contains its `message`, or any question if it has none. The first entry that fits and
-//! was not used before is used; an entry with `repeat` can be used again. A question without such an entry is dismissed.
+//! An entry answers requests whose message contains the `message` of the entry. An entry without `message` answers any request.
+//! The first matching entry is used, once, or any number of times if it has `repeat`. A request without a matching entry is
+//! dismissed.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +26,7 @@ use serde::Deserialize;
 use super::roots;
 use crate::failure::Failure;
 
-/// The entries of the file that were not used up.
+/// The entries of the file that can still be used.
 pub(super) struct Answers {
     elicitation: Vec<Elicitation>,
     sampling: Vec<Sampling>,
@@ -61,7 +62,7 @@ enum Action {
     Cancel,
 }
 
-/// The answer of a language model: a text, a whole result, or a refusal.
+/// An answer to a sampling request: a text, a complete result, or a rejection.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sampling {
@@ -75,7 +76,7 @@ struct Sampling {
     reject: bool,
 }
 
-/// An entry of either kind.
+/// What entries for elicitation and for sampling have in common.
 trait Entry {
     fn message(&self) -> Option<&str>;
     fn is_repeated(&self) -> bool;
@@ -128,7 +129,7 @@ impl Answers {
         !self.sampling.is_empty()
     }
 
-    /// Returns the answer to a question with this message.
+    /// Returns the answer to an elicitation with this message, and removes its entry unless that is repeated.
     pub(super) fn elicitation(&mut self, message: &str) -> Option<ElicitResult> {
         next(&mut self.elicitation, message, |entry| {
             let mut result = ElicitResult::of(match entry.action {
@@ -141,7 +142,7 @@ impl Answers {
         })
     }
 
-    /// Returns the answer to a conversation, by the text of its last message.
+    /// Returns the answer to a sampling request. Entries are compared with the text of its last message.
     pub(super) fn sampling(&mut self, params: &CreateMessageParams) -> Option<Result<CreateMessageResult, RpcError>> {
         let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
         next(&mut self.sampling, &last, |entry| {
@@ -155,7 +156,7 @@ impl Answers {
     }
 }
 
-/// Takes the first entry that fits.
+/// Returns the answer of the first entry that matches, and removes the entry unless it is repeated.
 fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E) -> A) -> Option<A> {
     let fits = |entry: &E| entry.message().is_none_or(|part| message.contains(part));
     let at = entries.iter().position(fits)?;
@@ -166,7 +167,7 @@ fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E
     Some(answer)
 }
 
-/// Reads a root: a path, a URI, or an object.
+/// Reads an entry of `roots`: a path, a URI, or a `Root` object.
 fn root(json: &Json) -> Result<Root, String> {
     if json.is_object() {
         return json.decode().map_err(|error| error.to_string());

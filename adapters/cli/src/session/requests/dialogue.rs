@@ -1,5 +1,6 @@
-//! Forms of a server, filled in by the person at the terminal: field by field, and sent after a confirmation. All text of the
-//! server is made safe to show.
+//! Elicitation forms, which the user fills in at the terminal: field by field, and sent after a confirmation.
+//!
+//! Control characters are removed from all text of the server.
 
 use std::fmt::Write as _;
 
@@ -13,16 +14,16 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::console::{Terminal, Typed};
 use crate::text;
 
-/// Maximum number of choices to list. Others can be chosen by name.
+/// Maximum number of choices to list. The user can choose the others by name.
 const MOST_CHOICES: usize = 50;
 
-/// The dialogue was left before its end.
+/// The user has left the dialogue before its end, with this answer for the server.
 pub(super) struct Left(pub(super) ElicitAction);
 
-/// The fields that were filled in, with their values.
+/// The values of the fields that the user has filled in.
 struct Filled<'f>(Vec<(&'f str, Json)>);
 
-/// Asks the person to fill in a form.
+/// Asks the user to fill in a form.
 pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm) -> ElicitResult {
     let mut intro = introduction(server, "asks", &form.message);
     intro.push_str(
@@ -55,7 +56,7 @@ fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResul
     }
 }
 
-/// Asks for one field until the input is valid.
+/// Asks for one field until the input is valid. Returns `None` if an optional field was left empty.
 fn one(
     terminal: &mut dyn Terminal,
     field: &FormField,
@@ -80,7 +81,7 @@ fn one(
     }
 }
 
-/// Shows the answers, and asks whether to send them. Returns `false` to ask for all fields again.
+/// Shows the answers, and asks whether to send them. Returns `false` if the user wants to edit them.
 fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Left> {
     let content = result.content.as_ref().map_or("{}", Json::get);
     terminal.show(&format!("\n  To be sent: {}\n", text::json_for_terminals(content)));
@@ -96,7 +97,7 @@ fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Le
     }
 }
 
-/// Reads a line. `!decline` and `!cancel` leave the dialogue; a text that starts with `!` is typed with two.
+/// Reads a line. `!decline` and `!cancel` leave the dialogue. `!!` stands for `!` at the start of a line.
 pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     match terminal.read() {
         Typed::End => Err(Left(ElicitAction::Cancel)),
@@ -109,7 +110,7 @@ pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     }
 }
 
-/// Returns the message of a server, under the server's name.
+/// Returns a message of a server for the terminal, below a line with the name of the server.
 pub(super) fn introduction(server: &str, does: &str, message: &str) -> String {
     let mut page = format!("{} {} {does}:\n", "?".green(), server.bold());
     for line in printable(message).to_string().lines() {
@@ -118,7 +119,7 @@ pub(super) fn introduction(server: &str, does: &str, message: &str) -> String {
     page
 }
 
-/// Returns the description of a field.
+/// Returns the text above a field: title, type, description and choices.
 fn question(field: &FormField, is_required: bool) -> String {
     let necessity = if is_required { ", required" } else { "" };
     let kind = format!("({}{necessity})", takes(&field.schema));
@@ -141,7 +142,7 @@ fn question(field: &FormField, is_required: bool) -> String {
     page
 }
 
-/// Returns what a field accepts, in words.
+/// Returns the accepted values of a field, such as `whole number, 1 to 10`.
 fn takes(schema: &FieldSchema) -> String {
     match schema {
         FieldSchema::String(schema) => {
@@ -170,7 +171,7 @@ fn range(min: Option<impl ToString>, max: Option<impl ToString>, unit: &str) -> 
     }
 }
 
-/// Returns a value as a person would type it.
+/// Returns a value as the user would type it.
 fn shown(schema: &FieldSchema, value: &Json) -> String {
     let title = |choices: Vec<(&str, &str)>, value: &str| {
         choices

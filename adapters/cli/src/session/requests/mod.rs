@@ -1,7 +1,7 @@
-//! [`Handlers`]: answers what servers request from the user: elicitation, sampling and roots.
+//! [`Handlers`]: answers the requests of servers: elicitation, sampling and roots.
 //!
-//! The file of `--answers` goes first, then the person, if there is one at a terminal. Otherwise requests are dismissed, so that
-//! a script never hangs.
+//! The answers come from the file of `--answers`, or else from the user at the terminal. Without either, requests are dismissed,
+//! so that a script never hangs.
 
 mod answers;
 mod dialogue;
@@ -22,7 +22,7 @@ use crate::console::{Console, Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
-/// What is needed to answer requests of servers. Several connections may share it.
+/// The handlers of requests of servers. Several connections may share them.
 pub(super) struct Handlers {
     answers: Arc<Mutex<Option<Answers>>>,
     has_sampling: bool,
@@ -30,7 +30,7 @@ pub(super) struct Handlers {
 }
 
 impl Handlers {
-    /// Reads the file of answers and the roots of the command line.
+    /// Creates the handlers from the options: reads the file of `--answers`, and the roots.
     pub(super) fn new(options: &Options) -> Result<Self, Failure> {
         let answers = options.answers.as_deref().map(Answers::read).transpose()?;
         let mut roots = options.roots.iter().map(|root| roots::of_argument(root)).collect::<Result<Vec<_>, _>>()?;
@@ -39,7 +39,7 @@ impl Handlers {
         Ok(Self { answers: Arc::new(Mutex::new(answers)), has_sampling, roots })
     }
 
-    /// Adds the handlers to the options of a connection. Only what can be answered is declared.
+    /// Adds the handlers to the options of a connection. The client declares only capabilities for which there is a handler.
     pub(super) fn declare(
         &self,
         mut options: ConnectOptions,
@@ -67,7 +67,7 @@ impl Handlers {
     }
 }
 
-/// The person at the command line, or the file of answers.
+/// The source of answers for one server: the file of `--answers`, or the user at the terminal.
 #[derive(Clone)]
 struct User {
     server: String,

@@ -1,4 +1,4 @@
-//! The folders that are offered to servers as roots.
+//! Converts folders to the roots that are offered to servers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ pub(super) fn of_argument(argument: &str) -> Result<Root, Failure> {
     of_text(argument).map_err(|message| Failure::usage("root", message))
 }
 
-/// As [`of_argument`], with the error as text.
+/// Parses a folder or URI, as [`of_argument`] does. The error is a text.
 pub(super) fn of_text(text: &str) -> Result<Root, String> {
     if text.starts_with("file://") {
         return Ok(Root::new(text));
@@ -24,11 +24,11 @@ pub(super) fn of_text(text: &str) -> Result<Root, String> {
     Ok(root)
 }
 
-/// Returns the URI of a file (RFC 8089).
+/// Returns the `file:` URI of an absolute path (RFC 8089).
 fn uri(path: &Path) -> String {
     let mut uri = String::from("file://");
     let path = path.as_os_str().as_encoded_bytes();
-    // Canonical paths of Windows have this prefix.
+    // `canonicalize` adds this prefix on Windows.
     let path = path.strip_prefix(br"\\?\").unwrap_or(path);
     if path.first() != Some(&b'/') {
         uri.push('/');

@@ -1,4 +1,4 @@
-//! URLs that a server asks the person at the terminal to visit. They are shown with their host, and never opened.
+//! URLs that a server asks the user to visit. The tool shows them with their host, and never opens them.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::dialogue::{Left, introduction, word};
 use crate::console::Terminal;
 use crate::text;
 
-/// Shows a URL, and asks whether the person will visit it.
+/// Shows a URL, and asks whether the user will visit it.
 pub(super) fn url(terminal: &mut dyn Terminal, server: &str, url: &ElicitUrl) -> ElicitAction {
     let mut page = introduction(server, "asks you to visit a URL", &url.message);
     let parsed = Url::parse(&url.url).ok();
@@ -35,10 +35,10 @@ pub(super) fn url(terminal: &mut dyn Terminal, server: &str, url: &ElicitUrl) ->
     }
 }
 
-/// Returns what is suspicious about a URL (2026-07-28, client/elicitation, "Safe URL Handling").
+/// Returns warnings about a suspicious URL (2026-07-28, client/elicitation, "Safe URL Handling").
 ///
-/// `parsed` is the URL as browsers read it (WHATWG): without tabs and line breaks, with a decoded host. If the host that a person
-/// reads in the text is another one, the warning names the host that a browser opens.
+/// `parsed` is the URL as browsers parse it (WHATWG): without tabs and line breaks, and with a decoded host. If its host differs
+/// from the host in the text, the warning names the host that a browser would open.
 fn warnings(url: &ElicitUrl, parsed: Option<&Url>) -> Vec<String> {
     let text = url.url.as_str();
     let Some(parsed) = parsed else { return vec!["it is not a valid URL".to_owned()] };

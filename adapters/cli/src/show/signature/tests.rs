@@ -1,10 +1,10 @@
-//! Schemas as servers write them, and as nobody should.
+//! Common schemas, and hostile ones.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// The parameters as `name?: kind = default  description`, and the note.
+/// Returns the parameters as lines `name?: kind = default  description`, and the note.
 fn lines(schema: &Value) -> Vec<String> {
     shown(&schema.to_string())
 }
@@ -148,7 +148,7 @@ fn wide_and_branching_schemas_are_bounded() {
     assert_eq!(signature.parameters.len(), MOST_PARAMETERS);
     assert_eq!(signature.note.as_deref(), Some("and 936 more"));
 
-    // Each level refers to the next a dozen times: 12^n paths through n definitions.
+    // Each definition refers to the next one 12 times, so there are 12^n paths through n definitions.
     let mut definitions = serde_json::Map::new();
     for level in 0..40 {
         let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });

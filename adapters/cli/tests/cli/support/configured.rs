@@ -1,4 +1,4 @@
-//! Configured servers, kept in a directory of one test.
+//! Configured servers in a directory of one test.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use super::{Finished, mcpwire_with_input};
 /// The program, which is also the demo server.
 pub(crate) const MCPWIRE: &str = env!("CARGO_BIN_EXE_mcpwire");
 
-/// `mcpwire` with its things in this directory.
+/// Runs `mcpwire` with its configuration in this directory.
 pub(crate) fn at(place: &Path, arguments: &[&str]) -> Finished {
     with_input(place, arguments, "")
 }
 
-/// The same, with this on its standard input.
+/// Runs `mcpwire` as [`at`] does, with this input.
 pub(crate) fn with_input(place: &Path, arguments: &[&str], input: &str) -> Finished {
-    // What is behind `--` is not for us.
+    // The arguments after `--` are those of the server.
     let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
     let (ours, theirs) = arguments.split_at(end);
     let place = place.to_str().expect("a plain path");

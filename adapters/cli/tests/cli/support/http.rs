@@ -1,4 +1,4 @@
-//! The demo server over HTTP, as the tool runs it.
+//! Starts `mcpwire demo-server --http`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -11,7 +11,7 @@ use super::{WATCHDOG, command};
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
-    /// The lines of its standard error.
+    /// The lines of the server's standard error.
     log: mpsc::Receiver<String>,
 }
 

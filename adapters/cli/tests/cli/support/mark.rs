@@ -1,4 +1,4 @@
-//! Finds the processes that a test has started in the process table, which only Linux shows whole.
+//! Finds the processes that a test has started, in `/proc`.
 
 use std::fs;
 use std::process;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::Pid;
 
-/// A variable in the environment of the servers that a test starts, by which they are found in the process table.
+/// An environment variable of the servers that a test starts. It marks their processes in `/proc`.
 pub(crate) struct Mark(String);
 
 impl Mark {
@@ -16,12 +16,12 @@ impl Mark {
         Self(format!("MCPWIRE_TEST_MARK={}-{number}", process::id()))
     }
 
-    /// The value of `--env` that sets it.
+    /// Returns the value of `--env` that sets the variable.
     pub(crate) fn variable(&self) -> &str {
         &self.0
     }
 
-    /// The marked processes that there are.
+    /// Returns the marked processes that are running.
     pub(crate) fn processes(&self) -> Vec<Pid> {
         let entries = fs::read_dir("/proc").expect("there is a /proc");
         let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
@@ -32,7 +32,7 @@ impl Mark {
         marked.filter_map(Pid::from_raw).collect()
     }
 
-    /// Fails if a marked process is left.
+    /// Fails the test if a marked process is running.
     #[track_caller]
     pub(crate) fn assert_nothing_left(&self) {
         let left: Vec<String> = self.processes().into_iter().map(|pid| command_line(pid.as_raw_pid())).collect();

@@ -1,4 +1,4 @@
-//! Runs the real binary, with a watchdog, and looks for what it leaves behind.
+//! Runs the binary with a timeout, and collects its output.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod configured;
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 pub(crate) use mark::Mark;
 use serde_json::Value;
 
-/// Far longer than anything here takes: only a test that fails waits so long.
+/// Maximum time to wait in a test. It is far longer than anything here takes, so only a failing test waits so long.
 pub(crate) const WATCHDOG: Duration = Duration::from_secs(60);
 
-/// What a finished run left.
+/// The exit status and output of a finished process.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
@@ -31,7 +31,7 @@ pub(crate) struct Finished {
 }
 
 impl fmt::Debug for Finished {
-    /// As failed assertions show it: what was written, to a length that a person reads.
+    /// Writes status and output for failed assertions, with the output cut to 2,000 characters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [stdout, stderr] = [&self.stdout, &self.stderr].map(|text| text.chars().take(2_000).collect::<String>());
         write!(f, "{} after {:?}, stdout: {stdout:?}, stderr: {stderr:?}", self.status, self.took)
@@ -39,40 +39,40 @@ impl fmt::Debug for Finished {
 }
 
 impl Finished {
-    /// Its exit status; a death by signal fails the test.
+    /// Returns the exit status. Fails the test if a signal has ended the process.
     pub(crate) fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| panic!("ended by a signal: {self:?}"))
     }
 
-    /// Standard output as the one JSON document that it must be.
+    /// Parses standard output, which must be one JSON document.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Standard error as the one JSON object that it must be.
+    /// Parses standard error, which must be one JSON object.
     pub(crate) fn error(&self) -> Value {
         serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// `mcpwire` with these arguments, run to its end.
+/// Runs `mcpwire` with these arguments to its end.
 pub(crate) fn mcpwire(arguments: &[&str]) -> Finished {
     mcpwire_with_input(arguments, "")
 }
 
-/// The same, reading `input` as its standard input.
+/// Runs `mcpwire` as [`mcpwire`] does, with this input.
 pub(crate) fn mcpwire_with_input(arguments: &[&str], input: &str) -> Finished {
     Running::start(arguments, input).finish()
 }
 
-/// `mcpwire`, not prepared to run yet: no colours asked for or against.
+/// Returns the command `mcpwire` with these arguments, without variables that turn colors on or off.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcpwire"));
     command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
-/// `mcpwire` while it runs.
+/// A running `mcpwire` process.
 pub(crate) struct Running {
     child: Child,
     started: Instant,
@@ -92,7 +92,7 @@ impl Running {
         let mut stdin = child.stdin.take().expect("it is piped");
         let input = input.to_owned();
         thread::spawn(move || {
-            // A run that does not read its input must not stop the test.
+            // An error means that the process does not read its input, which is allowed.
             let _ = stdin.write_all(input.as_bytes());
         });
         let stdout = Output::collect(child.stdout.take());
@@ -105,13 +105,13 @@ impl Running {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).expect("it runs");
     }
 
-    /// Waits until it has said this on standard error.
+    /// Waits until the process has written this to standard error.
     #[cfg(target_os = "linux")]
     pub(crate) fn wait_for_stderr(&self, what: &str) {
         wait_for(what, || self.stderr.so_far().contains(what).then_some(()));
     }
 
-    /// Waits for its end. One that does not end is killed, and fails the test.
+    /// Waits for the end of the process. After [`WATCHDOG`], kills the process and fails the test.
     pub(crate) fn finish(mut self) -> Finished {
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
@@ -128,7 +128,7 @@ impl Running {
     }
 }
 
-/// What a process writes, as it comes.
+/// The output of a process, collected as it arrives.
 struct Output {
     bytes: Arc<Mutex<Vec<u8>>>,
     closed: mpsc::Receiver<()>,
@@ -160,7 +160,7 @@ impl Output {
     }
 }
 
-/// Waits until `found` finds something.
+/// Calls `found` until it returns something.
 #[cfg(unix)]
 pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
@@ -173,8 +173,9 @@ pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T
     }
 }
 
-/// A legacy server as a shell script: answers `tools/list` with the result `$1` and `tools/call` with the result `$2`
-/// (or with these members, if it starts with a quote), and before the latter writes `$3` as it is.
+/// A legacy server as a shell script. It answers `tools/list` with the result `$1` and `tools/call` with the result `$2`.
+///
+/// If `$2` starts with a quote, it contains the members of the response instead. Before this response, the script writes `$3`.
 #[cfg(unix)]
 pub(crate) const SCRIPTED: &str = r#"
 case $2 in '"'*) answer=$2 ;; *) answer='"result":'$2 ;; esac
@@ -190,13 +191,13 @@ while IFS= read -r line; do
 done
 "#;
 
-/// The arguments that end with a connection to [`SCRIPTED`].
+/// Returns the arguments `before`, followed by the command of [`SCRIPTED`] with these parameters.
 #[cfg(unix)]
 pub(crate) fn scripted<'a>(before: &[&'a str], list: &'a str, call: &'a str, first: &'a str) -> Vec<&'a str> {
     [before, &["--", "sh", "-c", SCRIPTED, "scripted", list, call, first]].concat()
 }
 
-/// A path for a file of one test.
+/// Returns a path for a file of one test.
 pub(crate) fn scratch(name: &str) -> std::path::PathBuf {
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory for the test");

@@ -1,4 +1,4 @@
-//! A terminal without a person.
+//! A pseudo-terminal, at which the test types.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::wait_for;
 
-/// A terminal; `file` is where the person would be.
+/// A pseudo-terminal. `file` is its controlling side, which types and reads the screen.
 pub(crate) struct Terminal {
     pub(crate) file: File,
     path: String,
@@ -26,18 +26,18 @@ impl Terminal {
         Self { file: File::from(master), path }
     }
 
-    /// The end for a program.
+    /// Returns the side for a program.
     pub(crate) fn other_end(&self) -> OwnedFd {
         OwnedFd::from(File::options().read(true).write(true).open(&self.path).expect("it opens"))
     }
 
-    /// What it shows, as it comes.
+    /// Collects the output on the screen as it arrives.
     pub(crate) fn screen(mut self) -> Screen {
         let screen = Screen::default();
         let shown = Arc::clone(&screen.0);
         thread::spawn(move || {
             let mut chunk = [0; 4096];
-            // The end of a terminal is an error.
+            // A closed terminal is read as an error.
             while let Ok(length @ 1..) = self.file.read(&mut chunk) {
                 shown.lock().expect("nobody panics").extend_from_slice(&chunk[..length]);
             }
@@ -46,7 +46,7 @@ impl Terminal {
     }
 }
 
-/// What a terminal has shown.
+/// The output that a terminal has shown.
 #[derive(Default)]
 pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
 
@@ -55,7 +55,7 @@ impl Screen {
         String::from_utf8_lossy(&self.0.lock().expect("nobody panics")).into_owned()
     }
 
-    /// Waits until it has shown this.
+    /// Waits until the terminal has shown this text.
     pub(crate) fn wait_for(&self, what: &str) {
         wait_for(what, || self.text().contains(what).then_some(()));
     }

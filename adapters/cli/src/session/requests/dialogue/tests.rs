@@ -1,4 +1,4 @@
-//! Forms that are filled in by a script.
+//! Fills in forms with scripted input instead of a user.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use mcpwire_blocking::protocol::{ElicitForm, Json};
 
 use crate::console::{Terminal, Typed};
 
-/// A person who types these lines, then nothing more.
+/// A terminal at which these lines are typed, and then the end of the input.
 pub(crate) struct Script {
     typed: VecDeque<&'static str>,
     pub(crate) shown: String,
