@@ -1,7 +1,7 @@
-//! `greet`: a tool that asks the user first, in the form of either era.
+//! `greet`: a tool that asks the user first, in the form of each era.
 //!
-//! A legacy client receives a request in the middle of the call. A modern one receives a result that says what input is
-//! required, and calls once more with it.
+//! A legacy client receives a request during the call. A modern client receives an `input_required` result, and calls the tool
+//! again with the input.
 
 use serde_json::{Map, Value, json};
 
@@ -9,12 +9,12 @@ use crate::output::{Output, object};
 use crate::revision::Revision;
 use crate::rpc::Failure;
 
-/// The key of the question in `inputRequests`.
+/// The key of the elicitation in `inputRequests`.
 const KEY: &str = "person";
-/// The `requestState`: the client sends it back, so the server need not remember the call.
+/// The `requestState`. The client returns it, so the server needs no state for the call.
 const STATE: &str = "greet";
 
-/// Returns the result of a call whose question the client has answered with this message.
+/// Returns the result of a call, given the client's answer to the elicitation.
 pub(crate) fn answered(message: &Value) -> Output {
     match (message.get("result"), message.get("error")) {
         (Some(answer), _) => greeting(answer),
@@ -25,7 +25,7 @@ pub(crate) fn answered(message: &Value) -> Output {
     }
 }
 
-/// Returns the result for a modern client: the input that is required, or the greeting.
+/// Returns the result for a modern client: `input_required` before the input, and then the greeting.
 pub(crate) fn modern(params: &Map<String, Value>, revision: Revision) -> Result<Value, Failure> {
     let Some(answers) = params.get("inputResponses") else {
         return Ok(json!({

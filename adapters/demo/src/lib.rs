@@ -1,8 +1,8 @@
 //! A small MCP server to try clients on, over stdio and HTTP, in every revision of the protocol.
 //!
-//! It needs no network and no files, and what it answers is made up: tools that answer at once, take their time, fail, or ask
-//! the user; prompts with completion; resources, one of which changes with each tool call. It is written on `serde_json`
-//! alone, without the code of the mcpwire clients, so that either end checks the other.
+//! It needs no network and no files, and its answers are invented. It has tools that answer at once, wait, fail, or ask the user;
+//! prompts with completion; and resources, one of which changes with each tool call. It shares no code with the mcpwire clients,
+//! so that each end checks the other.
 //!
 //! The program `mcpwire-demo` and the commands `mcpwire demo` and `mcpwire demo-server` run it. A test can run it over any
 //! pair of streams:

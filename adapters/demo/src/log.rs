@@ -1,9 +1,9 @@
-//! [`Log`]: what the server reports to the person who runs it.
+//! [`Log`]: writes lines for the user who runs the server.
 
 use std::fmt;
 use std::io::Write;
 
-/// Writes lines for the person who runs the server, each with the name of the program before it.
+/// Writes lines for the user who runs the server. Each line begins with the name of the program.
 pub struct Log {
     program: String,
     output: Box<dyn Write + Send>,
@@ -16,7 +16,7 @@ impl Log {
     }
 
     pub(crate) fn line(&mut self, line: &str) {
-        // The server goes on without its log: a closed standard error is no reason to end.
+        // Errors are ignored: the server continues if standard error is closed.
         let _ = writeln!(self.output, "{}: {line}", self.program);
     }
 }

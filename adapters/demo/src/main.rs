@@ -21,7 +21,7 @@ Options:
   -V, --version       Print version
 ";
 
-/// The exit code for a wrong command line, as clap and GNU programs have it.
+/// The exit code for an invalid command line, as in clap and GNU programs.
 const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! [`Output`]: what tools return.
+//! [`Output`]: the result of a tool.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::revision::Revision;
 
-/// The result of a tool, before it is written for a revision.
+/// The result of a tool, independent of the revision.
 #[derive(Debug)]
 pub(crate) struct Output {
     text: String,
     structured: Option<Value>,
-    /// A PNG in base64, which follows the text.
+    /// A PNG image in base64, which is sent after the text.
     image: Option<&'static str>,
     is_error: bool,
 }
@@ -33,7 +33,7 @@ impl Output {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// Writes the result for a revision.
+    /// Returns the result in the form of a revision.
     pub(crate) fn into_result(self, revision: Revision) -> Value {
         let mut content = vec![json!({ "type": "text", "text": self.text })];
         content.extend(self.image.map(|png| json!({ "type": "image", "data": png, "mimeType": "image/png" })));
@@ -47,7 +47,7 @@ impl Output {
     }
 }
 
-/// Returns the output of a call of `slow` that has waited so long.
+/// Returns the result of a call of `slow` that has waited for this time.
 pub(crate) fn waited(length: Duration) -> Output {
     Output::text(format!("Waited {} s.", length.as_secs_f64()))
 }

@@ -1,4 +1,4 @@
-//! Requests that are answered later: slow calls, questions to the user, results of tasks, subscriptions.
+//! Requests that are answered later: slow calls, calls that ask the user, results of tasks, and subscriptions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,16 +16,16 @@ const LONGEST_STEP: Duration = Duration::from_secs(1);
 /// Maximum number of pending requests of all clients together.
 const MAX_PENDING: usize = 4096;
 
-/// Where an answer goes: a connection, and the stream of it that carries the answer.
+/// The destination of an answer: a connection, and one of its streams.
 ///
-/// Over stdio there is one of each. Over HTTP, each POST has a stream of its own.
+/// Over stdio, there is one of each. Over HTTP, each POST has its own stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Route {
     pub(crate) connection: u64,
     pub(crate) stream: u64,
 }
 
-/// The stream of a connection that carries messages which belong to no request.
+/// The stream of a connection for messages that belong to no request.
 pub(crate) const GENERAL_STREAM: u64 = 0;
 
 impl Route {
@@ -35,7 +35,7 @@ impl Route {
     }
 }
 
-/// A request without an answer so far.
+/// A request that is not answered yet.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) route: Route,
@@ -44,21 +44,21 @@ pub(crate) struct PendingRequest {
     pub(crate) wait: Wait,
 }
 
-/// What a pending request waits for.
+/// The event that a pending request waits for.
 #[derive(Debug)]
 pub(crate) enum Wait {
     /// The end of a call of `slow`.
     Slow(SlowCall),
-    /// The client's answer to the question with this request id.
+    /// The client's answer to the server's request with this id.
     Answer(String),
-    /// The end of the task of this id, which is at this time unless it is cancelled.
+    /// The end of the task with this id, at this time unless it is cancelled before.
     Task(String, Duration),
-    /// The client's cancellation: a `subscriptions/listen` to these resources.
+    /// A cancellation by the client. The request is a `subscriptions/listen` for these resources.
     Subscription(BTreeSet<String>),
 }
 
 impl Wait {
-    /// Returns when there is something to do, if that depends on the time.
+    /// Returns the time of the next action. `None` if it does not depend on the time.
     fn deadline(&self) -> Option<Duration> {
         match self {
             Self::Slow(call) => Some(call.started + call.next),
@@ -68,12 +68,12 @@ impl Wait {
     }
 }
 
-/// A call of `slow` under way.
+/// A pending call of `slow`.
 #[derive(Debug)]
 pub(crate) struct SlowCall {
     started: Duration,
     pub(crate) length: Duration,
-    /// The next report, or the end, counted from the start.
+    /// The time of the next progress report or of the end, since the start of the call.
     pub(crate) next: Duration,
     pub(crate) progress_token: Option<Value>,
 }
@@ -85,7 +85,7 @@ impl SlowCall {
         call
     }
 
-    /// Moves to the next report.
+    /// Moves `next` to the next report, or to the end.
     pub(crate) fn advance(&mut self) {
         let step = match self.progress_token {
             Some(_) => (self.length / REPORTS).clamp(SHORTEST_STEP, LONGEST_STEP),

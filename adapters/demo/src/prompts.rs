@@ -1,4 +1,4 @@
-//! Prompts, and the completion of their arguments and of the template's.
+//! The prompts, and the completion of arguments of prompts and of the resource template.
 
 use serde_json::{Map, Value, json};
 
@@ -74,7 +74,7 @@ fn user_text(text: &str) -> Value {
     json!({ "role": "user", "content": { "type": "text", "text": text } })
 }
 
-/// Completes an argument of a prompt or of the resource template: the result of `completion/complete`.
+/// Returns the result of `completion/complete` for an argument of a prompt or of the resource template.
 pub(crate) fn complete(params: &Map<String, Value>) -> Result<Value, Failure> {
     let no_members = Map::new();
     let object = |name: &str| params.get(name).and_then(Value::as_object).unwrap_or(&no_members);
@@ -106,7 +106,7 @@ fn unknown_argument(name: &str) -> Failure {
     Failure::invalid_params(format!("Unknown argument: {name}"))
 }
 
-/// Returns a member that is a string, `None` if it is absent.
+/// Returns a string member of an object, or `None` if the member is absent.
 fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Failure> {
     object
         .get(name)

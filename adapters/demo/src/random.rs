@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Returns an id that nobody can guess: 128 bits of the randomness that the standard library uses for its hash tables.
+/// Returns an unguessable id of 128 random bits. They come from the keys of hash tables of the standard library.
 pub(crate) fn random_id() -> String {
     let half = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", half(), half())

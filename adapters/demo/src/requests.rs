@@ -1,4 +1,4 @@
-//! Which answer each request gets.
+//! Decides on the answer to each request.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::{greet, prompts, resources, tasks};
 type Params = Map<String, Value>;
 
 impl Server {
-    /// Decides on a request, and returns its revision, too.
+    /// Decides on a request. Returns the decision, and the revision of the request.
     pub(crate) fn request(
         &mut self,
         route: Route,
@@ -42,7 +42,7 @@ impl Server {
         Ok((revision, answer))
     }
 
-    /// Answers the requests that change nothing.
+    /// Answers requests that do not change the state of the server.
     fn read(&self, method: &str, revision: Revision, params: &Params) -> Result<Value, Failure> {
         match method {
             "ping" if !revision.is_modern() => Ok(json!({})),
@@ -143,7 +143,7 @@ impl Server {
     }
 }
 
-/// Returns a list, all of it on one page.
+/// Returns the result of a list request, with all items on one page.
 fn page(params: &Params, revision: Revision, name: &str, entries: &[Value]) -> Result<Value, Failure> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Err(Failure::invalid_params(format!("unknown cursor: the {name} fit on one page")));
@@ -151,7 +151,7 @@ fn page(params: &Params, revision: Revision, name: &str, entries: &[Value]) -> R
     Ok(revision.cacheable(json!({ name: entries })))
 }
 
-/// Returns the resources to which `subscriptions/listen` subscribes, as far as the server has them.
+/// Returns the resources of a `subscriptions/listen` request that the server has.
 fn filter(params: &Params) -> Result<BTreeSet<String>, Failure> {
     let filter = params
         .get("notifications")

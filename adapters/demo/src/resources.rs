@@ -1,4 +1,4 @@
-//! Resources and resource templates.
+//! The resources and resource templates.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::rpc::{Failure, INVALID_PARAMS};
 use crate::tools::CHART;
 use crate::weather;
 
-/// The code for unknown resources in the legacy era. From 2026-07-28 on it is that of invalid parameters.
+/// The error code for unknown resources in the legacy era. Since 2026-07-28, it is the code for invalid parameters.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 
-/// The resource that changes: the number of tool calls so far.
+/// The URI of the resource that changes. It contains the number of tool calls so far.
 pub(crate) const CALLS: &str = "demo://calls";
 const ABOUT: &str = "demo://about";
 const CHART_URI: &str = "demo://chart.png";
@@ -77,7 +77,7 @@ pub(crate) fn read(uri: &str, calls: u64, revision: Revision) -> Result<Value, F
     Ok(if uri == CALLS { revision.cacheable_for(0, result) } else { revision.cacheable(result) })
 }
 
-/// Returns the contents of a city's weather.
+/// Returns the contents of the resource with a city's weather.
 pub(crate) fn weather_contents(city: &str) -> Value {
     let (_, value) = weather::report(city);
     json!({ "uri": weather::uri(city), "mimeType": "application/json", "text": value.to_string() })

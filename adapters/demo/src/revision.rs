@@ -1,4 +1,4 @@
-//! [`Revision`]: the revision of a request, and what differs in the answers.
+//! [`Revision`]: the revision of a request, and the differences of answers between revisions.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key in `_meta` of all messages of a subscription: the id of its `subscriptions/listen`.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// How long clients may cache what does not change while the server runs.
+/// How long clients may cache results that do not change while the server runs, in milliseconds.
 const TTL_MS: u32 = 60_000;
 
 /// A revision of the protocol, oldest first.
@@ -43,7 +43,7 @@ impl Revision {
         }
     }
 
-    /// Returns the answer to `initialize`: the requested revision, or else the newest that has a handshake.
+    /// Returns the revision for the answer to `initialize`: the requested one, or else the newest that has a handshake.
     pub(crate) fn negotiate(requested: &str) -> Self {
         Self::ALL
             .into_iter()
@@ -63,7 +63,7 @@ impl Revision {
         self >= Self::V2025_06_18
     }
 
-    /// Returns whether the server declares that it completes arguments. The capability is newer than the method.
+    /// Returns whether the revision has the capability `completions`, which is newer than the method.
     pub(crate) fn has_completions_capability(self) -> bool {
         self >= Self::V2025_03_26
     }
@@ -76,7 +76,7 @@ impl Revision {
         self <= Self::V2025_03_26
     }
 
-    /// Removes the titles of list entries where the revision has none.
+    /// Removes the titles of list entries if the revision has no titles.
     pub(crate) fn without_unknown_titles(self, mut entries: Vec<Value>) -> Vec<Value> {
         if !self.has_titles() {
             for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
@@ -86,7 +86,7 @@ impl Revision {
         entries
     }
 
-    /// Completes a result: in the modern era, adds its type and the server's name.
+    /// Completes a result. In the modern era, adds its type and the name of the server.
     pub(crate) fn complete(self, mut result: Value) -> Value {
         if self.is_modern() {
             result["resultType"] = json!("complete");
@@ -100,7 +100,7 @@ impl Revision {
         self.cacheable_for(TTL_MS, result)
     }
 
-    /// Completes a result that clients may cache for so many milliseconds.
+    /// Completes a result that clients may cache for `ttl_ms` milliseconds.
     pub(crate) fn cacheable_for(self, ttl_ms: u32, mut result: Value) -> Value {
         if self.is_modern() {
             result["ttlMs"] = json!(ttl_ms);
@@ -129,7 +129,7 @@ pub(crate) fn of_request(
     let says_modern = meta.contains_key(PROTOCOL_VERSION) || meta.contains_key(CLIENT_CAPABILITIES);
     match negotiated {
         Some(revision) if !says_modern && method != "server/discover" => Ok(revision),
-        // A legacy client may ping before it has shaken hands.
+        // A legacy client may ping before `initialize`.
         None if !says_modern && method == "ping" => Ok(Revision::V2025_11_25),
         _ => check_meta(meta),
     }
@@ -169,7 +169,7 @@ fn invalid(message: impl Into<String>) -> Failure {
     Failure::invalid_params(message)
 }
 
-/// Returns how the server introduces itself.
+/// Returns the name and version of the server, as `Implementation`.
 pub(crate) fn server_info(revision: Revision) -> Value {
     let mut info = json!({ "name": "mcpwire-demo", "version": env!("CARGO_PKG_VERSION") });
     if revision.has_titles() {

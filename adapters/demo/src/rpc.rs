@@ -8,7 +8,7 @@ pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
-/// A request that fails as a request: a JSON-RPC error.
+/// A JSON-RPC error, the answer to a request that fails.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: i64,

@@ -20,54 +20,54 @@ pub(crate) const INSTRUCTIONS: &str = "A server to try a client on. `echo` and `
                                        time, reports progress and can become a task, `fail` reports an error, \
                                        `weather` invents its data, `greet` asks the user who they are.";
 
-/// The server of all its clients.
+/// The server, with the state of all clients.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// Legacy clients, and those that have subscribed as such do. A modern client has no state here.
+    /// The legacy clients, by connection. Modern clients have no state.
     connections: BTreeMap<u64, Connection>,
     last_connection: u64,
     pub(crate) pending: Pending,
     pub(crate) tasks: Tasks,
     /// The content of the resource [`resources::CALLS`].
     pub(crate) tool_calls: u64,
-    /// Whether a message has changed [`resources::CALLS`], and subscribers are not notified yet.
+    /// Whether [`resources::CALLS`] has changed since its subscribers were last notified.
     pub(crate) is_changed: bool,
     questions: u64,
     outputs: VecDeque<Output>,
 }
 
-/// A legacy client.
+/// The state of a legacy client.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    /// What `initialize` agreed on; `None` before.
+    /// The revision that `initialize` negotiated. `None` before it.
     pub(crate) negotiated: Option<Revision>,
-    /// Whether the client has declared elicitation.
+    /// Whether the client has declared the capability for elicitation.
     pub(crate) can_be_asked: bool,
-    /// The resources of `resources/subscribe`.
+    /// The resources that the client has subscribed to with `resources/subscribe`.
     pub(crate) subscriptions: BTreeSet<String>,
 }
 
-/// What a transport is to do.
+/// An action of the transport.
 #[derive(Debug)]
 pub(crate) enum Output {
     /// Send a message.
     Message(Route, Value),
-    /// Look whether the route [has pending requests](Server::has_pending): one has ended.
+    /// Check whether the route [has pending requests](Server::has_pending), because one was answered.
     Ended(Route),
-    /// Report a line to the person who runs the server.
+    /// Write a line to the log.
     Log(String),
 }
 
-/// What becomes of a request.
+/// The decision on a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Now(Value),
-    /// The answer comes when the wait is over.
+    /// The request is answered when the wait is over.
     Later(Wait),
 }
 
 impl Server {
-    /// Creates a server without clients. `started` is the date when its time is zero.
+    /// Creates a server without clients. `started` is the date at which its time is zero.
     pub(crate) fn new(started: SystemTime) -> Self {
         Self {
             connections: BTreeMap::new(),
@@ -81,13 +81,13 @@ impl Server {
         }
     }
 
-    /// Returns the number of a new connection.
+    /// Adds a connection. Returns its number.
     pub(crate) fn connect(&mut self) -> u64 {
         self.last_connection += 1;
         self.last_connection
     }
 
-    /// Forgets a connection and its requests.
+    /// Removes a connection and its requests.
     pub(crate) fn disconnect(&mut self, connection: u64) {
         self.connections.remove(&connection);
         self.pending.remove_connection(connection);
@@ -102,22 +102,22 @@ impl Server {
         self.connections.entry(connection).or_default()
     }
 
-    /// Returns whether a request that came over this route has no answer yet.
+    /// Returns whether a request of this route is not answered yet.
     pub(crate) fn has_pending(&self, route: Route) -> bool {
         self.pending.iter().any(|request| request.route == route)
     }
 
-    /// Returns what the transport is to do next.
+    /// Returns the next action of the transport.
     pub(crate) fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// Returns when [`Server::handle_timeout`] is to be called.
+    /// Returns the time at which to call [`Server::handle_timeout`].
     pub(crate) fn next_timeout(&self) -> Option<Duration> {
         self.pending.deadline()
     }
 
-    /// Receives the text of a message.
+    /// Parses and handles a message.
     pub(crate) fn receive_text(&mut self, route: Route, text: &[u8], now: Duration) {
         match serde_json::from_slice(text) {
             Ok(message) => self.receive(route, &message, now),
@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    /// Receives a message or a batch.
+    /// Handles a message or a batch.
     pub(crate) fn receive(&mut self, route: Route, message: &Value, now: Duration) {
         match message {
             Value::Array(batch) => self.batch(route, batch, now),
@@ -161,7 +161,7 @@ impl Server {
                     self.cancel(route.connection, id, reason);
                 }
             }
-            // No other notification has a consequence here.
+            // Other notifications have no effect.
             (Some(_), None) => {}
             (Some(method), Some(id)) if id.is_string() || id.is_i64() || id.is_u64() => {
                 let answer = params
@@ -182,7 +182,7 @@ impl Server {
         }
     }
 
-    /// Sends an answer, or keeps the request until there is one.
+    /// Sends the answer to a request, or stores the request until its wait is over.
     fn answer(&mut self, route: Route, id: &Value, revision: Revision, answer: Answer) -> Result<(), Failure> {
         let mut wait = match answer {
             Answer::Now(result) => {
@@ -207,7 +207,7 @@ impl Server {
         Ok(())
     }
 
-    /// Completes the call whose question this message answers. An answer to nothing is ignored.
+    /// Completes the call whose request to the client this message answers. Ignores an answer to an unknown request.
     fn answered(&mut self, connection: u64, message: &Value) {
         let Some(id) = message.get("id").and_then(Value::as_str) else { return };
         let asked = |request: &PendingRequest| {
@@ -220,7 +220,7 @@ impl Server {
         }
     }
 
-    /// Drops a request, which is then never answered. Unknown and answered requests are ignored.
+    /// Cancels a request, which is then never answered. Unknown and answered requests are ignored.
     pub(crate) fn cancel(&mut self, connection: u64, id: &Value, reason: Option<&str>) {
         let Some(request) = self.pending.remove(connection, id) else { return };
         match &request.wait {
@@ -237,7 +237,7 @@ impl Server {
         self.outputs.push_back(Output::Ended(request.route));
     }
 
-    /// Fails the requests that wait for the result of a task, because the task was cancelled.
+    /// Fails the requests that wait for the result of a cancelled task.
     pub(crate) fn task_cancelled(&mut self, task: &str) {
         let waits = |request: &PendingRequest| matches!(&request.wait, Wait::Task(id, _) if id == task);
         while let Some(request) = self.pending.remove_if(waits) {
@@ -246,7 +246,7 @@ impl Server {
         }
     }
 
-    /// Does everything that is due: reports progress, and ends slow calls and tasks.
+    /// Performs all actions that are due: reports progress, and ends slow calls and tasks.
     pub(crate) fn handle_timeout(&mut self, now: Duration) {
         while let Some(request) = self.pending.due(now) {
             let (route, id) = (request.route, request.id.clone());
@@ -276,7 +276,7 @@ impl Server {
         }
     }
 
-    /// Notifies those who have subscribed to [`resources::CALLS`], if it has changed.
+    /// Notifies the subscribers of [`resources::CALLS`], if it has changed.
     fn notify_subscribers(&mut self) {
         if !std::mem::take(&mut self.is_changed) {
             return;
@@ -316,7 +316,7 @@ fn progress(token: &Value, done: Duration, total: Duration) -> Value {
     rpc::notification("notifications/progress", &params)
 }
 
-/// Returns the first message of a subscription: what the server agrees to notify of.
+/// Returns the first message of a subscription, which lists the changes that the server will report.
 fn acknowledgment(id: &Value, resources: &BTreeSet<String>) -> Value {
     let agreed = if resources.is_empty() { json!({}) } else { json!({ "resourceSubscriptions": resources }) };
     let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "notifications": agreed });
@@ -333,7 +333,7 @@ pub(crate) fn initialized(revision: Revision) -> Value {
     })
 }
 
-/// Returns what the server declares in a revision.
+/// Returns the capabilities of the server in a revision.
 pub(crate) fn capabilities(revision: Revision) -> Value {
     let mut capabilities = json!({ "tools": {}, "prompts": {}, "resources": { "subscribe": true } });
     if revision.has_completions_capability() {

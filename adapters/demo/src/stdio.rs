@@ -1,4 +1,4 @@
-//! The server over standard input and output, or any other pair of streams.
+//! Runs the server over standard input and output, or any other pair of streams.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -9,7 +9,7 @@ use crate::Log;
 use crate::pending::Route;
 use crate::server::{Output, Server};
 
-/// Maximum number of lines to read ahead.
+/// Maximum number of lines that are read before the server handles them.
 const READ_AHEAD: usize = 16;
 
 /// Serves standard input until it ends.
@@ -19,7 +19,7 @@ pub fn serve_stdio(log: Log) -> io::Result<()> {
 
 /// Serves one client, one JSON-RPC message per line, until `input` ends or `output` is closed.
 ///
-/// Calls that are under way then are dropped. A thread of its own reads the input.
+/// Pending calls are dropped then. A separate thread reads the input.
 pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, mut log: Log) -> io::Result<()> {
     let (sender, lines) = mpsc::sync_channel(READ_AHEAD);
     thread::spawn(move || {
@@ -27,7 +27,7 @@ pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, m
             let mut line = Vec::new();
             let read = input.read_until(b'\n', &mut line);
             let is_error = read.is_err();
-            // The end of the input drops the sender, which ends the server.
+            // At the end of the input, the sender is dropped, which ends the server.
             if matches!(read, Ok(0)) || sender.send(read.map(|_| line)).is_err() || is_error {
                 return;
             }

@@ -1,6 +1,6 @@
-//! Slow calls that have become tasks, in the form of 2025-11-25 and in that of the extension from 2026-07-28 on.
+//! Slow calls that run as tasks, in the form of 2025-11-25 and in that of the extension since 2026-07-28.
 //!
-//! The status of a task follows from the time, so a task needs no timer.
+//! The status of a task is computed from the time, so tasks need no timers.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -15,9 +15,9 @@ use crate::rpc::{Failure, METHOD_NOT_FOUND};
 
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// How long a task is kept after its creation: longer than the longest task takes.
+/// How long a task is stored after its creation. This is longer than any task runs.
 const TTL: Duration = Duration::from_secs(2 * 3600);
-/// Maximum number of tasks to keep. The oldest is dropped for a new one.
+/// Maximum number of stored tasks. A further task replaces the oldest one.
 const MAX_TASKS: usize = 1_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -27,7 +27,7 @@ pub(crate) const CANCELLED: &str = "The task was cancelled";
 #[derive(Debug)]
 pub(crate) struct Tasks {
     all: HashMap<String, Task>,
-    /// The date when the server's time was zero.
+    /// The date at which the server's time is zero.
     started: SystemTime,
 }
 
@@ -35,22 +35,22 @@ pub(crate) struct Tasks {
 struct Task {
     created: Duration,
     length: Duration,
-    /// When the task was cancelled.
+    /// The time at which the task was cancelled.
     cancelled: Option<Duration>,
 }
 
-/// What a request about a task leads to.
+/// The outcome of a request about a task.
 #[derive(Debug)]
 pub(crate) enum Response {
     /// The result of the request.
     Result(Value),
-    /// The result of the request. The task of this id is cancelled with it.
+    /// The result of the request, which has cancelled the task with this id.
     Cancelled(Value, String),
-    /// The task of this id is answered for when it ends, at this time.
+    /// The request is answered when the task with this id ends, at this time.
     AtEnd(String, Duration),
 }
 
-/// Returns whether a call wants to become a task: the client asks for it, or declares the extension.
+/// Returns whether to run a call as a task: the client requests it, or declares the extension.
 pub(crate) fn is_wanted(revision: Revision, params: &Map<String, Value>) -> bool {
     match revision {
         Revision::V2026_07_28 => has_declared(params),
@@ -75,7 +75,7 @@ impl Tasks {
         Self { all: HashMap::new(), started }
     }
 
-    /// Creates a task, and returns the result of the call.
+    /// Creates a task. Returns the result of the call, which contains the task.
     pub(crate) fn create(&mut self, revision: Revision, length: Duration, now: Duration) -> Value {
         self.all.retain(|_, task| task.is_kept(now));
         if self.all.len() >= MAX_TASKS {
@@ -95,12 +95,12 @@ impl Tasks {
         }
     }
 
-    /// Returns how long the task of this id takes.
+    /// Returns the duration of the task with this id.
     pub(crate) fn length(&self, id: &str) -> Option<Duration> {
         self.all.get(id).map(|task| task.length)
     }
 
-    /// Decides what a request of the `tasks/` methods leads to.
+    /// Handles a request with a method that begins with `tasks/`.
     pub(crate) fn request(
         &mut self,
         method: &str,
@@ -146,7 +146,7 @@ impl Tasks {
                 let state = if revision.is_modern() { json!({}) } else { task.state(id, revision, self.started, now) };
                 Ok(Response::Cancelled(revision.complete(state), id.to_owned()))
             }
-            // `tasks/update` brings input, and no task here has asked for any.
+            // `tasks/update` provides input, and no task here requests input.
             _ => Ok(Response::Result(revision.complete(json!({})))),
         }
     }

@@ -1,4 +1,4 @@
-//! The tools: their definitions, and what they do.
+//! The tools: their definitions and their implementation.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::revision::Revision;
 use crate::rpc::Failure;
 use crate::weather::{self, CONDITIONS};
 
-/// The longest wait of `slow`.
+/// Maximum wait of the tool `slow`.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What becomes of a call.
+/// The outcome of starting a tool call.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Done(Output),
-    /// The call takes so long.
+    /// The call ends after this time.
     Slow(Duration),
-    /// The user is asked first.
+    /// The server asks the user first.
     Greet,
 }
 
@@ -115,8 +115,8 @@ const DEFAULT_FAILURE: &str = "failed, as it was asked to";
 pub(crate) const CHART: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAAEklEQVR42mP4w/CH4QkYqoAgADTwBRGSXVxFAAAAAElFTkSuQmCC";
 
-/// Calls a tool. Wrong arguments are an error of the tool, which a model can read and correct; only an unknown tool fails
-/// the request.
+/// Calls a tool. Only an unknown tool fails the request. Invalid arguments are an error result, which a model can read and
+/// correct.
 pub(crate) fn call(name: &str, arguments: &Map<String, Value>) -> Result<Outcome, Failure> {
     let outcome = match name {
         "echo" => text(arguments, "message").map(|message| Outcome::Done(Output::text(message))),

@@ -1,11 +1,11 @@
-//! Made-up weather: the same for the same city each time.
+//! Invented weather, which is always the same for a city.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 
 pub(crate) const CONDITIONS: [&str; 5] = ["sunny", "cloudy", "rainy", "foggy", "snowing"];
 
-/// The cities that completion offers. Every other text is a city, too.
+/// The cities that completion suggests. The tool accepts any text as a city.
 pub(crate) const CITIES: [&str; 12] =
     ["Berlin", "Braga", "Lisbon", "London", "Lyon", "Oslo", "Paris", "Porto", "Prague", "Rome", "São Paulo", "Zürich"];
 
@@ -23,7 +23,7 @@ pub(crate) fn city(uri: &str) -> Option<String> {
     Some(percent_decode_str(encoded).decode_utf8().ok()?.into_owned())
 }
 
-/// Returns the weather of a city as a sentence and as a value.
+/// Returns the weather of a city, as a sentence and as structured content.
 pub(crate) fn report(city: &str) -> (String, Value) {
     let dice = fnv1a(&city.to_lowercase());
     let temperature = i64::from(dice[0] % 43) - 8;
@@ -44,7 +44,7 @@ pub(crate) fn report(city: &str) -> (String, Value) {
     (text, value)
 }
 
-/// Computes a hash that is the same on all machines and in all versions, unlike that of the standard library.
+/// Computes a hash. Unlike that of the standard library, it is the same on all machines and in all versions.
 fn fnv1a(text: &str) -> [u8; 8] {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

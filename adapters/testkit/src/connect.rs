@@ -1,4 +1,4 @@
-//! How clients connect to a [`ScriptedServer`] over streams.
+//! Connects clients to a [`ScriptedServer`] over streams.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::server::ScriptedServer;
 impl ScriptedServer {
     /// Connects a new client to this server in memory, on the current runtime. The connection is not open yet.
     ///
-    /// Time is that of the runtime. Code that sleeps on tokio needs this, because a [`Testkit`](crate::Testkit) runs outside of
-    /// tokio; with `#[tokio::test(start_paused = true)]`, time is virtual all the same.
+    /// The time is that of the runtime. Use this for code that sleeps on tokio, because a [`Testkit`](crate::Testkit) runs
+    /// outside of tokio. With `#[tokio::test(start_paused = true)]`, the time is virtual too.
     ///
     /// ```
     /// # mod mcpwire_tokio {
@@ -51,8 +51,9 @@ impl ScriptedServer {
         McpClient::over_on(runtime, ours.reader, ours.writer, options)
     }
 
-    /// Serves a client over any pair of streams, in the time of the current runtime. Spawn the future there: it ends with the
-    /// connection. Dropping it closes the connection.
+    /// Serves a client over any pair of streams, in the time of the current runtime.
+    ///
+    /// Spawn the future on this runtime. It ends with the connection, and dropping it closes the connection.
     pub fn serve<R: CurrentRuntime>(
         &self,
         reader: impl AsyncRead + Send + 'static,
@@ -73,7 +74,7 @@ impl ScriptedServer {
         ServeFuture::new(self.clone(), connection, Box::pin(reader), Box::pin(writer), clock, runtime.timer())
     }
 
-    /// Opens a connection of a client, by default of a new one. Returns its number.
+    /// Opens a connection of a client. `None` stands for a new client. Returns the number of the connection.
     pub(crate) fn open(&self, clock: &Clock, client: Option<usize>, is_general: bool) -> usize {
         let mut state = self.lock();
         let connection = state.connections;

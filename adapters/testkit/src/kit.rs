@@ -1,4 +1,4 @@
-//! [`Testkit`]: a scripted server, its clients, and their virtual time.
+//! [`Testkit`]: a scripted server and its clients, in virtual time.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::server::PIPE_CAPACITY;
 use crate::server::ScriptedServer;
 use crate::time::VirtualTime;
 
-/// A scripted server, its clients, and the virtual time that they run in.
+/// A scripted server and its clients, in virtual time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,8 +29,8 @@ use crate::time::VirtualTime;
 /// assert_eq!(kit.server().cancellations().len(), 1);
 /// ```
 ///
-/// `R` is the runtime in the client's type, as the tested program names it ([`Testkit::for_runtime`]). Nothing runs on that
-/// runtime, so code that uses it, such as `tokio::time::sleep`, panics. Test such a program with [`ScriptedServer::connect`].
+/// `R` is the runtime in the type of the client that the tested program expects ([`Testkit::for_runtime`]). The test does not run
+/// on that runtime, so code that uses it, such as `tokio::time::sleep`, panics. Test such code with [`ScriptedServer::connect`].
 pub struct Testkit<R = VirtualTime> {
     server: ScriptedServer,
     time: VirtualTime,
@@ -42,14 +42,14 @@ pub struct Testkit<R = VirtualTime> {
 }
 
 impl Testkit {
-    /// Creates a kit for programs that take a client of any runtime.
+    /// Creates a kit for code that is generic over the runtime of the client.
     pub fn new(server: ScriptedServer) -> Self {
         Testkit::for_runtime(server)
     }
 }
 
 impl<R> Testkit<R> {
-    /// Creates a kit for programs that take a client of the runtime `R`.
+    /// Creates a kit for code that takes a client of the runtime `R`.
     ///
     /// ```
     /// # mod mcpwire_tokio {
@@ -82,7 +82,7 @@ impl<R> Testkit<R> {
         }
     }
 
-    /// Sets the configuration of the clients: their name, their revisions, their limits.
+    /// Sets the configuration of the clients, such as name, revisions and limits.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
@@ -119,12 +119,11 @@ impl<R> Testkit<R> {
     /// Runs `f` with a client that is connected as by `connect_and_initialize`: the connection is open, and the tools are
     /// listed if there are any.
     ///
-    /// When this returns, the server has received everything that was sent, and has seen the end of the connection if no
-    /// client is left.
+    /// When this returns, the server has received all messages. If all clients were dropped, the connection is closed.
     ///
     /// # Panics
     ///
-    /// If the connection does not open, and as [`VirtualTime::run`]. [`Testkit::connect`] is for tests of how it opens.
+    /// If the connection does not open, and in the cases of [`VirtualTime::run`]. Use [`Testkit::connect`] to test the opening.
     #[track_caller]
     pub fn run<T>(&self, f: impl AsyncFnOnce(McpClient<R>) -> T) -> T {
         self.time.run(async {
@@ -155,7 +154,7 @@ impl<R> Testkit<R> {
     ///
     /// # Panics
     ///
-    /// If a client over HTTP refuses the options.
+    /// If the options are invalid for a client over HTTP.
     #[track_caller]
     pub fn connect_with(&self, options: ConnectOptions) -> McpClient<R> {
         #[cfg(feature = "http")]

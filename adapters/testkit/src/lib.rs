@@ -10,21 +10,20 @@
 //! assert_eq!(kit.server().calls("echo")[0].get(), r#"{"message":"hi"}"#);
 //! ```
 //!
-//! The client is the real one, with all that it does about deadlines, cancelling, order and both eras of the protocol; what
-//! is scripted is the server, and what is virtual is the time. A test of an hour's timeout takes no time, and the same test
-//! does the same each time.
+//! The client is the real one, including deadlines, cancellation, ordering and both eras of the protocol. Only the server is
+//! scripted, and the time is virtual: a test of a timeout of an hour takes no time, and every run of a test is the same.
 //!
 //! | where | what |
 //! |---|---|
-//! | [`Testkit`] | a server, clients of it, and the time they live in |
-//! | [`ScriptedServer`], [`ScriptedResponse`] | what the server does |
-//! | [`RecordedMessage`], [`Cancellation`] | what it was sent |
-//! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, refusals |
-//! | [`VirtualTime`] | a clock, timers, and tasks: time passes when nothing else can happen |
+//! | [`Testkit`] | a server and its clients, in virtual time |
+//! | [`ScriptedServer`], [`ScriptedResponse`] | the script of the server |
+//! | [`RecordedMessage`], [`Cancellation`] | the messages that the server has received |
+//! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, any HTTP response |
+//! | [`VirtualTime`] | a clock, timers and tasks; the time advances only while all tasks wait |
 //! | [`duplex`], [`pipe`] | streams in memory |
 //!
-//! On another runtime, in its time, connect a client with [`ScriptedServer::connect`]: tests of code that sleeps on tokio need
-//! that. [`ScriptedServer::serve`] serves a client over any other streams.
+//! To run on another runtime, in its time, connect a client with [`ScriptedServer::connect`]. Code that sleeps on tokio needs
+//! this. [`ScriptedServer::serve`] serves a client over any other streams.
 
 mod connect;
 #[cfg(feature = "http")]

@@ -10,16 +10,16 @@ use mcpwire_driver::protocol::{Json, Timestamp};
 use crate::response::{ScriptedResponse, Step, Then};
 use crate::wire;
 
-/// The output of one connection, or of one response over HTTP, by time and then in the order in which it was planned.
+/// The planned output of one connection, or of one response over HTTP, sorted by time and then by the order of planning.
 pub(crate) struct Outbox {
     clock: Clock,
     due: BTreeMap<(Timestamp, u64), Planned>,
     planned: u64,
-    /// The requests to the client without an answer, by their ids.
+    /// The requests to the client that are not answered yet, by id.
     questions: Vec<(Json, Question)>,
     /// The number of the client at the other end. Request ids are unique among the connections of one client.
     pub(crate) client: usize,
-    /// Carries messages that belong to no request.
+    /// Whether this connection is for messages that belong to no request.
     pub(crate) is_general: bool,
     /// Wakes the task that sends the output.
     pub(crate) waker: Option<Waker>,
@@ -31,7 +31,7 @@ struct Planned {
     request: Option<Json>,
 }
 
-/// An answer that goes on when the client has answered.
+/// An answer that continues after the client's response.
 pub(crate) struct Question {
     info: RequestInfo,
     pub(crate) then: Then,
@@ -41,20 +41,20 @@ pub(crate) struct Question {
 #[derive(Clone)]
 pub(crate) enum Output {
     Line(String),
-    /// The response to a request: the last line of a response over HTTP.
+    /// The response to a request. It is the last line of a response over HTTP.
     Response(String),
     Raw(Vec<u8>),
     Close,
 }
 
-/// The request that an answer answers.
+/// The request or notification that is answered.
 #[derive(Clone)]
 pub(crate) struct RequestInfo {
-    /// A notification has none.
+    /// `None` for a notification.
     pub(crate) id: Option<Json>,
-    /// Whether the request says which revision it follows, as those of the modern era do.
+    /// Whether the request contains its revision, as requests of the modern era do.
     pub(crate) modern: bool,
-    /// The token for reports of progress, if the client wants them.
+    /// The progress token, if the client has sent one.
     pub(crate) progress_token: Option<Json>,
 }
 
@@ -63,12 +63,12 @@ impl Outbox {
         Outbox { clock, due: BTreeMap::new(), planned: 0, questions: Vec::new(), client, is_general, waker: None }
     }
 
-    /// Plans output now that belongs to no request.
+    /// Plans output that belongs to no request, for the current time.
     pub(crate) fn send(&mut self, output: Output) {
         self.plan(self.clock.now(), output, None);
     }
 
-    /// Plans the steps of an answer, beginning after `latency`. `last_id` counts the requests of the server.
+    /// Plans the steps of an answer, starting after `latency`. `last_id` is the id of the last request to a client.
     pub(crate) fn answer(&mut self, info: &RequestInfo, steps: Vec<Step>, latency: Duration, last_id: &mut u64) {
         let mut at = self.clock.now() + latency;
         let mut steps = steps.into_iter();
@@ -91,20 +91,20 @@ impl Outbox {
         }
     }
 
-    /// Removes the question of this id, which the client has answered.
+    /// Removes the request to the client with this id. Returns the answer that waits for its response.
     pub(crate) fn take_question(&mut self, id: &Json) -> Option<Question> {
         let index = self.questions.iter().position(|(other, _)| other == id)?;
         Some(self.questions.remove(index).1)
     }
 
-    /// Plans the steps that follow the client's answer, and then those after the question.
+    /// Plans the steps that depend on the client's response, and then the remaining steps of the answer.
     pub(crate) fn go_on(&mut self, mut question: Question, answer: ScriptedResponse, last_id: &mut u64) {
         let mut steps = answer.steps;
         steps.append(&mut question.rest);
         self.answer(&question.info, steps, Duration::ZERO, last_id);
     }
 
-    /// Drops the planned output and the questions of a request.
+    /// Removes the planned output of a request, and its requests to the client.
     pub(crate) fn forget(&mut self, request: &Json) {
         self.due.retain(|_, planned| planned.request.as_ref() != Some(request));
         self.questions.retain(|(_, question)| question.info.id.as_ref() != Some(request));
@@ -116,12 +116,12 @@ impl Outbox {
         Some(first.remove().output)
     }
 
-    /// Returns when the next output is due.
+    /// Returns the time at which the next output is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.due.keys().next().map(|(at, _)| *at)
     }
 
-    /// Returns the only planned output, if it is a response: the whole of a response over HTTP.
+    /// Returns the only planned output, if it is a response. Then an HTTP response can be JSON instead of an event stream.
     #[cfg(feature = "http")]
     pub(crate) fn only_response(&self) -> Option<(Timestamp, &str)> {
         match (self.due.len(), self.due.first_key_value()) {
@@ -130,7 +130,7 @@ impl Outbox {
         }
     }
 
-    /// Returns whether nothing more will be sent unless something else happens.
+    /// Returns whether no output is planned, and no answer waits for the client.
     #[cfg(feature = "http")]
     pub(crate) fn is_idle(&self) -> bool {
         self.due.is_empty() && self.questions.is_empty()
@@ -143,7 +143,7 @@ impl Outbox {
 }
 
 impl RequestInfo {
-    /// Returns the output of a step. There is none for progress that the client has not asked for.
+    /// Returns the output of a step. Returns `None` for progress without a progress token.
     fn output(&self, step: Step) -> Option<Output> {
         Some(match step {
             Step::Complete(result) if self.modern => {

@@ -6,25 +6,25 @@ use crate::response::ScriptedResponse;
 use crate::server::{Handler, State};
 use crate::wire::{json, trusted};
 
-/// How a request is answered. The handler is called later, without the lock.
+/// The way to answer a request. The handler is called later, while the lock is not held.
 pub(crate) enum Plan {
     ScriptedResponse(ScriptedResponse),
     Call(Handler, Json),
 }
 
-/// The key in `_meta` of a request's revision (2026-07-28, basic/index, "Per-request protocol fields").
+/// The key in `_meta` with the revision of a request (2026-07-28, basic/index, "Per-request protocol fields").
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The first revision of the modern era. Revisions are dates, which sort as text.
 const MODERN: &str = ProtocolVersion::V2026_07_28.as_str();
 
 impl State {
-    /// Decides how to answer a request. `version` is the modern revision that the request names, if any.
+    /// Decides how to answer a request. `version` is the modern revision in the request, if any.
     pub(crate) fn plan(&self, method: &str, params: &Json, version: Option<&str>) -> Plan {
         if let Some(handler) = self.methods.get(method) {
             return Plan::Call(handler.clone(), params.clone());
         }
-        // A server of the legacy era alone does not look for a modern revision.
+        // A server that supports only the legacy era ignores a modern revision.
         let speaks_modern = self.versions.iter().any(|known| is_modern(known));
         if let Some(version) = version.filter(|version| speaks_modern && !self.versions.iter().any(|v| v == version)) {
             return Plan::ScriptedResponse(self.unsupported(version).into());
@@ -52,7 +52,7 @@ impl State {
     fn initialize(&self, params: &Json) -> ScriptedResponse {
         let asked: String = params.member("protocolVersion").unwrap_or_default();
         let legacy = || self.versions.iter().filter(|version| !is_modern(version));
-        // The revision that was asked for, or the newest of ours (2025-11-25, basic/lifecycle, "Version Negotiation").
+        // The requested revision, or else the newest supported one (2025-11-25, basic/lifecycle, "Version Negotiation").
         let Some(version) = legacy().find(|version| **version == asked).or_else(|| legacy().max()) else {
             return self.unsupported(&asked).into();
         };

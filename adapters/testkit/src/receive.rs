@@ -1,4 +1,4 @@
-//! What a scripted server does about a message that it receives.
+//! Handles the messages that a scripted server receives.
 
 use std::sync::PoisonError;
 
@@ -11,7 +11,7 @@ use crate::recorded::{Cancellation, RecordedMessage};
 use crate::server::ScriptedServer;
 
 impl ScriptedServer {
-    /// Receives a message over a connection, and plans the answer.
+    /// Handles a message that arrived over a connection, and plans the answer.
     pub(crate) fn receive(&self, connection: usize, now: Timestamp, line: &str) {
         let message = RecordedMessage::new(now.since_origin(), connection, line);
         let mut state = self.lock();
@@ -25,7 +25,7 @@ impl ScriptedServer {
         let version: Option<String> = meta.member(VERSION);
         let plan = match &message.id {
             Some(_) => state.plan(&message.method, &params, version.as_deref()),
-            // Nobody waits for an answer, but there may be something to do.
+            // A notification gets no answer, but its handler may send messages.
             None => match state.methods.get(&message.method) {
                 Some(handler) => Plan::Call(handler.clone(), params),
                 None => Plan::ScriptedResponse(ScriptedResponse::new()),
@@ -33,7 +33,7 @@ impl ScriptedServer {
         };
         let cancelled = Cancellation::of(&message).filter(|_| !state.ignores_cancellations);
         drop(state);
-        // A handler is called without the lock, because it may use the server.
+        // The lock is not held while a handler runs, because the handler may use the server.
         let answer = match plan {
             Plan::ScriptedResponse(answer) => answer,
             Plan::Call(handler, params) => handler.lock().unwrap_or_else(PoisonError::into_inner)(&params),
@@ -51,7 +51,8 @@ impl ScriptedServer {
         outbox.answer(&info, answer.steps, state.latency, &mut state.last_request_id);
     }
 
-    /// Goes on with the request whose question the client has answered, over whichever connection that came.
+    /// Continues the answer that waits for this response of the client. The response may arrive over any connection of the
+    /// client.
     fn answered(&self, connection: usize, message: &RecordedMessage) {
         let Some(id) = &message.id else { return };
         let mut state = self.lock();

@@ -9,17 +9,17 @@ use serde::de::DeserializeOwned;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RecordedMessage {
-    /// When the message was received, by the clock of its connection. In virtual time, the time that had passed.
+    /// The time of arrival, by the clock of the connection. In virtual time, this is the elapsed time.
     pub at: Duration,
-    /// The number of the connection, counted from 0. Over HTTP, each request is a connection.
+    /// The number of the connection, starting at 0. Over HTTP, each request is a connection.
     pub connection: usize,
-    /// The method. Empty for answers to requests of the server, and for lines that are no message.
+    /// The method. It is empty for responses to requests of the server, and for invalid lines.
     pub method: String,
-    /// The id. Notifications have none.
+    /// The id of a request or response. `None` for notifications.
     pub id: Option<Json>,
     /// The parameters.
     pub params: Option<Json>,
-    /// The whole message. A line that is not JSON is a JSON string here.
+    /// The whole message. A line that is not JSON is recorded as a JSON string.
     pub message: Json,
 }
 
@@ -30,7 +30,7 @@ impl RecordedMessage {
             at,
             connection,
             method: message.member("method").unwrap_or_default(),
-            // Of an object that has none, and of one whose id is `null`, which names no request.
+            // An object without an id, and one whose id is `null`, are no requests.
             id: message.member::<Option<Json>>("id").flatten(),
             params: message.member::<Option<Json>>("params").flatten(),
             message,
@@ -47,12 +47,13 @@ impl RecordedMessage {
         !self.method.is_empty() && self.id.is_none()
     }
 
-    /// Returns whether this answers a request of the server. Its `result` or `error` is a member of [`RecordedMessage::message`].
+    /// Returns whether this is a response to a request of the server. [`RecordedMessage::message`] contains its `result` or
+    /// `error`.
     pub fn is_answer(&self) -> bool {
         self.method.is_empty() && self.id.is_some()
     }
 
-    /// Returns the client's answer to a request of the server: the result or the error.
+    /// Returns the result or the error of a response to a request of the server.
     pub(crate) fn answer(&self) -> Result<Json, RpcError> {
         match self.message.member::<Json>("error") {
             Some(error) => {
@@ -65,7 +66,7 @@ impl RecordedMessage {
         }
     }
 
-    /// Returns the parameter `name`, if it is present and of that type.
+    /// Returns the parameter `name`, if it is present and has the type `T`.
     pub fn param<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.params.as_ref()?.member(name)
     }
@@ -75,9 +76,9 @@ impl RecordedMessage {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cancellation {
-    /// When the server received the cancellation, by the clock of its connection.
+    /// The time of arrival, by the clock of the connection.
     pub at: Duration,
-    /// The id of the request, which is among [`ScriptedServer::requests`](crate::ScriptedServer::requests).
+    /// The id of the request. [`ScriptedServer::requests`](crate::ScriptedServer::requests) contains the request.
     pub id: Json,
     /// The reason, if the client gave one.
     pub reason: Option<String>,

@@ -1,4 +1,4 @@
-//! [`ScriptedResponse`]: how a scripted server answers a request, step by step.
+//! [`ScriptedResponse`]: the steps in which a scripted server answers a request.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::wire;
 
-/// How a [`ScriptedServer`](crate::ScriptedServer) answers a request: steps, which are taken in order.
+/// The steps in which a [`ScriptedServer`](crate::ScriptedServer) answers a request, in order.
 ///
-/// Texts, [`RpcError`]s, and `Result`s whose error can be displayed convert to an answer. Without a step that answers, such as
-/// in [`ScriptedResponse::new`], the request gets none. No further steps are taken for a cancelled request.
+/// Texts, [`RpcError`]s, and `Result`s whose error implements `Display` convert to a response. Without a step that answers, as in
+/// [`ScriptedResponse::new`], the request is never answered. After a cancellation, the remaining steps are skipped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,7 +48,7 @@ pub(crate) enum Step {
     /// A result that is sent unchanged.
     Result(Json),
     Refuse(RpcError),
-    /// A request to the client, and what follows its answer.
+    /// A request to the client, and the steps after its response.
     Ask {
         method: String,
         params: Json,
@@ -60,7 +60,7 @@ pub(crate) enum Step {
     Close,
 }
 
-/// The steps that follow the client's answer to a request.
+/// Returns the steps after the client's response to a request.
 #[derive(Clone)]
 pub(crate) struct Then(pub(crate) Arc<dyn Fn(Result<Json, RpcError>) -> ScriptedResponse + Send + Sync>);
 
@@ -87,12 +87,12 @@ impl ScriptedResponse {
         self.then(Step::Wait(duration))
     }
 
-    /// Reports progress with a total, if the request asks for progress.
+    /// Reports progress with a total, if the request has a progress token.
     pub fn progress(self, progress: impl Into<f64>, total: impl Into<f64>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: Some(total.into()), message: None })
     }
 
-    /// Reports progress with a message and without a total, if the request asks for progress.
+    /// Reports progress with a message and without a total, if the request has a progress token.
     pub fn progress_message(self, progress: impl Into<f64>, message: impl Into<String>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: None, message: Some(message.into()) })
     }
@@ -102,22 +102,22 @@ impl ScriptedResponse {
         self.then(Step::Complete(wire::text_result(text.as_ref(), false)))
     }
 
-    /// Answers with an error of the tool (`isError`), and one block of text.
+    /// Answers with a tool error (`isError`) and one block of text.
     pub fn error(self, text: impl AsRef<str>) -> Self {
         self.then(Step::Complete(wire::text_result(text.as_ref(), true)))
     }
 
-    /// Answers with this result, unchanged: a [`Json`], or any value that serialises as the result.
+    /// Answers with this result, unchanged: a [`Json`], or any value that serializes to the result.
     ///
     /// # Panics
     ///
-    /// When the value does not serialise as JSON.
+    /// If the value cannot be serialized as JSON.
     pub fn result(self, result: impl Serialize) -> Self {
         self.then(Step::Result(wire::json(&result)))
     }
 
-    /// Answers that input is required first (2026-07-28, basic/patterns/mrtr). `input_requests` is an object of requests by their
-    /// keys, and may be empty.
+    /// Answers with an `input_required` result (2026-07-28, basic/patterns/mrtr). `input_requests` is an object of requests by
+    /// key, and may be empty.
     ///
     /// The client sends the request again with the answers and the state. A handler of its method
     /// ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them as `inputResponses` and `requestState` in the parameters.
@@ -134,17 +134,17 @@ impl ScriptedResponse {
     ///
     /// # Panics
     ///
-    /// When the requests do not serialise as JSON.
+    /// If the requests cannot be serialized as JSON.
     pub fn input_required(self, input_requests: impl Serialize, request_state: Option<&str>) -> Self {
         self.then(Step::Result(wire::input_required(&wire::json(&input_requests), request_state)))
     }
 
-    /// Sends a request to the client in the middle of this one, as legacy servers do: `elicitation/create`,
-    /// `sampling/createMessage`, `roots/list`, `ping` or any other method. `()` stands for no parameters.
+    /// Sends a request to the client before the answer, as legacy servers do: `elicitation/create`, `sampling/createMessage`,
+    /// `roots/list`, `ping` or any other method. `()` stands for no parameters.
     ///
-    /// When the client has answered, the server takes the steps that `then` returns, and then those that follow this one. Over
-    /// HTTP, the request is an event in the response. Clients do not answer servers of the modern era, which use
-    /// [`ScriptedResponse::input_required`] instead.
+    /// After the client's response, the server takes the steps that `then` returns, and then the steps after this one. Over HTTP,
+    /// the request is an event in the response. Clients do not answer requests of modern servers; use
+    /// [`ScriptedResponse::input_required`] there.
     ///
     /// ```
     /// use mcpwire_driver::protocol::Era;
@@ -164,7 +164,7 @@ impl ScriptedResponse {
     ///
     /// # Panics
     ///
-    /// When the parameters do not serialise as JSON.
+    /// If the parameters cannot be serialized as JSON.
     pub fn ask<A: Into<ScriptedResponse>>(
         self,
         method: impl Into<String>,
@@ -184,7 +184,7 @@ impl ScriptedResponse {
     ///
     /// # Panics
     ///
-    /// When the parameters do not serialise as JSON.
+    /// If the parameters cannot be serialized as JSON.
     pub fn notify(self, method: &str, params: impl Serialize) -> Self {
         self.then(Step::Line(wire::notification(method, &wire::json(&params))))
     }
@@ -233,7 +233,7 @@ impl From<RpcError> for ScriptedResponse {
 }
 
 impl<T: Into<ScriptedResponse>, E: Display> From<Result<T, E>> for ScriptedResponse {
-    /// Converts the error to an error of the tool.
+    /// Converts the error to a tool error (`isError`).
     fn from(result: Result<T, E>) -> Self {
         match result {
             Ok(answer) => answer.into(),

@@ -11,7 +11,7 @@ use mcpwire_driver::{Clock, Reader, Timer, Writer};
 use crate::outbox::{Outbox, Output};
 use crate::server::ScriptedServer;
 
-/// The future that serves one connection. Created by [`ScriptedServer::serve`], to be spawned on a runtime.
+/// The future that serves one connection. [`ScriptedServer::serve`] creates it; spawn it on a runtime.
 ///
 /// It ends when either side has closed the connection.
 #[must_use = "a server answers only while it is polled"]
@@ -24,12 +24,12 @@ pub struct ServeFuture {
     timer: Box<dyn Timer>,
     /// The time for which the timer is set.
     armed: Option<Timestamp>,
-    /// The begin of a line whose end has not been read.
+    /// The beginning of a line whose end has not arrived.
     input: Vec<u8>,
-    /// The bytes to write. The first `written` of them have been.
+    /// The bytes to write. The first `written` bytes are written already.
     output: Vec<u8>,
     written: usize,
-    /// Whether to close the connection after `output`.
+    /// Whether to close the connection after `output` is written.
     closing: bool,
     over: bool,
 }
@@ -59,7 +59,7 @@ impl ServeFuture {
         }
     }
 
-    /// Reads and handles what is in the pipe. Returns whether there was anything.
+    /// Reads and handles the messages in the pipe. Returns whether there were any.
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
         if !self.server.lock().reads {
             return false;
@@ -69,7 +69,7 @@ impl ServeFuture {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => self.handle_lines(&chunk[..n]),
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            // The client has gone, and with it who would read what is still to be said.
+            // The client has closed its side, so nobody reads the remaining output.
             Poll::Ready(_) => self.over = true,
         }
         true
@@ -127,7 +127,7 @@ impl ServeFuture {
         any
     }
 
-    /// Sets the timer for the next output. Returns whether it has gone off.
+    /// Sets the timer for the next output. Returns whether the timer has fired.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> bool {
         let next = self.server.lock().outboxes.get(&self.connection).and_then(Outbox::next);
         let Some(next) = next.filter(|_| !self.closing) else { return false };
@@ -145,11 +145,11 @@ impl ServeFuture {
     /// Removes the connection from those of the server.
     fn disconnect(&self) {
         let outbox = self.server.lock().outboxes.remove(&self.connection);
-        // Without the lock: a task may hang on its waker.
+        // The lock is not held here: dropping a waker may drop its task, which may use the server.
         drop(outbox);
     }
 
-    /// Sets the waker for output that is planned by other tasks.
+    /// Stores the waker, which is woken when another task plans output.
     fn set_waker(&self, cx: &Context<'_>) {
         let former = match self.server.lock().outboxes.get_mut(&self.connection) {
             Some(outbox) => outbox.waker.replace(cx.waker().clone()),
@@ -164,7 +164,7 @@ impl Future for ServeFuture {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        // First, so that output which is planned from now on wakes this task.
+        // The waker is stored first, so that output which is planned from now on wakes this task.
         this.set_waker(cx);
         while !this.over {
             let mut moved = this.collect_output();

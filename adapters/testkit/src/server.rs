@@ -15,17 +15,15 @@ use crate::recorded::{Cancellation, RecordedMessage};
 use crate::response::ScriptedResponse;
 use crate::wire;
 
-/// The default capacity of a pipe, in bytes. 64 KiB: as a pipe on Linux.
+/// The default capacity of a pipe, in bytes: that of a pipe on Linux.
 pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 
 /// A server that follows a script and records what it receives.
 ///
-/// Without a script, it speaks both eras (`server/discover` and `initialize`), has no tools, answers `ping`, and refuses
-/// unknown methods. Clones are cheap, and all are the same server. Any number of clients may connect to it, and its script
-/// may change at any time.
+/// Without a script, it supports both eras (`server/discover` and `initialize`), has no tools, answers `ping`, and rejects
+/// unknown methods. Clones share the server. Any number of clients can connect, and the script can change at any time.
 ///
-/// It serves in virtual time through a [`Testkit`](crate::Testkit), and under any runtime through
-/// [`ScriptedServer::serve`]:
+/// A [`Testkit`](crate::Testkit) runs it in virtual time. [`ScriptedServer::serve`] runs it on any runtime:
 ///
 /// ```no_run
 /// # use mcpwire_testkit::VirtualTime as Tokio;
@@ -46,7 +44,7 @@ pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 #[derive(Clone)]
 pub struct ScriptedServer(Arc<Mutex<State>>);
 
-/// Answers a request. It gets the parameters, or the arguments of a tool.
+/// A handler of requests. Gets the parameters of a request, or the arguments of a tool.
 pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> ScriptedResponse + Send>>;
 
 pub(crate) struct State {
@@ -66,7 +64,7 @@ pub(crate) struct State {
     /// The output of each open connection.
     pub(crate) outboxes: BTreeMap<usize, Outbox>,
     pub(crate) connections: usize,
-    /// Counts the requests to clients.
+    /// The id of the last request to a client.
     pub(crate) last_request_id: u64,
 }
 
@@ -97,27 +95,27 @@ impl ScriptedServer {
         self.change(|state| (state.name, state.version) = (name.into(), version.into()))
     }
 
-    /// Limits the server to one era. It does not know the other.
+    /// Limits the server to one era.
     pub fn era(self, era: Era) -> Self {
         let versions = ProtocolVersion::ALL.into_iter().filter(|version| version.era() == era);
         self.versions(versions.map(|version| version.to_string()))
     }
 
-    /// Sets the revisions of the protocol that the server speaks. They may be unknown to this library.
+    /// Sets the revisions of the protocol that the server supports. They may be unknown to this library.
     pub fn versions(self, versions: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.change(|state| state.versions = versions.into_iter().map(Into::into).collect())
     }
 
-    /// Sets the capabilities that the server declares, an object. By default, tools with `listChanged`, and logging.
+    /// Sets the capabilities that the server declares, as an object. The default is `tools` with `listChanged`, and `logging`.
     ///
     /// # Panics
     ///
-    /// When the value does not serialise as JSON.
+    /// If the value cannot be serialized as JSON.
     pub fn capabilities(self, capabilities: impl Serialize) -> Self {
         self.change(|state| state.capabilities = wire::json(&capabilities))
     }
 
-    /// Sets the instructions for the use of the server.
+    /// Sets the `instructions` of the server.
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.change(|state| state.instructions = Some(instructions.into()))
     }
@@ -143,7 +141,7 @@ impl ScriptedServer {
         self.tool_with(definition, handler)
     }
 
-    /// Adds a tool with this definition, as it is listed, like [`ScriptedServer::tool`].
+    /// Adds a tool with this definition, which `tools/list` returns unchanged. See [`ScriptedServer::tool`].
     ///
     /// ```
     /// # use mcpwire_testkit::ScriptedServer;
@@ -155,7 +153,7 @@ impl ScriptedServer {
     ///
     /// # Panics
     ///
-    /// When the definition does not serialise as JSON.
+    /// If the definition cannot be serialized as JSON.
     pub fn tool_with<A: Into<ScriptedResponse>>(
         self,
         definition: impl Serialize,
@@ -170,8 +168,10 @@ impl ScriptedServer {
         })
     }
 
-    /// Answers requests of a method with what `handler` returns, instead of the default. Any method will do, `server/discover`
-    /// and `initialize` included. For a notification, steps that answer are left out.
+    /// Sets the handler of a method, which replaces the default. Any method is allowed, including `server/discover` and
+    /// `initialize`.
+    ///
+    /// For a notification, steps that answer a request have no effect.
     ///
     /// ```
     /// # use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
@@ -198,17 +198,17 @@ impl ScriptedServer {
         self.change(|state| state.latency = latency)
     }
 
-    /// Answers cancelled requests all the same, as servers do that see the cancellation too late.
+    /// Lets the server answer cancelled requests, as a server does that receives the cancellation too late.
     pub fn ignore_cancellations(self) -> Self {
         self.change(|state| state.ignores_cancellations = true)
     }
 
-    /// Removes a tool. [`ScriptedServer::notify`] notifies the clients.
+    /// Removes a tool. Clients are not notified; use [`ScriptedServer::notify`] for that.
     pub fn remove_tool(&self, name: &str) {
         self.lock().tools.retain(|(known, ..)| known != name);
     }
 
-    /// Sets whether the server reads. While it does not, what clients send stays in the pipe.
+    /// Sets whether the server reads. While it does not, messages of clients stay in the pipe.
     pub fn set_reading(&self, reads: bool) {
         self.lock().reads = reads;
         self.wake();
@@ -218,19 +218,19 @@ impl ScriptedServer {
     ///
     /// # Panics
     ///
-    /// When the parameters do not serialise as JSON.
+    /// If the parameters cannot be serialized as JSON.
     pub fn notify(&self, method: &str, params: impl Serialize) {
         self.send(&Output::Line(wire::notification(method, &wire::json(&params))));
     }
 
-    /// Sends a request to all connected clients, and returns its id. The answers with this id are among the recorded messages.
+    /// Sends a request to all connected clients. Returns its id; the recorded messages contain the responses with this id.
     ///
     /// [`ScriptedResponse::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may
     /// not send requests.
     ///
     /// # Panics
     ///
-    /// When the parameters do not serialise as JSON.
+    /// If the parameters cannot be serialized as JSON.
     pub fn request(&self, method: &str, params: impl Serialize) -> Json {
         let id = {
             let mut state = self.lock();
@@ -246,7 +246,7 @@ impl ScriptedServer {
         self.send(&Output::Line(line.into()));
     }
 
-    /// Closes all connections after what is due has been sent. Over HTTP, closes the streams that belong to no request.
+    /// Closes all connections, after the output that is due was sent. Over HTTP, closes the streams that belong to no request.
     pub fn close(&self) {
         self.send(&Output::Close);
     }
@@ -261,7 +261,7 @@ impl ScriptedServer {
         self.lock().recorded.clone()
     }
 
-    /// Returns and forgets all messages that the server has received.
+    /// Returns all messages that the server has received, and removes them.
     pub fn take_recorded(&self) -> Vec<RecordedMessage> {
         mem::take(&mut self.lock().recorded)
     }
@@ -317,7 +317,7 @@ impl ScriptedServer {
 
 #[cfg(feature = "http")]
 impl State {
-    /// Returns the connection that carries a client's messages which belong to no request.
+    /// Returns the connection for a client's messages that belong to no request.
     pub(crate) fn general_connection(&self, client: Option<usize>) -> Option<usize> {
         let is_general = |outbox: &Outbox| outbox.is_general && Some(outbox.client) == client;
         self.outboxes.iter().find(|(_, outbox)| is_general(outbox)).map(|(connection, _)| *connection)

@@ -1,4 +1,4 @@
-//! [`Tasks`]: an executor on one thread that polls tasks in the order in which they are woken.
+//! [`Tasks`]: a single-threaded executor that polls tasks in the order of their wakeups.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::timeline::Timeline;
 
-/// Maximum number of polls in a row without time passing. 10 million take seconds, which no test should need.
+/// Maximum number of polls without a change of the time. 10 million polls take seconds, which is more than any test needs.
 const LIVELOCK: usize = 10_000_000;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -85,12 +85,12 @@ impl Tasks {
                 assert!(polls < LIVELOCK, "tasks run in circles: they wake each other, and time does not pass");
             }
         };
-        // The future is gone by now, and what it held.
+        // The future was dropped above.
         self.settle();
         value
     }
 
-    /// Polls the tasks until none can go on without time passing.
+    /// Polls the woken tasks until all tasks wait for a timer or have ended.
     #[track_caller]
     fn settle(&self) {
         for _ in 0..LIVELOCK {
@@ -101,7 +101,7 @@ impl Tasks {
     }
 
     fn poll(&self, id: u64) {
-        // It is not in the table meanwhile: it may spawn others. A task that has ended may still be woken.
+        // The task is removed from the table while it is polled, because it may spawn others. A finished task may still be woken.
         let Some(mut task) = lock(&self.waiting).remove(&id) else { return };
         task.alarm.woken.swap(false, Ordering::AcqRel);
         let waker = Waker::from(Arc::clone(&task.alarm));
@@ -133,7 +133,7 @@ impl Wake for Alarm {
     }
 }
 
-/// Marks the executor as running until it is dropped, also by a panic.
+/// Marks the executor as running. Dropping it, also by a panic, removes the mark.
 struct Running<'r>(&'r AtomicBool);
 
 impl Drop for Running<'_> {

@@ -1,4 +1,4 @@
-//! [`VirtualTime`]: a runtime whose time passes only when all tasks wait.
+//! [`VirtualTime`]: a runtime whose time advances only while all tasks wait.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,15 +16,15 @@ use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer}
 use crate::tasks::Tasks;
 use crate::timeline::Timeline;
 
-/// A deterministic runtime on one thread whose time passes only when all of its tasks wait.
+/// A deterministic single-threaded runtime, whose time advances only while all tasks wait.
 ///
-/// A day of virtual time takes a moment.
+/// A day of virtual time takes less than a second.
 ///
-/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When none of them can
-/// go on, the time moves to the next timer. The runtime has no other threads, no processes and no sockets: a task that waits
-/// for such a thing waits for ever, and `run` panics.
+/// [`VirtualTime::run`] polls a future and the spawned tasks in the order of their wakeups. If all of them wait, the time
+/// advances to the next timer. The runtime has no other threads, no processes and no sockets. If all tasks wait for something
+/// else than a timer, `run` panics.
 ///
-/// Clones are cheap and share the time. [`VirtualTime::runtime`] is for programs that take a [`Runtime`].
+/// Clones share the time. [`VirtualTime::runtime`] returns the [`Runtime`] for code that takes one.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ impl VirtualTime {
         VirtualTime::default()
     }
 
-    /// Returns the virtual time that has passed.
+    /// Returns the elapsed virtual time.
     pub fn elapsed(&self) -> Duration {
         self.timeline.now().since_origin()
     }
@@ -63,42 +63,41 @@ impl VirtualTime {
         VirtualTimer::new(&self.timeline)
     }
 
-    /// Returns the [`Runtime`], for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for programs that take
-    /// one. It has no processes. Its tasks end when the last clone of this `VirtualTime` is dropped.
+    /// Returns the [`Runtime`], for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for code that takes one.
+    /// It cannot start processes. Its tasks end when the last clone of this `VirtualTime` is dropped.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
 
-    /// Returns a future that ends after `duration`, counted from now.
+    /// Returns a future that completes `duration` from now.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         let mut timer = self.timer();
         timer.reset(duration);
         Sleep(timer)
     }
 
-    /// Adds a task, which runs during each [`VirtualTime::run`].
+    /// Spawns a task, which runs during each [`VirtualTime::run`].
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(Box::pin(future));
     }
 
-    /// Runs a future to its end, and the tasks meanwhile. Then runs the tasks on as long as no time passes, so that what the
-    /// future did last has its effect: a request that it cancelled, a connection that it closed.
+    /// Runs a future to its end, together with the tasks. Then runs the tasks until all of them wait for a later time, so that
+    /// the last actions of the future take effect, such as a cancelled request or a closed connection.
     ///
     /// # Panics
     ///
-    /// If the future waits and there is no timer left, if tasks wake each other for ever, and if a future calls it that it
-    /// runs.
+    /// If the future waits and no timer is pending, if tasks wake each other forever, and if the future itself calls `run`.
     #[track_caller]
     pub fn run<F: Future>(&self, future: F) -> F::Output {
         let _current = Current::enter(self);
         self.tasks.run(future, &self.timeline)
     }
 
-    /// Runs the tasks for so much virtual time. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
+    /// Runs the tasks for this virtual time. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
     ///
     /// # Panics
     ///
-    /// As [`VirtualTime::run`].
+    /// In the cases of [`VirtualTime::run`].
     #[track_caller]
     pub fn advance(&self, duration: Duration) {
         self.run(self.sleep(duration));
@@ -112,17 +111,17 @@ impl fmt::Debug for VirtualTime {
 }
 
 impl CurrentRuntime for VirtualTime {
-    /// Returns the runtime whose [`VirtualTime::run`] is under way on this thread.
+    /// Returns the runtime whose [`VirtualTime::run`] is running on this thread.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no `VirtualTime` is running on this thread.
     fn current() -> Arc<dyn Runtime> {
         Current::get().runtime()
     }
 }
 
-/// The [`Runtime`] of connections. It has a weak reference to the tasks, because they own it.
+/// The [`Runtime`] of connections. Its reference to the tasks is weak, because the tasks own it.
 struct VirtualRuntime {
     timeline: Arc<Timeline>,
     tasks: Weak<Tasks>,
@@ -152,7 +151,7 @@ thread_local! {
     static CURRENT: RefCell<Option<VirtualTime>> = const { RefCell::new(None) };
 }
 
-/// Sets the current runtime of the thread until it is dropped.
+/// Sets the current runtime of the thread. Dropping it restores the previous one.
 struct Current(Option<VirtualTime>);
 
 impl Current {
@@ -171,7 +170,7 @@ impl Drop for Current {
     }
 }
 
-/// A timer in virtual time. Created by [`VirtualTime::timer`].
+/// A timer in virtual time, created by [`VirtualTime::timer`].
 pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
@@ -222,7 +221,7 @@ impl fmt::Debug for VirtualTimer {
     }
 }
 
-/// A future that ends after some virtual time. Created by [`VirtualTime::sleep`].
+/// A future that completes after some virtual time, created by [`VirtualTime::sleep`].
 #[derive(Debug)]
 #[must_use = "time passes where it is awaited"]
 pub struct Sleep(VirtualTimer);

@@ -1,4 +1,4 @@
-//! [`Timeline`]: the current time, and the timers that wait for a later one.
+//! [`Timeline`]: the current virtual time, and the pending timers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,14 +8,14 @@ use std::time::Duration;
 use mcpwire_driver::Clock;
 use mcpwire_driver::protocol::Timestamp;
 
-/// The current time, and the wakers of timers. The tasks own it, so it does not own them.
+/// The current time, and the wakers of timers. It holds wakers instead of tasks, because tasks hold a reference to it.
 #[derive(Default)]
 pub(crate) struct Timeline(Mutex<Times>);
 
 #[derive(Default)]
 pub(crate) struct Times {
     pub(crate) now: Timestamp,
-    /// Sorted by time. Timers of the same time go off in the order in which they were created.
+    /// Sorted by time. Timers for the same time fire in the order of their creation.
     pub(crate) timers: BTreeMap<(Timestamp, u64), Waker>,
     ids: u64,
 }
@@ -30,7 +30,7 @@ impl Timeline {
         Clock::from_fn(move || timeline.now())
     }
 
-    /// Moves the time to the next timer, and wakes its task. Returns whether there is a timer.
+    /// Advances the time to the next timer, and wakes its task. Returns whether there was a timer.
     pub(crate) fn step(&self) -> bool {
         let mut times = self.lock();
         let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };
@@ -49,7 +49,7 @@ impl Timeline {
     }
 }
 
-/// A timer for this time never goes off.
+/// A timer for this time never fires.
 const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
 
 impl Times {

@@ -3,14 +3,14 @@
 use mcpwire_driver::protocol::{Json, RpcError};
 use serde::Serialize;
 
-/// Serialises a value of a test as JSON in one line.
+/// Serializes a value of a test as JSON on one line.
 ///
 /// # Panics
 ///
-/// If the value does not serialise as JSON.
+/// If the value cannot be serialized as JSON.
 pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     match Json::from_value(value) {
-        // A message is one line, and JSON from elsewhere may have several: between its tokens, a space does as well.
+        // A message must be one line. JSON has line breaks only between tokens, where a space is equivalent.
         Ok(json) if json.get().contains(['\n', '\r']) => trusted(json.get().replace(['\n', '\r'], " ")),
         Ok(json) => json,
         Err(error) => panic!("a server cannot say what is no JSON: {error}"),
@@ -59,7 +59,7 @@ pub(crate) fn input_required(requests: &Json, state: Option<&str>) -> Json {
     trusted(format!(r#"{{"resultType":"input_required"{requests}{state}}}"#))
 }
 
-/// Converts a text that is valid JSON by construction.
+/// Converts a text that is always valid JSON.
 pub(crate) fn trusted(text: String) -> Json {
     Json::parse(text).unwrap_or_default()
 }

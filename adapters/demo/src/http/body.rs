@@ -1,4 +1,4 @@
-//! [`EventBody`]: a stream as the body of an HTTP response.
+//! [`EventBody`]: sends a stream as the body of an HTTP response.
 
 use std::io;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use super::reply::Reading;
 use super::shared::Shared;
 use super::stream::Next;
 
-/// The interval of comments on a stream without events, so that no proxy between closes it.
+/// The interval of comments on a stream without events. They keep proxies from closing the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Server-sent events. Dropping the body leaves the stream.
+/// A body of server-sent events, which reads a stream. Dropping the body ends the reading.
 pub(super) struct EventBody {
     reading: Reading,
     shared: Arc<Shared>,
@@ -47,7 +47,7 @@ impl EventBody {
                 self.has_ended = true;
                 Poll::Ready(None)
             }
-            // The connection is closed: a proper end of the body would mean that the stream has ended.
+            // An error closes the connection. A regular end of the body would mean that the stream has ended.
             Next::Replaced => {
                 self.has_ended = true;
                 Poll::Ready(Some(Err(io::Error::other("another connection has taken over the stream"))))

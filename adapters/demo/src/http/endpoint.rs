@@ -1,7 +1,7 @@
-//! [`Endpoint`]: decides, without I/O, what is replied to each HTTP request, and on which stream each message goes.
+//! [`Endpoint`]: decides, without I/O, how to reply to each HTTP request, and on which stream to send each message.
 //!
-//! A legacy client has a session, which is one connection of the server. In the modern era each request is a connection of
-//! its own.
+//! Each legacy client has a session, which is one connection of [`Server`]. In the modern era, each request is a separate
+//! connection.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -22,14 +22,14 @@ use crate::server::{Output, Server};
 
 /// The path of the endpoint of Streamable HTTP.
 pub(super) const PATH: &str = "/mcp";
-/// The paths of HTTP+SSE (2024-11-05): the stream, and where messages are posted.
+/// The paths of HTTP+SSE (2024-11-05): of the stream, and of POST requests.
 const SSE_PATH: &str = "/sse";
 const MESSAGES_PATH: &str = "/messages";
 
-/// The stream of the first request of a connection.
+/// The number of the stream of the first request of a connection.
 const FIRST_STREAM: u64 = GENERAL_STREAM + 1;
 
-/// All clients, and their streams.
+/// The HTTP endpoint, with the server and the streams of all clients.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     server: Server,
@@ -43,7 +43,7 @@ impl Endpoint {
         Self { server: Server::new(started), sessions: Sessions::default(), streams: BTreeMap::new(), log: Vec::new() }
     }
 
-    /// Returns when [`Endpoint::handle_timeout`] is to be called.
+    /// Returns the time at which to call [`Endpoint::handle_timeout`].
     pub(super) fn next_timeout(&self) -> Option<Duration> {
         self.server.next_timeout()
     }
@@ -53,17 +53,17 @@ impl Endpoint {
         self.deliver();
     }
 
-    /// Returns the lines to report since the last call.
+    /// Returns the log lines that were added since the last call.
     pub(super) fn take_log(&mut self) -> Vec<String> {
         std::mem::take(&mut self.log)
     }
 
-    /// Returns what a reader of a stream gets next.
+    /// Returns the next event of a stream for this reader.
     pub(super) fn poll(&mut self, reading: &Reading, waker: &Waker) -> Next {
         self.streams.get_mut(&reading.route).map_or(Next::Replaced, |stream| stream.poll(reading.reader, waker))
     }
 
-    /// Notes that the client has closed a response, or that its stream has been read to the end.
+    /// Ends the reading of a stream: the client has closed the response, or has read the stream to its end.
     pub(super) fn leave(&mut self, reading: &Reading) {
         let Some(stream) = self.streams.get_mut(&reading.route) else { return };
         if !stream.detach(reading.reader) {
@@ -85,7 +85,7 @@ impl Endpoint {
         self.deliver();
     }
 
-    /// Answers a request.
+    /// Replies to an HTTP request.
     pub(super) fn answer(&mut self, request: &Request<Bytes>, now: Duration) -> Reply {
         let reply = if headers::is_from_here(request.headers()) {
             self.route(request, now)
@@ -144,7 +144,7 @@ impl Endpoint {
         self.read_legacy(route, None)
     }
 
-    /// Opens a session.
+    /// Opens a session, and answers `initialize`.
     fn initialize(&mut self, body: &Value, now: Duration) -> Result<Reply, Response> {
         let connection = self.server.connect();
         let route = Route { connection, stream: FIRST_STREAM };
@@ -170,7 +170,7 @@ impl Endpoint {
             return Err(Response::failed(StatusCode::BAD_REQUEST, &Value::Null, failure));
         }
         let Some(id) = message.get("id") else {
-            // No notification has a consequence: a call is cancelled by closing its stream.
+            // Notifications have no effect: in the modern era over HTTP, a client cancels a call by closing its stream.
             return Err(Response::empty(StatusCode::ACCEPTED));
         };
         headers::check(headers, message).map_err(|failure| Response::failed(StatusCode::BAD_REQUEST, id, failure))?;
@@ -211,7 +211,7 @@ impl Endpoint {
         Ok(Reply::Whole(Response::empty(StatusCode::NO_CONTENT)))
     }
 
-    /// Opens the stream of HTTP+SSE, whose first event says where messages are posted (2024-11-05, basic/transports).
+    /// Opens the stream of HTTP+SSE. Its first event contains the path for POST requests (2024-11-05, basic/transports).
     fn open_sse(&mut self) -> Reply {
         let connection = self.server.connect();
         let route = Route::general(connection);
@@ -223,7 +223,7 @@ impl Endpoint {
         Reply::Events(Reading { route, reader, first: Some(first), is_resumable: false })
     }
 
-    /// Receives a message of HTTP+SSE. Its answer goes to the stream.
+    /// Receives a message of HTTP+SSE. The answer is sent on the stream of the session.
     fn post_message(&mut self, request: &Request<Bytes>, now: Duration) -> Result<Reply, Response> {
         let query = request.uri().query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
@@ -244,7 +244,7 @@ impl Endpoint {
         id
     }
 
-    /// Forgets a connection, and ends its streams.
+    /// Removes a connection, and ends its streams.
     fn close(&mut self, connection: u64) {
         self.server.disconnect(connection);
         self.streams.retain(|route, stream| {
@@ -256,7 +256,7 @@ impl Endpoint {
         });
     }
 
-    /// Takes the answer to a request whose answers are all there, if it is not more than one message.
+    /// Returns the answer to a request, if it is complete and a single message. Then the reply can be JSON instead of a stream.
     fn take_response(&mut self, route: Route, status: impl Fn(i64) -> StatusCode) -> Option<Response> {
         self.deliver();
         let stream = self.streams.get_mut(&route)?;
@@ -271,14 +271,14 @@ impl Endpoint {
             return Some(Response::empty(StatusCode::ACCEPTED));
         };
         let code = message.get("error").and_then(|error| error["code"].as_i64());
-        // An error without an id answers a body that is no message.
+        // An error without an id is the answer to an invalid body.
         let is_no_message = message.get("id").is_some_and(Value::is_null);
         let status = if is_no_message { StatusCode::BAD_REQUEST } else { code.map_or(StatusCode::OK, status) };
         Some(Response::json(status, &message))
     }
 
     fn read_legacy(&mut self, route: Route, after: Option<u64>) -> Result<Reply, Response> {
-        // Clients of earlier revisions may take an event without data for a message.
+        // Clients of earlier revisions may parse an event without data as a message.
         let has_first = after.is_none() && self.server.negotiated(route.connection) >= Some(Revision::V2025_11_25);
         let first = has_first.then(|| format!("id: {}-0\ndata:\n\n", route.stream));
         self.read(route, after, first, true)
@@ -296,7 +296,7 @@ impl Endpoint {
         Ok(Reply::Events(Reading { route, reader: stream.attach(after), first, is_resumable }))
     }
 
-    /// Moves what the server sends to the streams.
+    /// Moves the output of the server to the streams.
     fn deliver(&mut self) {
         while let Some(output) = self.server.poll_output() {
             match output {
@@ -317,7 +317,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the stream for a message. Questions go to the stream of a GET if there is one, as they do from most servers.
+    /// Returns the stream for a message. Requests to the client use the GET stream if there is one, as most servers do.
     fn stream_for(&self, route: Route, message: &Value) -> Route {
         let method = message.get("method").and_then(Value::as_str);
         let is_question = method.is_some_and(|method| method != "notifications/progress");
@@ -333,7 +333,7 @@ fn has_ended(streams: &BTreeMap<Route, Stream>, route: Route) -> bool {
     streams.get(&route).is_none_or(Stream::has_ended)
 }
 
-/// Returns the session of a legacy request.
+/// Returns the session of a legacy request, or the reply if the session id is missing or unknown.
 fn session<'a>(sessions: &'a mut Sessions, headers: &HeaderMap) -> Result<&'a mut Session, Response> {
     let refused = |status, text: &str| Response::failed(status, &Value::Null, Failure::new(INVALID_REQUEST, text));
     let Some(id) = headers::single(headers, SESSION) else {
@@ -349,7 +349,7 @@ fn session<'a>(sessions: &'a mut Sessions, headers: &HeaderMap) -> Result<&'a mu
     }
 }
 
-/// Reads the body of a POST.
+/// Parses the body of a POST.
 fn body(request: &Request<Bytes>) -> Result<Value, Response> {
     if !headers::sends_json(request.headers()) {
         return Err(Response::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
@@ -358,12 +358,12 @@ fn body(request: &Request<Bytes>) -> Result<Value, Response> {
         .map_err(|error| Response::failed(StatusCode::BAD_REQUEST, &Value::Null, Failure::not_json(&error)))
 }
 
-/// Returns whether a version is of the modern era. An unknown one is: the legacy era has no new versions.
+/// Returns whether a version belongs to the modern era. Unknown versions do, because the legacy era gets no new ones.
 fn is_modern(version: &str) -> bool {
     Revision::ALL.iter().find(|known| known.as_str() == version).is_none_or(|known| known.is_modern())
 }
 
-/// Returns the status of a modern error.
+/// Returns the HTTP status for an error of the modern era.
 fn status_of(code: i64) -> StatusCode {
     match code {
         HEADER_MISMATCH | UNSUPPORTED_VERSION | MISSING_CAPABILITY | INVALID_REQUEST | PARSE_ERROR => {

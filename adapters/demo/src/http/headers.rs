@@ -1,4 +1,4 @@
-//! Checks of a request's headers: its origin, its media types and, in the modern era, that they match the body.
+//! Checks the headers of a request: origin, media types and, in the modern era, that the headers match the body.
 
 use std::net::IpAddr;
 
@@ -15,22 +15,23 @@ pub(super) const HEADER_MISMATCH: i64 = -32020;
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
 
-/// Returns the only value of a header. A header that occurs twice counts as absent.
+/// Returns the value of a header. A header that occurs more than once counts as absent.
 pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().filter(|_| values.next().is_none())?;
     str::from_utf8(value.as_bytes()).ok().map(str::trim)
 }
 
-/// Returns all values of a header that is a list, in order.
+/// Returns the values of a header that contains a comma-separated list, in order.
 fn list<'a>(headers: &'a HeaderMap, name: &'a HeaderName) -> impl Iterator<Item = &'a str> {
     let values = headers.get_all(name).iter().filter_map(|value| str::from_utf8(value.as_bytes()).ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// Returns whether a request comes from a page of this machine, or from no page at all.
+/// Returns whether a request comes from a web page of this machine, or from no web page.
 ///
-/// The DNS entry of another page may have been changed to this address (2026-07-28, basic/transports, "Security").
+/// Without this check, a web page of another host could reach the server by DNS rebinding (2026-07-28, basic/transports,
+/// "Security").
 pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
     let mut origins = list(headers, &::http::header::ORIGIN);
     let Some(origin) = origins.next() else {
@@ -40,7 +41,7 @@ pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
     authority.is_some_and(is_loopback) && origins.next().is_none()
 }
 
-/// Returns whether a host, with or without a port, is this machine.
+/// Returns whether a host, with or without a port, is a loopback name or address.
 fn is_loopback(authority: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let host = match authority.rsplit_once(':') {
@@ -51,7 +52,8 @@ fn is_loopback(authority: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Returns whether the client accepts both forms of an answer, as it must.
+/// Returns whether the client accepts both JSON and event streams, as the specification requires. A missing `Accept` accepts
+/// both.
 pub(super) fn accepts_both(headers: &HeaderMap) -> bool {
     headers.get(::http::header::ACCEPT).is_none()
         || accepts(headers, "application/json", "application/*") && accepts_events(headers)
@@ -67,7 +69,7 @@ fn accepts(headers: &HeaderMap, exact: &str, family: &str) -> bool {
         .any(|range| [exact, family, "*/*"].contains(&range.as_str()))
 }
 
-/// Returns whether the body is declared to be JSON.
+/// Returns whether `Content-Type` is JSON.
 pub(super) fn sends_json(headers: &HeaderMap) -> bool {
     let media_type = single(headers, "content-type").and_then(|media_type| media_type.split(';').next());
     media_type.unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
@@ -91,12 +93,12 @@ pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Failure>
     let named = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
-        // The extension says so of its own requests.
+        // The tasks extension requires the task id in this header.
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return Ok(()),
     };
     let Some(name) = params.get(named).and_then(Value::as_str) else {
-        // The request fails for that.
+        // The request itself fails for the missing name.
         return Ok(());
     };
     let is = decoded("Mcp-Name", required(headers, "mcp-name")?)?;
@@ -116,7 +118,7 @@ fn check_version(headers: &HeaderMap, said: Option<&Value>) -> Result<(), Failur
     }
 }
 
-/// Compares the arguments whose schema has an `x-mcp-header` with their headers. Only top-level properties have one here.
+/// Compares the arguments whose schema has `x-mcp-header` with their headers. In this server, only top-level properties have it.
 fn check_arguments(headers: &HeaderMap, tool: &str, arguments: Option<&Value>) -> Result<(), Failure> {
     let tools = tools::list(Revision::V2026_07_28);
     let tool = tools.iter().find(|known| known["name"] == tool);
@@ -150,7 +152,7 @@ fn required<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Failure> 
         .ok_or_else(|| Failure::new(HEADER_MISMATCH, format!("Header mismatch: {name} must be there, once")))
 }
 
-/// Decodes a value, which may be base64.
+/// Decodes the value of a header, which may be in base64.
 fn decoded(name: &str, value: &str) -> Result<String, Failure> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?=")) else {
         return if value.is_ascii() { Ok(value.into()) } else { Err(invalid(name)) };

@@ -1,6 +1,6 @@
-//! The server over HTTP: Streamable HTTP at `/mcp`, and HTTP+SSE of 2024-11-05 at `/sse`, on loopback addresses.
+//! Runs the server over HTTP on loopback addresses: Streamable HTTP at `/mcp`, and HTTP+SSE of 2024-11-05 at `/sse`.
 //!
-//! [`endpoint`] decides what is replied, without I/O. This file connects it with hyper.
+//! [`endpoint`] decides on replies without I/O. This file connects it with hyper.
 
 mod body;
 mod endpoint;
@@ -41,15 +41,15 @@ use crate::Log;
 
 /// Maximum number of connections. Further clients wait until one is closed.
 const MAX_CONNECTIONS: usize = 256;
-/// How long a client may take to send the head of a request, and then its body.
+/// Maximum time for a client to send the head of a request, and again to send its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum size of the request line and the headers together.
 const MAX_HEAD: usize = 32 * 1024;
-/// Maximum size of a body. What the tools here are given is small.
+/// Maximum size of a body. Arguments of the tools here are small.
 const MAX_BODY: usize = 4 * 1024 * 1024;
-/// Maximum number of bytes to read from a client after its request was refused, so that it gets the response.
+/// Maximum number of bytes to read and ignore after a request was refused, so that the client gets the response.
 const MAX_IGNORED: usize = 4 * 1024 * 1024;
-/// How long to read from such a client.
+/// Maximum time to read and ignore these bytes.
 const IGNORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The server over HTTP, listening on a loopback address.
@@ -76,7 +76,7 @@ pub enum HttpServerError {
     /// The address can be reached from other machines, and the server has no authorization.
     #[error("{0} is not a loopback address. Use one, such as 127.0.0.1:8000")]
     NotLoopback(SocketAddr),
-    /// The system refuses the address.
+    /// The system cannot listen on the address, for example because the port is in use.
     #[error("cannot listen on {0}: {1}. Use another port, or port 0 for any free one")]
     Bind(SocketAddr, #[source] io::Error),
 }
@@ -102,7 +102,7 @@ impl HttpServer {
         format!("http://{}{}", self.address, endpoint::PATH)
     }
 
-    /// Serves clients for as long as the process lives. Fails only if the system has no resources for a start.
+    /// Serves clients forever. Fails only if the runtime cannot be created.
     pub fn run(self) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
@@ -134,7 +134,7 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
     loop {
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
         let Ok((socket, _)) = listener.accept().await else {
-            // The client has gone already, or the process has no descriptors left: others are closed meanwhile.
+            // The client has disconnected already, or no file descriptor is free: then others are closed during the pause.
             time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -148,7 +148,7 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
 
 /// Serves one connection until it ends.
 async fn serve(socket: TcpStream, shared: &Arc<Shared>) {
-    // Only a matter of speed.
+    // An error is ignored: `TCP_NODELAY` only affects the speed.
     let _ = socket.set_nodelay(true);
     let service = service_fn(|request| Box::pin(answer(request, Arc::clone(shared))));
     let mut connection = http1::Builder::new()
@@ -158,9 +158,9 @@ async fn serve(socket: TcpStream, shared: &Arc<Shared>) {
         .serve_connection(TokioIo::new(socket), service);
     let finished = poll_fn(|cx| connection.poll_without_shutdown(cx)).await;
     let mut socket = connection.into_parts().io.into_inner();
-    // What a connection ends with concerns its client alone.
+    // An error is ignored: the end of a connection concerns only its client.
     let _ = socket.shutdown().await;
-    // A socket that is closed with unread data is reset, and the client may lose the response that says why.
+    // Closing a socket with unread data resets the connection, and the client could lose the response.
     if finished.is_err() {
         let _ = time::timeout(IGNORE_TIMEOUT, discard(&mut socket)).await;
     }
@@ -195,7 +195,7 @@ async fn answer(
     })
 }
 
-/// Reads a body, or returns the status of the refusal.
+/// Reads a body. Returns the HTTP status of the error if it is too large or too slow.
 async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
     let mut body = pin!(Limited::new(body, MAX_BODY + MAX_IGNORED));
     let too_large = body.size_hint().lower() > MAX_BODY as u64;
@@ -212,11 +212,11 @@ async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
             }
         }
     }
-    // A body that is not much too large is read to its end, so that the client gets the response.
+    // A body slightly above the limit is read to its end, so that the client gets the response.
     if too_large || length > MAX_BODY { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(bytes.into()) }
 }
 
-/// Refuses a request whose body was not read, and closes its connection.
+/// Returns the response to a request whose body was not read. Closes the connection.
 fn refused(status: StatusCode) -> Response<Either<Full<Bytes>, EventBody>> {
     let text = "the body is too large, is not valid HTTP, or did not come in time";
     whole(reply::Response::text(status, text).with_header(CONNECTION, HeaderValue::from_static("close")))
@@ -234,7 +234,7 @@ fn events(reading: Reading, shared: Arc<Shared>) -> Response<Either<Full<Bytes>,
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Tells proxies such as nginx not to buffer the events.
+    // This header keeps proxies such as nginx from buffering the events.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }

@@ -1,4 +1,4 @@
-//! Replies of the endpoint, and the responses of known length among them.
+//! [`Reply`] and [`Response`]: what the endpoint replies to HTTP requests.
 
 use ::http::header::{ALLOW, CONTENT_TYPE};
 use ::http::{HeaderName, HeaderValue, StatusCode};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::pending::Route;
 use crate::rpc::{self, Failure};
 
-/// A response whose body is known.
+/// A response with a complete body.
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) status: StatusCode,
@@ -15,21 +15,21 @@ pub(super) struct Response {
     pub(super) body: String,
 }
 
-/// What is replied to an HTTP request.
+/// The reply to an HTTP request.
 #[derive(Debug)]
 pub(super) enum Reply {
     Whole(Response),
     Events(Reading),
 }
 
-/// A stream that is to be read as the body of a response.
+/// A stream to send as the body of a response.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) route: Route,
     pub(super) reader: u64,
-    /// An event that comes before those of the stream.
+    /// An event to send before those of the stream.
     pub(super) first: Option<String>,
-    /// Whether events have ids, with which a client can reconnect.
+    /// Whether events have ids, so that a client can resume the stream after a lost connection.
     pub(super) is_resumable: bool,
 }
 

@@ -1,24 +1,24 @@
-//! [`Sessions`]: the legacy clients over HTTP.
+//! [`Sessions`]: the sessions of legacy clients over HTTP.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::pending::{GENERAL_STREAM, Route};
 use crate::random::random_id;
 
-/// Maximum number of sessions. The one that has not been used for the longest time ends for a new one.
+/// Maximum number of sessions. A further session ends the least recently used one.
 const MAX_SESSIONS: usize = 256;
 /// Maximum number of streams of one session that a client can reconnect to.
 const MAX_STREAMS: usize = 64;
 
-/// A legacy client.
+/// The session of a legacy client.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) connection: u64,
     pub(super) kind: SessionKind,
-    /// The streams of its requests, oldest first.
+    /// The streams of the client's requests, oldest first.
     streams: VecDeque<Route>,
     last_stream: u64,
-    /// When the session was last used, counted in uses of all sessions.
+    /// The value of [`Sessions::uses`] at the last use of this session.
     used: u64,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum SessionKind {
 
 impl Session {
     pub(super) fn new(connection: u64, kind: SessionKind) -> Self {
-        // The first request, which opens the session, has a stream already.
+        // Stream 1 of the session belongs to the request that opens it.
         Self { connection, kind, streams: VecDeque::new(), last_stream: GENERAL_STREAM + 1, used: 0 }
     }
 
@@ -43,7 +43,7 @@ impl Session {
         Route { connection: self.connection, stream: self.last_stream }
     }
 
-    /// Keeps a stream for a client that reconnects. Returns the stream that is dropped for it, an ended one if possible.
+    /// Stores a stream for clients that reconnect. If there are too many, returns a stream to drop, preferably an ended one.
     pub(super) fn keep(&mut self, route: Route, has_ended: impl Fn(Route) -> bool) -> Option<Route> {
         self.streams.push_back(route);
         if self.streams.len() <= MAX_STREAMS {
@@ -62,7 +62,7 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// Returns a session, which counts as a use of it.
+    /// Returns a session, and counts this as a use.
     pub(super) fn get(&mut self, id: &str) -> Option<&mut Session> {
         let session = self.all.get_mut(id)?;
         self.uses += 1;
@@ -70,7 +70,7 @@ impl Sessions {
         Some(session)
     }
 
-    /// Adds a session. Returns its id, and the session that ends for it.
+    /// Adds a session. Returns its id, and the session that was removed to make room.
     pub(super) fn add(&mut self, mut session: Session) -> (String, Option<Session>) {
         let oldest = self.all.iter().min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
         let evicted = oldest.filter(|_| self.all.len() >= MAX_SESSIONS).and_then(|id| self.all.remove(&id));

@@ -1,4 +1,4 @@
-//! [`Shared`]: the endpoint, as all connections use it.
+//! [`Shared`]: the endpoint that all connections share.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -8,12 +8,12 @@ use tokio::sync::Notify;
 use super::endpoint::Endpoint;
 use crate::Log;
 
-/// The endpoint, as all connections use it.
+/// The endpoint that all connections share, behind a lock.
 pub(super) struct Shared {
     endpoint: Mutex<Endpoint>,
     log: Mutex<Log>,
     started: Instant,
-    /// The next timeout may have changed.
+    /// Notified when the next timeout may have changed.
     changed: Notify,
 }
 
@@ -23,7 +23,7 @@ impl Shared {
         Self { endpoint, log: Mutex::new(log), started: Instant::now(), changed: Notify::new() }
     }
 
-    /// Calls the endpoint with the time, and does what that leads to.
+    /// Calls the endpoint with the current time. Then writes its log lines, and updates the timer.
     pub(super) fn update<T>(&self, update: impl FnOnce(&mut Endpoint, Duration) -> T) -> T {
         let mut endpoint = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner);
         let result = update(&mut endpoint, self.started.elapsed());

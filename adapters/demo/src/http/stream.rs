@@ -1,23 +1,23 @@
-//! [`Stream`]: messages for one response or GET stream, kept for a client that reconnects.
+//! [`Stream`]: the messages of one response or GET stream, stored for clients that reconnect.
 //!
-//! In the legacy era, a stream outlives the connections that carry it: a client whose connection broke sends the id of the
-//! last event that it has read, and goes on from there (2025-11-25, basic/transports, "Resumability and Redelivery").
+//! In the legacy era, a stream survives the end of its connection. A client that reconnects sends the id of the last event that
+//! it has read, and gets the later events (2025-11-25, basic/transports, "Resumability and Redelivery").
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 use serde_json::Value;
 
-/// Maximum number of events to keep. A call reports a few hundred, or one each second.
+/// Maximum number of stored events. A call sends a few hundred, or one per second.
 const MAX_EVENTS: usize = 1_000;
 
-/// Messages in order, with one reader at a time: a new reader takes over from the one before.
+/// Messages in order, with one reader at a time. A new reader replaces the current one.
 #[derive(Debug)]
 pub(super) struct Stream {
     events: VecDeque<Value>,
-    /// The number of events that were dropped before those in `events`.
+    /// The number of dropped events, which precede those in `events`.
     dropped: u64,
-    /// The number of the last event that a reader has got.
+    /// The number of the last event that was read.
     read: u64,
     has_ended: bool,
     /// The number of the current reader.
@@ -27,29 +27,29 @@ pub(super) struct Stream {
     pub(super) on_leave: OnLeave,
 }
 
-/// What it means when the reader of a stream closes its connection.
+/// The effect of a reader that closes its connection.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OnLeave {
-    /// Nothing: the client may reconnect.
+    /// No effect: the client may reconnect.
     Wait,
-    /// The request of this id is cancelled (from 2026-07-28 on).
+    /// Cancels the request with this id (from 2026-07-28 on).
     Cancel(Value),
-    /// The session of this id ends (HTTP+SSE of 2024-11-05).
+    /// Ends the session with this id (HTTP+SSE of 2024-11-05).
     EndSession(String),
-    /// The stream is removed: its connection has ended.
+    /// Removes the stream, whose connection has ended.
     Remove,
 }
 
-/// What a reader gets.
+/// The result of reading from a stream.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
     /// An event and its number, counted from 1.
     Event(u64, Value),
-    /// There will be no more events.
+    /// The stream has ended, and all events were read.
     Ended,
-    /// Another reader has taken over, or the stream is gone.
+    /// Another reader has replaced this one, or the stream was removed.
     Replaced,
-    /// There is no event yet. The waker is woken when there is one.
+    /// There is no event yet. The waker is woken by the next one.
     Pending,
 }
 
@@ -80,7 +80,7 @@ impl Stream {
         self.wake();
     }
 
-    /// Adds no more events.
+    /// Ends the stream. Later events are ignored.
     pub(super) fn end(&mut self) {
         self.has_ended = true;
         self.wake();
@@ -90,7 +90,7 @@ impl Stream {
         self.has_ended
     }
 
-    /// Returns the number of events that are kept.
+    /// Returns the number of stored events.
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }
@@ -103,14 +103,14 @@ impl Stream {
         self.reader.is_some()
     }
 
-    /// Adds a reader, which goes on after event number `after`, or where the last reader was. Returns the reader's number.
+    /// Adds a reader, which starts after event number `after`, or else after the last event that was read. Returns its number.
     pub(super) fn attach(&mut self, after: Option<u64>) -> u64 {
         if let Some(after) = after {
             self.read = after.min(self.dropped + self.events.len() as u64);
         }
         self.last_reader += 1;
         self.reader = Some(self.last_reader);
-        // Whoever read before sees that it was replaced.
+        // Waking the reader before lets it see that it was replaced.
         self.wake();
         self.last_reader
     }
@@ -124,7 +124,7 @@ impl Stream {
         was_current
     }
 
-    /// Returns what this reader gets next.
+    /// Returns the next event for this reader.
     pub(super) fn poll(&mut self, reader: u64, waker: &Waker) -> Next {
         if self.reader != Some(reader) {
             return Next::Replaced;

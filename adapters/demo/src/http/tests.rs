@@ -1,4 +1,4 @@
-//! The endpoint by itself, without sockets and in simulated time.
+//! Tests of the endpoint without sockets, in simulated time.
 
 use std::task::Waker;
 use std::time::{Duration, SystemTime};
@@ -41,7 +41,7 @@ impl Simulation {
         }
     }
 
-    /// Opens a session, and returns its id.
+    /// Opens a session. Returns its id.
     fn session(&mut self) -> String {
         let params = json!({ "protocolVersion": "2025-11-25" });
         let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
@@ -54,7 +54,7 @@ impl Simulation {
         self.endpoint.poll(reading, Waker::noop())
     }
 
-    /// Lets the next timeout pass.
+    /// Advances the time to the next timeout, and handles it.
     fn pass(&mut self) {
         self.now = self.endpoint.next_timeout().expect("a timeout");
         self.endpoint.handle_timeout(self.now);
@@ -146,7 +146,7 @@ fn events_are_kept_up_to_a_limit_for_a_client_that_comes_back() {
     assert!(matches!(last, Some(Next::Event(3601, answer)) if answer["id"] == 2));
 }
 
-/// A POST of a modern message, with its headers and its `_meta`.
+/// Returns a POST of a modern message, with its headers and its `_meta`.
 fn modern(id: u64, method: &str, mut params: Value) -> (::http::request::Builder, Value) {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

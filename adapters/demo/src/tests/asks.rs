@@ -1,10 +1,10 @@
-//! What the server asks its client in the middle of a call.
+//! Requests of the server to its client during a call.
 
 use serde_json::{Value, json};
 
 use super::{Client, modern};
 
-/// A legacy client whose user can be asked.
+/// Returns a legacy client that has declared elicitation.
 fn asked() -> Client {
     let mut client = Client::start();
     client.request("initialize", &json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} } }));
@@ -31,7 +31,7 @@ fn a_legacy_client_is_asked_in_the_middle_of_a_call() {
         client.line(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }).to_string());
         let answered = client.receive();
         assert_eq!((&answered["id"], &answered["result"]["content"][0]["text"]), (&json!(call), &json!(text)));
-        // The same answer again belongs to nothing.
+        // A second answer to the same request is ignored.
         client.line(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }).to_string());
         assert_eq!(client.request("ping", &json!({}))["result"], json!({}));
     }

@@ -1,4 +1,4 @@
-//! Messages: those that are no requests, several at once, and the end of all.
+//! Notifications, batches, invalid messages, and the end of the input.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn others_are_answered_while_a_slow_call_runs_and_a_cancelled_one_never_is() {
     client.notify("notifications/cancelled", &json!({ "requestId": id, "reason": "enough" }));
     client.notify("notifications/cancelled", &json!({ "requestId": "never sent" }));
     assert_eq!(client.log_line(), format!("demo: request {id} was cancelled: enough\n"));
-    // Answers are in order on one pipe: what follows is not the answer of the cancelled call.
+    // Answers are in order on one pipe, so the cancelled call was not answered.
     assert_eq!(client.call("echo", &json!({ "message": "" }))["result"]["isError"], false);
 }
 

@@ -1,4 +1,4 @@
-//! The server over pipes, from the side of its client.
+//! Tests of the server over pipes, as its client.
 
 mod asks;
 mod messages;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{Log, serve};
 
-/// Far longer than anything here takes; only a test that fails waits so long.
+/// Maximum time to wait in a test. It is far longer than anything here takes, so only a failing test waits so long.
 const WATCHDOG: Duration = Duration::from_secs(20);
 
 fn modern(mut params: Value) -> Value {
@@ -31,7 +31,7 @@ fn modern(mut params: Value) -> Value {
     params
 }
 
-/// A client by hand, with the server on a thread at the other end of pipes.
+/// A simple client, connected by pipes to the server on another thread.
 struct Client {
     input: Option<PipeWriter>,
     messages: mpsc::Receiver<Value>,
@@ -104,7 +104,7 @@ impl Client {
         line
     }
 
-    /// Ends the input and waits for the server to end.
+    /// Closes the input, and waits until the server has ended.
     fn finish(&mut self) {
         self.input = None;
         let server = self.server.take().expect("not finished before");

@@ -1,4 +1,4 @@
-//! Both eras: how a connection is opened, and what each request has to say.
+//! Opening a connection in both eras, and the protocol fields of requests.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Everything that the server sends is valid by the official schema of its revision: `<revision>/schema.json` in the folder
-//! that `MCPWIRE_SPEC` names.
+//! Checks all messages of the server against the official schema of the revision, `<revision>/schema.json` in the directory
+//! `MCPWIRE_SPEC`.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ impl Checked {
         params
     }
 
-    /// Sends a request, and checks all that is sent at once.
+    /// Sends a request, and checks all messages that the server sends at once.
     fn send(&mut self, method: &str, params: Value) -> Vec<Value> {
         self.last_id += 1;
         let params = self.params(params);
@@ -63,7 +63,7 @@ impl Checked {
         messages
     }
 
-    /// Sends a request whose answer is there at once, and checks its result by this definition.
+    /// Sends a request that is answered at once, and checks its result against this definition of the schema.
     #[track_caller]
     fn request(&mut self, method: &str, params: Value, definition: &str) -> Value {
         let messages = self.send(method, params);

@@ -1,4 +1,4 @@
-//! The state machine by itself, without threads and in simulated time.
+//! Tests of the state machine without threads, in simulated time.
 
 use std::time::{Duration, SystemTime};
 
@@ -27,7 +27,7 @@ impl Simulation {
         self.messages()
     }
 
-    /// Cancels a request. Returns the messages that follow.
+    /// Cancels a request. Returns the messages that the server then sends.
     pub(super) fn cancel(&mut self, id: u64) -> Vec<Value> {
         let params = json!({ "requestId": id });
         let message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
@@ -44,7 +44,7 @@ impl Simulation {
             .collect()
     }
 
-    /// Lets all timeouts pass. Returns each message with its time.
+    /// Advances the time over all timeouts. Returns each message with its time.
     pub(super) fn pass(&mut self) -> Vec<(Duration, Value)> {
         let mut all = Vec::new();
         while let Some(at) = self.server.next_timeout() {

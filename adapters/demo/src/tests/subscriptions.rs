@@ -1,4 +1,4 @@
-//! Subscriptions to the resource that changes, in the form of either era.
+//! Subscriptions to the resource that changes, in both eras.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Calls that become tasks.
+//! Calls that run as tasks.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn slow_calls_become_tasks_of_2025_11_25_where_they_are_asked_for() {
     assert!(created["ttl"].is_u64() && created["pollInterval"].is_u64());
     let id = json!({ "taskId": created["taskId"] });
 
-    // Who waits for the result is told of the end.
+    // A request that waits for the result fails when the task is cancelled.
     let waiting = client.send("tasks/result", &id);
     assert_eq!(client.request("tasks/get", &id)["result"]["status"], "working", "it holds up nobody");
     let cancel = client.send("tasks/cancel", &id);

@@ -1,4 +1,4 @@
-//! What the tools do.
+//! The results of the tools.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn an_image_follows_its_text() {
     assert_eq!(result["content"][0]["type"], "text");
     let image = &result["content"][1];
     assert_eq!((&image["type"], &image["mimeType"]), (&json!("image"), &json!("image/png")));
-    // The signature of a PNG.
+    // The first bytes of a PNG file.
     assert!(image["data"].as_str().is_some_and(|data| data.starts_with("iVBORw0KGgo")), "{image}");
 }
 

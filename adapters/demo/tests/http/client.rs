@@ -1,4 +1,4 @@
-//! The demo server over HTTP, and a client of it on bare sockets.
+//! Starts the demo server over HTTP, and connects to it with plain sockets.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Far longer than anything here takes: only a test that fails waits so long.
+/// Maximum time to wait in a test. It is far longer than anything here takes, so only a failing test waits so long.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
-/// `mcpwire-demo --http`, killed when it is dropped.
+/// A running `mcpwire-demo --http`, which is killed on drop.
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
-    /// The lines of its standard error.
+    /// The lines of the server's standard error.
     log: mpsc::Receiver<String>,
 }
 
@@ -48,7 +48,7 @@ impl Server {
         Connection { input: BufReader::new(socket.try_clone().expect("a second handle")), socket }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(crate) fn ask(&self, request: &Request) -> Answer {
         let mut connection = self.connect();
         connection.send(request);
@@ -59,7 +59,7 @@ impl Server {
         self.log.recv_timeout(WATCHDOG).expect("a line in time")
     }
 
-    /// A legacy client that has shaken hands. Gives the id of its session.
+    /// Opens a session as a legacy client. Returns the id of the session.
     pub(crate) fn session(&self, version: &str) -> String {
         let params = json!({ "protocolVersion": version, "capabilities": { "elicitation": {} } });
         let answer = self.ask(&post(&request(1, "initialize", &params)));
@@ -79,7 +79,7 @@ impl Drop for Server {
     }
 }
 
-/// What is sent.
+/// A request to send.
 #[derive(Clone)]
 pub(crate) struct Request {
     method: &'static str,
@@ -128,7 +128,7 @@ impl Request {
     }
 }
 
-/// A POST of a message, with the headers that each has.
+/// Returns a POST of a message, with the headers of every request.
 pub(crate) fn post(message: &Value) -> Request {
     Request::new("POST")
         .header("Content-Type", "application/json")
@@ -144,7 +144,7 @@ pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// A modern message: what it speaks is in its body.
+/// Returns a modern message, whose body contains the revision.
 pub(crate) fn modern(id: u64, method: &str, mut params: Value, capabilities: &Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -154,7 +154,7 @@ pub(crate) fn modern(id: u64, method: &str, mut params: Value, capabilities: &Va
     request(id, method, &params)
 }
 
-/// A POST of a modern message, with the headers that it must have.
+/// Returns a POST of a modern message, with the required headers.
 pub(crate) fn modern_post(message: &Value) -> Request {
     let mut request = post(message)
         .header("MCP-Protocol-Version", "2026-07-28")
@@ -181,19 +181,19 @@ impl Connection {
         self.socket.write_all(bytes).expect("the server reads");
     }
 
-    /// The same, to a server that may not want to read it all.
+    /// Sends a request to a server that may close the connection before it has read everything.
     pub(crate) fn try_send_bytes(&mut self, bytes: &[u8]) {
         let _ = self.socket.write_all(bytes);
     }
 
-    /// What comes until the server ends the connection.
+    /// Reads until the server closes the connection.
     pub(crate) fn rest(&mut self) -> String {
         let mut rest = String::new();
         self.input.read_to_string(&mut rest).expect("text");
         rest
     }
 
-    /// The head of the next response.
+    /// Reads the head of the next response.
     pub(crate) fn head(&mut self) -> Answer {
         let line = self.line().expect("a status line");
         let status = line
@@ -208,7 +208,7 @@ impl Connection {
         answer
     }
 
-    /// The next response, with the whole body.
+    /// Reads the next response with its body.
     pub(crate) fn answer(&mut self) -> Answer {
         let mut answer = self.head();
         if answer.header("transfer-encoding") == Some("chunked") {
@@ -222,7 +222,7 @@ impl Connection {
         answer
     }
 
-    /// The next chunk of a body; none after the last.
+    /// Reads the next chunk of a body. Returns `None` after the last.
     pub(crate) fn chunk(&mut self) -> Option<String> {
         let length = usize::from_str_radix(&self.line().expect("a chunk's length"), 16).expect("a number");
         let mut chunk = vec![0; length + 2];
@@ -231,12 +231,12 @@ impl Connection {
         (length > 0).then(|| String::from_utf8(chunk).expect("events are text"))
     }
 
-    /// The next event of a stream; none after its end.
+    /// Reads the next event of a stream. Returns `None` after its end.
     pub(crate) fn event(&mut self) -> Option<Event> {
         self.chunk().map(|chunk| Event::parse(&chunk))
     }
 
-    /// The server has ended the connection.
+    /// Checks that the server has closed the connection.
     pub(crate) fn has_ended(&mut self) -> bool {
         matches!(self.input.read(&mut [0]), Ok(0) | Err(_))
     }

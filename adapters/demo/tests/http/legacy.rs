@@ -1,10 +1,10 @@
-//! The demo server over HTTP, from 2025-03-26 to 2025-11-25: sessions, streams, and what is asked on them.
+//! The demo server over HTTP, from 2025-03-26 to 2025-11-25: sessions, streams, and requests to the client.
 
 use serde_json::{Value, json};
 
 use crate::client::{Connection, Request, Server, get, post, request};
 
-/// A POST within a session.
+/// Returns a POST within a session.
 fn within(session: &str, message: &Value) -> Request {
     post(message).header("Mcp-Session-Id", session).header("MCP-Protocol-Version", "2025-11-25")
 }
@@ -13,7 +13,7 @@ fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     request(id, "tools/call", &json!({ "name": tool, "arguments": arguments }))
 }
 
-/// The stream that the server's own messages come on.
+/// Opens the GET stream, for messages of the server that belong to no request.
 fn listen(server: &Server, session: &str) -> Connection {
     let mut stream = server.connect();
     stream.send(&get().header("Mcp-Session-Id", session));
@@ -94,7 +94,7 @@ fn progress_and_the_answer_come_on_the_stream_of_the_call() {
     for event in events {
         assert_eq!(event.json()["params"]["progressToken"], "p");
     }
-    // The connection is there for the next request.
+    // The connection stays open for the next request.
     connection.send(&within(&session, &request(3, "ping", &json!({}))));
     assert_eq!(connection.answer().json()["id"], 3);
 }

@@ -1,4 +1,4 @@
-//! The demo server over HTTP, and clients of HTTP that are unusual, careless or hostile.
+//! The demo server over HTTP, with unusual, faulty and hostile clients.
 
 use std::process::Command;
 
@@ -125,7 +125,7 @@ fn headers_and_bodies_have_limits() {
         (413, ping().body(vec![b' '; 5 * 1024 * 1024]).to_bytes()),
     ] {
         let mut connection = server.connect();
-        // The server may stop reading in the middle.
+        // The server may stop reading in the middle of the request.
         connection.try_send_bytes(&bytes);
         assert_eq!(connection.answer().status, status);
         assert!(connection.has_ended());
@@ -156,7 +156,7 @@ fn what_is_no_http_is_refused() {
         assert_eq!(answer.status, status, "{bytes:?}: {}", String::from_utf8_lossy(&answer.body));
         assert!(connection.has_ended(), "{bytes:?}");
     }
-    // Half a request, and one that never comes.
+    // One client sends half a request, and one sends nothing.
     server.connect().send_bytes(b"POST /mcp HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
     drop(server.connect());
     assert_eq!(server.ask(&ping()).status, 200);

@@ -1,4 +1,4 @@
-//! The program over HTTP, from the side of clients on bare sockets.
+//! Tests of the program over HTTP, with clients on plain sockets.
 
 mod client;
 mod legacy;

@@ -1,4 +1,4 @@
-//! The demo server over HTTP, from 2026-07-28 on: each request for itself, with headers that say what its body says.
+//! The demo server over HTTP, since 2026-07-28: separate requests, with headers that match their bodies.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn a_call_needs_no_session() {
     assert_eq!(discovered.json()["result"]["supportedVersions"][0], "2026-07-28");
     let added = server.ask(&modern_post(&call(2, "add", &json!({ "a": 2, "b": 40 }))));
     assert_eq!(added.json()["result"]["structuredContent"]["sum"], 42);
-    // A session of the legacy era means nothing here.
+    // A session id of the legacy era is ignored.
     let named = modern_post(&call(3, "add", &json!({ "a": 2, "b": 40 }))).header("Mcp-Session-Id", "nonesuch");
     assert_eq!(server.ask(&named).status, 200);
 }
@@ -43,7 +43,7 @@ fn progress_comes_before_the_answer_without_ids() {
 #[test]
 fn closing_the_stream_cancels_the_call() {
     let server = Server::start();
-    // The same id from two clients: each cancels its own.
+    // Two clients use the same request id. Each cancels only its own request.
     let mut others = server.connect();
     others.send(&modern_post(&call(9, "slow", &json!({ "seconds": 1 }))));
     assert_eq!(others.head().status, 200);

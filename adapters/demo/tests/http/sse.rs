@@ -1,10 +1,10 @@
-//! HTTP+SSE of 2024-11-05: one stream for all that the server sends, and a path to post to.
+//! HTTP+SSE of 2024-11-05: one stream for all messages of the server, and a path for POST requests.
 
 use serde_json::json;
 
 use crate::client::{Connection, Request, Server, get, post, request};
 
-/// Opens the stream. Returns it, and the path to post to.
+/// Opens the stream. Returns the stream and the path for POST requests.
 fn open(server: &Server) -> (Connection, String) {
     let mut stream = server.connect();
     stream.send(&get().path("/sse"));
@@ -49,7 +49,7 @@ fn a_session_ends_with_its_stream() {
     let ping = request(1, "ping", &json!({}));
     assert_eq!(server.ask(&post(&ping).path(&path)).status, 202);
     stream.close();
-    // The server notices the end of the connection in its own time.
+    // The server notices the end of the connection after a while.
     let has_ended = |_| server.ask(&post(&ping).path(&path)).status == 404;
     assert!((0..100_000).any(has_ended));
     assert_eq!(server.ask(&post(&ping).path(&other_path)).status, 202);

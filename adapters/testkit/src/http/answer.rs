@@ -1,4 +1,4 @@
-//! [`HttpAnswer`]: what is answered to an HTTP request in place of the scripted server.
+//! [`HttpAnswer`]: a scripted HTTP response, in place of one of the scripted server.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::wire;
 
 /// A scripted HTTP response: its status, its headers, and its body part by part.
 ///
-/// A status alone is an answer, too. [`HttpAnswer::wait`] before any part of the body delays the whole response.
+/// A status code converts to an answer. [`HttpAnswer::wait`] before the first part of the body delays the whole response.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,12 +30,12 @@ use crate::wire;
 pub struct HttpAnswer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, Vec<u8>)>,
-    /// How long the head takes.
+    /// The delay of the head.
     pub(super) delay: Duration,
     /// The body, each part with the time since the head.
     pub(super) parts: Vec<(Duration, Part)>,
     elapsed: Duration,
-    /// There is no response, for this reason.
+    /// If set, there is no response, and the request fails with this reason.
     pub(super) failure: Option<(FailureKind, String)>,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Part {
 }
 
 impl HttpAnswer {
-    /// A response with this status, without headers and without a body.
+    /// Creates a response with this status, without headers and body.
     pub fn status(status: u16) -> Self {
         HttpAnswer {
             status,
@@ -58,7 +58,7 @@ impl HttpAnswer {
         }
     }
 
-    /// A response with this value as JSON.
+    /// Creates a response with this value as JSON.
     ///
     /// # Panics
     ///
@@ -68,12 +68,12 @@ impl HttpAnswer {
         answer.body(wire::json(&value).get())
     }
 
-    /// A response with an event stream.
+    /// Creates a response with an event stream.
     pub fn events() -> Self {
         HttpAnswer::status(200).header("Content-Type", "text/event-stream")
     }
 
-    /// No response, because the request fails: the server cannot be reached, or the connection is lost.
+    /// Creates a failure without a response: the server cannot be reached, or the connection is lost.
     pub fn failure(kind: FailureKind, detail: impl Into<String>) -> Self {
         HttpAnswer { failure: Some((kind, detail.into())), ..HttpAnswer::status(0) }
     }
@@ -84,7 +84,7 @@ impl HttpAnswer {
         self
     }
 
-    /// Waits before the next part of the body, or before the head if there is none yet and the response is no event stream.
+    /// Waits before the next part of the body. Before the first part, this delays the head, except for an event stream.
     pub fn wait(mut self, duration: Duration) -> Self {
         let is_stream = self.headers.iter().any(|(_, value)| value == b"text/event-stream");
         let waits = if self.parts.is_empty() && !is_stream { &mut self.delay } else { &mut self.elapsed };
@@ -98,7 +98,7 @@ impl HttpAnswer {
         self
     }
 
-    /// Adds an event that carries a message.
+    /// Adds an event with a message.
     ///
     /// # Panics
     ///

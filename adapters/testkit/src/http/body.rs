@@ -1,4 +1,4 @@
-//! [`Body`]: the body of a response, in the time of the client's runtime.
+//! [`Body`]: the body of a scripted HTTP response, which arrives in the time of the client's runtime.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,20 +15,20 @@ use super::request::HttpRequest;
 use crate::outbox::{Outbox, Output};
 use crate::server::ScriptedServer;
 
-/// Where a body comes from.
+/// The source of a body.
 pub(super) enum Source {
-    /// A scripted response: its parts by the time.
+    /// A scripted response: its parts, each with its time.
     Parts(VecDeque<(Timestamp, Part)>),
-    /// The scripted server: the connection whose output is sent as events.
+    /// The scripted server: the output of this connection is sent as events.
     Events(ScriptedServer, usize),
 }
 
-/// What a source has now.
+/// The result of reading from a source.
 enum Next {
     Bytes(Vec<u8>),
     End,
     Cut(io::ErrorKind),
-    /// Nothing until this time, or until the task is woken.
+    /// There is nothing until this time, or until the task is woken.
     Wait(Option<Timestamp>),
 }
 
@@ -63,7 +63,7 @@ impl Source {
                     _ => None,
                 };
                 drop(state);
-                // Without the lock: a task may depend on its waker.
+                // The lock is not held here: dropping a waker may drop its task, which may use the server.
                 drop(former);
                 next
             }
@@ -75,15 +75,15 @@ fn event(line: &str) -> Vec<u8> {
     format!("event: message\ndata: {line}\n\n").into_bytes()
 }
 
-/// The requests whose responses were dropped before their end.
+/// The requests whose responses the client has dropped before their end.
 pub(super) type Aborted = Arc<Mutex<Vec<HttpRequest>>>;
 
-/// The body of a response. Dropped before its end, it is recorded as aborted.
+/// The body of a response. If it is dropped before its end, its request is recorded as aborted.
 pub(super) struct Body {
     source: Source,
     clock: Clock,
     timer: Box<dyn Timer>,
-    /// When the timer goes off.
+    /// The time for which `timer` is set.
     armed: Option<Timestamp>,
     /// Bytes of the source that the client has not read yet.
     buffer: Vec<u8>,
@@ -110,7 +110,7 @@ impl Body {
         }
     }
 
-    /// Waits until this time.
+    /// Polls the timer for this time.
     pub(super) fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
         let now = self.clock.now();
         if at <= now {

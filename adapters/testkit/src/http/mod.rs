@@ -21,14 +21,16 @@ pub use self::request::HttpRequest;
 use crate::protocol::VERSION;
 use crate::server::ScriptedServer;
 
-/// A [`ScriptedServer`] over Streamable HTTP, and whatever else an HTTP server may answer.
+/// A [`ScriptedServer`] over Streamable HTTP, which can also return any other HTTP response.
 ///
-/// It takes the place of the HTTP client, so there is no network, and time may be virtual. Legacy clients get a session, with a
-/// stream for the messages that belong to no request. An answer of a single message is JSON; one of several steps that send
-/// something, such as progress or [`ScriptedResponse::ask`](crate::ScriptedResponse::ask), is an event stream. The answer to a request is the end of
-/// its response.
+/// It replaces the HTTP client, so there is no network, and the time may be virtual. Legacy clients get a session, with a stream
+/// for messages that belong to no request.
 ///
-/// [`ScriptedHttp::on_request`] answers in place of the server: with a redirect, a refusal, a broken stream.
+/// An answer of one message is JSON. An answer that sends several messages, such as progress or
+/// [`ScriptedResponse::ask`](crate::ScriptedResponse::ask), is an event stream, which ends with the response to the request.
+///
+/// [`ScriptedHttp::on_request`] sets a handler that answers in place of the server, for example with a redirect or a broken
+/// stream.
 ///
 /// ```
 /// use mcpwire_testkit::{HttpAnswer, ScriptedServer, Testkit};
@@ -56,7 +58,7 @@ type Script = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
 struct Shared {
     server: ScriptedServer,
     state: Mutex<State>,
-    /// Apart from the state, because a script may use what it scripts.
+    /// Outside of `state`, because a script may use the server that it scripts, which locks `state`.
     script: Mutex<Option<Box<Script>>>,
 }
 
@@ -64,7 +66,7 @@ struct Shared {
 struct State {
     requests: Vec<HttpRequest>,
     aborted: Aborted,
-    /// The clients that have a session, by its id.
+    /// The clients with a session, by session id.
     sessions: BTreeMap<String, usize>,
     last_session: u64,
     is_stateless: bool,
@@ -87,20 +89,20 @@ impl ScriptedHttp {
         ScriptedHttp(Arc::new(Shared { server, state, script }))
     }
 
-    /// Sets what answers requests in place of the server: `None` leaves a request to the server.
+    /// Sets a handler that answers requests in place of the server. If it returns `None`, the server answers.
     pub fn on_request(self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
         *self.0.script.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(script));
         self
     }
 
-    /// Gives legacy clients no session, as servers without state do. Such a server has no stream for messages that belong to no
-    /// request, and gets no answers to what it asks.
+    /// Turns off sessions for legacy clients, as in stateless servers. Such a server has no stream for messages that belong to no
+    /// request, and gets no answers to its requests.
     pub fn without_sessions(self) -> Self {
         self.lock().is_stateless = true;
         self
     }
 
-    /// Answers each request with an event stream, also where a single message is all of it.
+    /// Answers each request with an event stream, even if the answer is one message.
     pub fn always_streaming(self) -> Self {
         self.lock().streams_always = true;
         self
@@ -116,18 +118,18 @@ impl ScriptedHttp {
         self.lock().requests.clone()
     }
 
-    /// Returns the requests whose response the client has closed before its end. In the modern era, this cancels them.
+    /// Returns the requests whose response the client has closed before its end. In the modern era, this cancels a request.
     pub fn aborted(&self) -> Vec<HttpRequest> {
         self.lock().aborted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends all sessions, as a restart of the server does: it answers 404 from now on, and streams end.
+    /// Ends all sessions and their streams, as a restart of the server does. Requests with their ids are answered with 404.
     pub fn expire_sessions(&self) {
         self.lock().sessions.clear();
         self.0.server.close();
     }
 
-    /// Returns an HTTP client that reaches the server, for [`HttpOptions::client`]. Time is that of the runtime.
+    /// Returns an HTTP client for [`HttpOptions::client`] that reaches this server. The time is that of the runtime.
     pub fn client_on(&self, runtime: Arc<dyn Runtime>) -> ScriptedHttpClient {
         ScriptedHttpClient { http: self.clone(), runtime }
     }
@@ -147,7 +149,7 @@ impl ScriptedHttp {
         McpClient::connect_on(runtime, &McpServerDef::http(ScriptedHttp::URL), options)
     }
 
-    /// Decides on a request: by the script, or else by the server.
+    /// Decides on the reply to a request: by the handler of the script, or else by the server.
     fn answer(&self, request: &HttpRequest, body: &str, runtime: &Arc<dyn Runtime>) -> Decision {
         let mut script = self.0.script.lock().unwrap_or_else(PoisonError::into_inner);
         let scripted = script.as_mut().and_then(|script| script(request));
@@ -175,7 +177,7 @@ impl ScriptedHttp {
         }
     }
 
-    /// Returns the client of a request, `None` if each of its requests stands for itself, or the status of the refusal.
+    /// Returns the client of a request, or `None` for a client without a session. The error is an HTTP status.
     fn client(&self, request: &HttpRequest, is_modern: bool) -> Result<Option<usize>, u16> {
         let state = self.lock();
         if is_modern || state.is_stateless || request.method() == "initialize" {
@@ -191,7 +193,7 @@ impl ScriptedHttp {
         let clock = runtime.clock();
         let connection = server.open(&clock, client, method == "subscriptions/listen");
         if method.is_empty() || !request.has_id() {
-            // What a notification leads to goes on the stream of a GET, if the client has one.
+            // Messages that a notification triggers are sent on the GET stream, if the client has one.
             let general = server.lock().general_connection(client);
             server.receive(general.unwrap_or(connection), clock.now(), body);
             server.lock().outboxes.remove(&connection);
@@ -216,7 +218,7 @@ impl ScriptedHttp {
         }
     }
 
-    /// Opens a session. The client has the number of the connection that has opened it.
+    /// Opens a session. The number of the client is that of the connection that opened the session.
     fn add_session(&self, connection: usize) -> String {
         let mut state = self.lock();
         state.last_session += 1;
@@ -232,12 +234,12 @@ impl ScriptedHttp {
 
 const SESSION: &str = "Mcp-Session-Id";
 
-/// What is answered to an HTTP request.
+/// The reply to an HTTP request.
 enum Decision {
     Scripted(HttpAnswer),
-    /// A message with these headers at this time.
+    /// A message with these headers, sent at this time.
     Json(Headers, Timestamp, String),
-    /// An event stream with these headers, which has the output of a connection.
+    /// An event stream with these headers. It contains the output of a connection.
     Events(Headers, usize),
 }
 
@@ -297,7 +299,7 @@ fn content_type(media_type: &str) -> (String, Vec<u8>) {
 
 impl fmt::Debug for ScriptedHttp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not held while the server is written, which has a lock of its own.
+        // The lock is not held while the server is formatted, because the server has its own lock.
         let (requests, sessions) = {
             let state = self.lock();
             (state.requests.len(), state.sessions.len())

@@ -9,15 +9,15 @@ use mcpwire_driver::protocol::http::{Exchange, Verb};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HttpRequest {
-    /// When it came, by the clock of the client's runtime. In virtual time: how much had passed.
+    /// The time of the request, by the clock of the client's runtime. In virtual time, this is the elapsed time.
     pub at: Duration,
-    /// The method of HTTP.
+    /// The HTTP method.
     pub verb: Verb,
     /// The URL.
     pub url: String,
     /// The names and values of the headers.
     pub headers: Vec<(String, String)>,
-    /// The message in the body; `null` where there is none.
+    /// The message in the body, or `null` without a body.
     pub message: Json,
 }
 
@@ -29,12 +29,12 @@ impl HttpRequest {
         HttpRequest { at, verb: exchange.verb, url: exchange.uri.clone(), headers, message }
     }
 
-    /// Returns the value of a header, by its name in any case.
+    /// Returns the value of a header. Upper and lower case of the name are equal.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the method of the message in the body. It is empty for answers, and where there is no message.
+    /// Returns the method of the message in the body. It is empty for responses, and without a message.
     pub fn method(&self) -> String {
         self.message.member("method").unwrap_or_default()
     }
