@@ -1,4 +1,4 @@
-//! [`VirtualTime`]: a runtime whose time advances only while all tasks wait.
+//! [`VirtualTime`]: a runtime whose time advances when no task can run.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,25 +16,23 @@ use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer}
 use crate::tasks::Tasks;
 use crate::timeline::Timeline;
 
-/// A deterministic single-threaded runtime, whose time advances only while all tasks wait.
+/// A deterministic runtime on one thread whose time advances when no task can run.
 ///
-/// A day of virtual time takes less than a second.
+/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When none of them can run,
+/// the time advances to the next timer. The runtime has no other threads, processes or sockets: `run` panics if the future waits
+/// for one of them.
 ///
-/// [`VirtualTime::run`] polls a future and the spawned tasks in the order of their wakeups. If all of them wait, the time
-/// advances to the next timer. The runtime has no other threads, no processes and no sockets. If all tasks wait for something
-/// else than a timer, `run` panics.
-///
-/// Clones share the time. [`VirtualTime::runtime`] returns the [`Runtime`] for code that takes one.
+/// Clones share one time. [`VirtualTime::runtime`] returns the [`Runtime`] for programs that take one.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
 ///
 /// use mcpwire_testkit::VirtualTime;
 ///
-/// let (time, begun) = (VirtualTime::new(), Instant::now());
+/// let (time, start) = (VirtualTime::new(), Instant::now());
 /// time.run(time.sleep(Duration::from_secs(24 * 3600)));
 /// assert_eq!(time.elapsed(), Duration::from_secs(24 * 3600));
-/// assert!(begun.elapsed() < Duration::from_secs(1));
+/// assert!(start.elapsed() < Duration::from_secs(1));
 /// ```
 #[derive(Clone, Default)]
 pub struct VirtualTime {
@@ -43,61 +41,63 @@ pub struct VirtualTime {
 }
 
 impl VirtualTime {
-    /// Creates a runtime at time zero without tasks.
+    /// Creates a runtime without tasks, whose time is zero.
     pub fn new() -> Self {
         VirtualTime::default()
     }
 
-    /// Returns the elapsed virtual time.
+    /// Returns the virtual time that has passed since the runtime was created.
     pub fn elapsed(&self) -> Duration {
         self.timeline.now().since_origin()
     }
 
-    /// Returns the virtual clock, for a client or a server.
+    /// Returns the clock of this time, for a client or a server.
     pub fn clock(&self) -> Clock {
         self.timeline.clock()
     }
 
-    /// Creates a virtual timer, for a client or a server.
+    /// Creates a timer of this time, for a client or a server.
     pub fn timer(&self) -> VirtualTimer {
         VirtualTimer::new(&self.timeline)
     }
 
-    /// Returns the [`Runtime`], for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for code that takes one.
-    /// It cannot start processes. Its tasks end when the last clone of this `VirtualTime` is dropped.
+    /// Returns the [`Runtime`], for [`McpClient::over_on`](mcpwire_driver::McpClient::over_on) and other functions that take one.
+    ///
+    /// Its tasks are dropped with the last clone of this `VirtualTime`.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
 
-    /// Returns a future that completes `duration` from now.
+    /// Returns a future that ends after `duration` of virtual time, counted from this call.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         let mut timer = self.timer();
         timer.reset(duration);
         Sleep(timer)
     }
 
-    /// Spawns a task, which runs during each [`VirtualTime::run`].
+    /// Spawns a task. Tasks run only during [`VirtualTime::run`].
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(Box::pin(future));
     }
 
-    /// Runs a future to its end, together with the tasks. Then runs the tasks until all of them wait for a later time, so that
-    /// the last actions of the future take effect, such as a cancelled request or a closed connection.
+    /// Runs a future to its end, together with the spawned tasks.
+    ///
+    /// After the end of the future, the tasks run until none is ready, so that the other side has also received a cancellation or
+    /// the end of a connection. The time does not advance for this.
     ///
     /// # Panics
-    ///
-    /// If the future waits and no timer is pending, if tasks wake each other forever, and if the future itself calls `run`.
+    /// If the future waits and neither a task nor a timer can wake it; if tasks wake each other forever while the time stands
+    /// still; if it is called within `run`.
     #[track_caller]
     pub fn run<F: Future>(&self, future: F) -> F::Output {
-        let _current = Current::enter(self);
+        let _current = CurrentGuard::enter(self);
         self.tasks.run(future, &self.timeline)
     }
 
-    /// Runs the tasks for this virtual time. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
+    /// Advances the time by `duration`, and runs the tasks. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
     ///
     /// # Panics
-    ///
-    /// In the cases of [`VirtualTime::run`].
+    /// As [`VirtualTime::run`].
     #[track_caller]
     pub fn advance(&self, duration: Duration) {
         self.run(self.sleep(duration));
@@ -111,17 +111,16 @@ impl fmt::Debug for VirtualTime {
 }
 
 impl CurrentRuntime for VirtualTime {
-    /// Returns the runtime whose [`VirtualTime::run`] is running on this thread.
+    /// Returns the runtime whose [`VirtualTime::run`] runs on this thread.
     ///
     /// # Panics
-    ///
-    /// If no `VirtualTime` is running on this thread.
+    /// If there is none.
     fn current() -> Arc<dyn Runtime> {
-        Current::get().runtime()
+        CurrentGuard::get().runtime()
     }
 }
 
-/// The [`Runtime`] of connections. Its reference to the tasks is weak, because the tasks own it.
+/// The [`Runtime`] of a [`VirtualTime`]. Holds the tasks weakly, because they hold the runtime.
 struct VirtualRuntime {
     timeline: Arc<Timeline>,
     tasks: Weak<Tasks>,
@@ -143,7 +142,7 @@ impl Runtime for VirtualRuntime {
     }
 
     fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "there are no processes in virtual time"))
+        Err(io::Error::new(io::ErrorKind::Unsupported, "virtual time does not support processes"))
     }
 }
 
@@ -151,29 +150,32 @@ thread_local! {
     static CURRENT: RefCell<Option<VirtualTime>> = const { RefCell::new(None) };
 }
 
-/// Sets the current runtime of the thread. Dropping it restores the previous one.
-struct Current(Option<VirtualTime>);
+/// Makes a [`VirtualTime`] the current one of the thread until dropped.
+struct CurrentGuard(Option<VirtualTime>);
 
-impl Current {
+impl CurrentGuard {
     fn enter(time: &VirtualTime) -> Self {
-        Current(CURRENT.replace(Some(time.clone())))
+        CurrentGuard(CURRENT.replace(Some(time.clone())))
     }
 
     fn get() -> VirtualTime {
-        CURRENT.with_borrow(Clone::clone).expect("there is no virtual time here: call it within `VirtualTime::run`")
+        CURRENT
+            .with_borrow(Clone::clone)
+            .expect("no virtual time runs on this thread. Call this within `VirtualTime::run`")
     }
 }
 
-impl Drop for Current {
+impl Drop for CurrentGuard {
     fn drop(&mut self) {
         drop(CURRENT.replace(self.0.take()));
     }
 }
 
-/// A timer in virtual time, created by [`VirtualTime::timer`].
+/// A timer in virtual time. Returned by [`VirtualTime::timer`].
 pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
+    /// The deadline. `None` if the timer was never set.
     at: Option<Timestamp>,
 }
 
@@ -186,32 +188,32 @@ impl VirtualTimer {
 impl Timer for VirtualTimer {
     fn reset(&mut self, after: Duration) {
         let mut times = self.timeline.lock();
-        let former = self.at.and_then(|at| times.timers.remove(&(at, self.id)));
+        let previous = self.at.and_then(|at| times.timers.remove(&(at, self.id)));
         self.at = Some(times.now + after);
         drop(times);
-        drop(former);
+        drop(previous);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(at) = self.at else { return Poll::Pending };
         let mut times = self.timeline.lock();
         if at <= times.now {
-            let former = times.timers.remove(&(at, self.id));
+            let previous = times.timers.remove(&(at, self.id));
             drop(times);
-            drop(former);
+            drop(previous);
             return Poll::Ready(());
         }
-        let former = times.timers.insert((at, self.id), cx.waker().clone());
+        let previous = times.timers.insert((at, self.id), cx.waker().clone());
         drop(times);
-        drop(former);
+        drop(previous);
         Poll::Pending
     }
 }
 
 impl Drop for VirtualTimer {
     fn drop(&mut self) {
-        let former = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
-        drop(former);
+        let previous = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
+        drop(previous);
     }
 }
 
@@ -221,9 +223,9 @@ impl fmt::Debug for VirtualTimer {
     }
 }
 
-/// A future that completes after some virtual time, created by [`VirtualTime::sleep`].
+/// A future that ends after a duration of virtual time. Returned by [`VirtualTime::sleep`].
 #[derive(Debug)]
-#[must_use = "time passes where it is awaited"]
+#[must_use = "futures do nothing unless polled"]
 pub struct Sleep(VirtualTimer);
 
 impl Future for Sleep {

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod configured;
+#[cfg(unix)]
 pub(crate) mod http;
 #[cfg(target_os = "linux")]
 mod mark;
