@@ -46,9 +46,8 @@ impl Failure {
     /// failed later.
     pub(crate) fn from_hub_call(tool: &str, error: &HubError) -> Self {
         let mut failure = Self::from_hub(error);
-        if error.kind == HubErrorKind::UnknownTool
-            || failure.exit == NOT_CONNECTED && error.kind != HubErrorKind::NotRunning
-        {
+        let is_unsent = matches!(error.kind, HubErrorKind::NotRunning | HubErrorKind::Starting);
+        if error.kind == HubErrorKind::UnknownTool || failure.exit == NOT_CONNECTED && !is_unsent {
             failure.exit = CONNECTION_FAILED;
         }
         // The message of this kind contains the name of the tool already.
@@ -68,6 +67,23 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_fails_with_the_status_of_the_connection_only_if_it_was_sent() {
+        for (kind, exit) in [
+            (HubErrorKind::NotRunning, NOT_CONNECTED),
+            (HubErrorKind::Starting, NOT_CONNECTED),
+            (HubErrorKind::UnknownTool, CONNECTION_FAILED),
+            (HubErrorKind::Exited, CONNECTION_FAILED),
+            (HubErrorKind::Network, CONNECTION_FAILED),
+            (HubErrorKind::Timeout, TIMED_OUT),
+            (HubErrorKind::Disabled, USAGE),
+        ] {
+            assert_eq!(Failure::from_hub_call("tool", &HubError::new(kind, "")).exit(), exit, "{kind:?}");
+        }
+        // A server that cannot be reached at its start was never reached.
+        assert_eq!(Failure::from_hub(HubError::network("", "")).exit(), NOT_CONNECTED);
+    }
 
     #[test]
     fn messages_of_the_hub_begin_in_lower_case_like_those_of_the_tool() {

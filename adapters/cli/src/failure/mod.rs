@@ -83,12 +83,18 @@ impl Failure {
 
     /// Creates the failure for a directory of `--save` that cannot be written to.
     pub(crate) fn not_saved(directory: &Path, error: &io::Error) -> Self {
-        Self::usage("save", format!("could not save to {}: {error}", text::line(&directory.display().to_string())))
+        Self::usage(
+            "save",
+            format!("could not save to the directory {}: {error}", text::line(&directory.display().to_string())),
+        )
     }
 
     /// Creates the failure for content that `--save` cannot write, because it is not base64.
     pub(crate) fn not_base64(name: &str) -> Self {
-        Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), format!("could not save {name}: it is not base64"))
+        Self::new(
+            (CONNECTION_FAILED, Code::Unavailable, "server"),
+            format!("could not save {name}: the server sent invalid base64"),
+        )
     }
 
     /// Creates the failure for an invalid result of the server.

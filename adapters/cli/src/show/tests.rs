@@ -129,7 +129,7 @@ fn tools_have_a_line_for_each_argument() {
     let shown = shown_tools(&list, None);
     assert!(shown.starts_with(expected), "{shown}");
     assert!(shown[expected.len()..].starts_with("  entry 2"), "{shown}");
-    assert_eq!(shown_tools(&json!([]), None), "The server has no tools.\n");
+    assert_eq!(shown_tools(&json!([]), None), "No tools.\n");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::Layout;
 use super::signature::{self, Parameter, Signature};
 use crate::text;
 
+/// Maximum length of a name or title, in characters.
 const LONGEST_NAME: usize = 200;
 
 /// Writes the tools, and the invalid entries of the list.
@@ -21,7 +22,7 @@ pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidIte
         self::tool(out, tool, layout)?;
     }
     if tools.is_empty() {
-        writeln!(out, "The server has no tools.")?;
+        writeln!(out, "No tools.")?;
     }
     super::rejected(out, rejected)
 }

@@ -118,7 +118,7 @@ fn a_result_of_a_hub_is_shown_too_if_it_cannot_be_saved() {
     let add = ["server", "add", "art", "--config-dir", config];
     assert_eq!(mcpwire(&scripted(&add, list, broken, "")).code(), 0);
     let finished = mcpwire(&["call", "art__draw", "--save", &format!("{config}/out"), "--config-dir", config]);
-    assert!(finished.code() == 4 && finished.stderr.contains("not base64"), "{finished:?}");
+    assert!(finished.code() == 4 && finished.stderr.contains("invalid base64"), "{finished:?}");
     assert!(finished.stdout.contains("words"), "{finished:?}");
 }
 
@@ -178,7 +178,7 @@ fn what_cannot_be_saved_is_told() {
     let mixed = r#"{"content":[{"type":"text","text":"words"},{"type":"image","mimeType":"image/png","data":"?"},{"type":"image","mimeType":"image/png","data":"iVBORw=="}]}"#;
     for more in [&[][..], &["--json"]] {
         let finished = mcpwire(&scripted(&[&save[..], more].concat(), "{}", mixed, ""));
-        assert!(finished.code() == 4 && finished.stderr.contains("not base64"), "{finished:?}");
+        assert!(finished.code() == 4 && finished.stderr.contains("invalid base64"), "{finished:?}");
         assert!(finished.stdout.contains("words"), "the rest is shown: {finished:?}");
     }
     assert_eq!(names(&directory), ["image-2.png", "image.png"], "the rest is saved");
