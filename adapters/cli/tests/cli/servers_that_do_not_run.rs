@@ -247,10 +247,10 @@ fn a_call_waits_for_a_server_that_the_hub_is_still_starting() {
     hub.wait_for_stderr("slow: negotiating");
     let directory = place.to_str().unwrap();
     let waiting = Running::start(&["call", "slow__add", SUM, "--config-dir", directory], "");
-    refused(place, &["slow__add", SUM, "--timeout", "100ms"], 4, &["did not start in time for the call"]);
+    refused(place, &["slow__add", SUM, "--timeout", "100ms"], 3, &["did not start in time for the call"]);
     // Without the prefix of its server, a tool is found only after the server has listed it.
     let bare = Running::start(&["call", "add", SUM, "--config-dir", directory], "");
-    refused(place, &["add", SUM, "--timeout", "100ms"], 4, &["still starting", "slow"]);
+    refused(place, &["add", SUM, "--timeout", "100ms"], 3, &["still starting", "slow"]);
     fs::write(&gate, "").unwrap();
     for waited in [waiting.finish(), bare.finish()] {
         assert_eq!((waited.code(), waited.stdout.as_str()), (0, "42\n"), "{waited:?}");

@@ -113,6 +113,10 @@ mod tests {
             ("https://evil%2eexample/", "host:    evil.example"),
             ("https://good.example%2f.evil.example/", "not a valid URL"),
             ("https://2130706433/", "a browser opens 127.0.0.1"),
+            ("https://good.example\u{3002}evil.example/", "a browser opens good.example.evil.example"),
+            ("https://0x7f.1/", "a browser opens 127.0.0.1"),
+            ("https:/evil.example/", "a browser opens evil.example"),
+            ("https:evil.example/", "a browser opens evil.example"),
             (r"https://good.example\\.evil.example/", "backslash"),
         ] {
             let (_, shown) = visit(url, &[]);
