@@ -31,7 +31,7 @@ struct Planned {
     request: Option<Json>,
 }
 
-/// An answer that continues after the client's response.
+/// An answer that waits for the client's response to a request, and then continues.
 pub(crate) struct Question {
     info: RequestInfo,
     pub(crate) then: Then,

@@ -60,7 +60,7 @@ pub(crate) enum Step {
     Close,
 }
 
-/// Returns the steps after the client's response to a request.
+/// A function that returns the steps after the client's response to a request.
 #[derive(Clone)]
 pub(crate) struct Then(pub(crate) Arc<dyn Fn(Result<Json, RpcError>) -> ScriptedResponse + Send + Sync>);
 

@@ -65,7 +65,7 @@ impl Definition {
         Ok(Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor })
     }
 
-    /// Adds the environment variables and the directory of the options to a server that is started as a process.
+    /// Creates the definition of a server process, with the environment variables and the directory of the options.
     fn started(mut server: McpServerDef, options: &Options) -> Self {
         let mut secrets = Vec::new();
         for variable in &options.variables {
@@ -121,7 +121,7 @@ impl Definition {
     }
 }
 
-/// Rejects options for servers that the command line starts. `why` ends the message.
+/// Fails if the command line has options for a server process, such as `--env`. `why` is the end of the error message.
 fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
     let message = |option: &str| format!("{option} is for a server that is started with -- COMMAND; {why}");
     if !options.variables.is_empty() {
@@ -133,7 +133,7 @@ fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rejects options for servers at a URL. Clap does not check them if the command line names a server in another way.
+/// Fails if the command line has options for a server at a URL, such as `--ca`. Clap does not check them if the command line names a server in another way.
 fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
     let TlsArgs { ca, client_cert, client_key, proxy } = tls;
     let files = [("ca", ca), ("client-cert", client_cert), ("client-key", client_key)];
@@ -151,7 +151,7 @@ fn without_scheme(url: &str) -> Failure {
     // A URL with `@` may contain a password, so it is not shown.
     let is_plain = !host.is_empty() && !url.contains('@') && url.chars().all(|c| c.is_ascii_graphic());
     let path = if url.contains('/') { "" } else { "/mcp" };
-    let failure = Failure::usage("url", "the URL of --url starts with http:// or https://");
+    let failure = Failure::usage("url", "invalid --url: a URL starts with http:// or https://");
     if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
 }
 

@@ -66,14 +66,14 @@ struct Shared {
 struct State {
     requests: Vec<HttpRequest>,
     aborted: Aborted,
-    /// The clients with a session, by session id.
+    /// The numbers of the clients with a session, by session id.
     sessions: BTreeMap<String, usize>,
     last_session: u64,
     is_stateless: bool,
     streams_always: bool,
 }
 
-/// The HTTP client of a runtime that reaches the scripted server. Made by [`ScriptedHttp::client_on`].
+/// An HTTP client that reaches the scripted server instead of a network, created by [`ScriptedHttp::client_on`].
 pub struct ScriptedHttpClient {
     http: ScriptedHttp,
     runtime: Arc<dyn Runtime>,
