@@ -16,16 +16,20 @@ CONTAINERS = FOLDER / "containers"
 def run(name):
     file = CONTAINERS / name
     file.write_text("")
-    process = os.fork()
-    if process == 0:
+    starter = os.fork()
+    if starter == 0:
         os.setsid()
+        # A container is no descendant of the client.
+        if os.fork() > 0:
+            os._exit(0)
         new = FOLDER / f"{name}.new"
         new.write_text(str(os.getpid()))
         new.rename(file)
         command = [sys.executable, "-I", "-S", str(FOLDER / "server.py"), str(FOLDER), "container"]
         os.execve(sys.executable, command, {"PATH": os.environ["PATH"]})
-    os.waitpid(process, 0)
-    file.unlink(missing_ok=True)
+    os.waitpid(starter, 0)
+    while file.exists():
+        time.sleep(0.05)
 
 
 def end(name):
