@@ -129,10 +129,7 @@ fn a_process_is_found_if_the_hub_was_killed_before_it_recorded_the_id() {
 #[test]
 fn a_process_stays_recorded_until_it_has_ended() {
     let directory = TempDir::new().unwrap();
-    killed_hub(
-        directory.path(),
-        "trap 'echo 0 >>pids' TERM; echo $$ >> pids; while :; do sleep 0.01; done",
-    );
+    killed_hub(directory.path(), "trap 'echo 0 >>pids' TERM; echo $$ >> pids; while :; do sleep 0.01; done");
     let recorded = fs::read_to_string(directory.path().join("state").join("ledger.json")).unwrap();
     let registry = registry(&directory);
     std::thread::scope(|scope| {
