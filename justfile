@@ -69,6 +69,10 @@ readme:
 interop:
     bash .ci/run demo interop
 
+# Hubs and commands are killed at random moments: `just faults --kills 500 --seed 7`.
+faults *ARGS:
+    tests/faults/run {{ARGS}}
+
 # The official conformance suite.
 conformance:
     bash .ci/run conformance

@@ -47,7 +47,20 @@ impl InProcess {
         let pressed = Arc::new(Notify::new());
         let press = Arc::clone(&pressed);
         Interrupt::install().on_press(move |_| press.notify_one());
-        let hub = runtime.block_on(Hub::open(options))?;
+        // Ending what an earlier hub has left may take long.
+        let opened = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                opened = Hub::open(options) => Some(opened),
+                () = pressed.notified() => None,
+            }
+        });
+        let hub = opened.unwrap_or_else(|| {
+            // No server has been started yet.
+            let interrupted = Failure::interrupted();
+            interrupted.report(json);
+            process::exit(interrupted.exit().into())
+        })?;
         Ok(InProcess { service: HubService::new(hub), runtime, pressed, json })
     }
 

@@ -63,7 +63,7 @@ impl HubService {
                 }
                 json(&())
             }
-            Request::Update { config } => done(hub.update(McpConfig::from_json(&config)?).await),
+            Request::Update { config } => done(update(hub, McpConfig::from_json(&config)?).await),
             Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
             Request::Reload => done(hub.reload().await),
             Request::Tools { server } => {
@@ -124,6 +124,18 @@ impl HubService {
                 Row::new(detail, usage)
             })
             .collect()
+    }
+}
+
+/// Changes the configuration of a server. If another program has changed the file since this hub read it, the hub reads it again:
+/// the command has read it later.
+async fn update(hub: &Hub, config: McpConfig) -> Result<(), HubError> {
+    match hub.update(config.clone()).await {
+        Err(error) if error.kind == HubErrorKind::Conflict && error.field == "revision" => {
+            hub.reload().await?;
+            hub.update(config).await
+        }
+        result => result,
     }
 }
 

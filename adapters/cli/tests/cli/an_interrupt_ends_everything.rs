@@ -54,6 +54,38 @@ fn a_second_interrupt_kills_a_server_that_does_not_end() {
     wait_for("the group to be gone", || mark.processes().is_empty().then_some(()));
 }
 
+/// The engine does not respond. The hub would wait five seconds for each container.
+#[test]
+fn an_interrupt_ends_a_command_that_removes_what_a_killed_hub_left() {
+    let place = tempfile::tempdir().expect("a directory");
+    let (engine, log) = (place.path().join("engine"), place.path().join("log"));
+    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\nwhile [ -e '{0}' ]; do sleep 0.01; done\n", log.display());
+    std::fs::write(&engine, script).expect("a script");
+    std::fs::set_permissions(&engine, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a program");
+    let entry = |name: &str| {
+        let id = "00000000-0000-4000-8000-000000000000";
+        let container = serde_json::json!({"name": name, "client": engine});
+        serde_json::json!({
+            "child": {"id": id, "generation": 1, "pid": 4_000_000, "container": container},
+            "host": {"pid": 4_000_000, "started": "other-boot:1"},
+        })
+    };
+    let left = serde_json::json!({"version": 1, "children": [entry("first"), entry("second")]}).to_string();
+    let registry = place.path().join("state/ledger.json");
+    std::fs::create_dir(place.path().join("state")).expect("a directory");
+    std::fs::write(&registry, &left).expect("a file");
+
+    let running = Running::start(&["status", "--config-dir", place.path().to_str().expect("a path of text")], "");
+    wait_for("the first container to be removed", || log.exists().then_some(()));
+    running.signal(Signal::INT);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 130, "{finished:?}");
+    let calls = std::fs::read_to_string(&log).expect("a log");
+    assert_eq!(calls, "rm -f first\n", "the rest is left to the next hub");
+    let recorded = std::fs::read_to_string(&registry).expect("the registry");
+    assert!(recorded.contains("first") && recorded.contains("second"), "{recorded}");
+}
+
 #[test]
 fn a_termination_ends_the_server_too() {
     let (mark, trace) = (Mark::new(), scratch("terminated"));

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::support::configured::{MCPWIRE, add_demo, at, with_input};
-use crate::support::{command, mcpwire};
+use crate::support::{Running, command, mcpwire};
 use serde_json::Value;
 
 #[test]
@@ -207,4 +207,23 @@ fn commands_share_the_servers_of_a_running_hub() {
     assert!(told.any(|line| line == "renamed: stopped"));
     assert!(hub.wait().unwrap().success());
     assert!(!place.path().join("state/hub.sock").exists());
+}
+
+/// A program with a hub of its own, or an editor, may have changed it.
+#[test]
+fn a_running_hub_does_not_take_what_it_read_for_what_the_file_says() {
+    let place = tempfile::tempdir().unwrap();
+    add_demo(place.path(), "demo");
+    let hub = Running::start(&["hub", "run", "--config-dir", place.path().to_str().unwrap()], "");
+    hub.wait_for_stderr("demo: running");
+    let file = place.path().join("mcp/servers.json");
+    let enabled = || std::fs::read_to_string(&file).unwrap().contains("\"enabled\": true");
+    std::fs::write(&file, std::fs::read_to_string(&file).unwrap().replace("\"enabled\": true", "\"enabled\": false"))
+        .unwrap();
+    assert!(!enabled());
+    let changed = at(place.path(), &["server", "enable", "demo"]);
+    assert_eq!((changed.code(), enabled()), (0, true), "{changed:?}");
+    assert_eq!(at(place.path(), &["call", "demo__add", r#"{"a":2,"b":40}"#]).stdout, "42\n");
+    hub.signal(rustix::process::Signal::INT);
+    assert_eq!(hub.finish().code(), 0);
 }

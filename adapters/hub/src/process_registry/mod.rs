@@ -47,10 +47,8 @@ impl Host {
 
     /// Whether it runs. If it cannot be told whether it is the same one, any process with its id counts.
     fn is_alive(&self) -> bool {
-        match (&self.started, process::started(self.pid)) {
-            (Some(noted), now) => now.as_ref() == Some(noted),
-            (None, _) => process::exists(self.pid),
-        }
+        let is_same = self.started.is_none() || process::started(self.pid) == self.started;
+        is_same && process::exists(self.pid)
     }
 
     /// A short text that no other process on this machine has, for [`Instance::host`](crate::launch::Instance::host).
@@ -70,7 +68,7 @@ pub struct ServerProcess {
     pub id: Uuid,
     /// Which start of it.
     pub generation: u64,
-    /// Its process, which leads its group.
+    /// Its process, which leads its group. 0 before it is started.
     pub pid: u32,
     /// The container that it started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,12 +96,19 @@ pub struct ProcessRegistry {
     host: Host,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     child: ServerProcess,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started: Option<String>,
     host: Host,
+}
+
+impl Entry {
+    /// Returns whether both are about the same start of a server.
+    fn is_same_start(&self, host: &Host, child: &ServerProcess) -> bool {
+        self.host == *host && (self.child.id, self.child.generation) == (child.id, child.generation)
+    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -118,56 +123,93 @@ impl ProcessRegistry {
         ProcessRegistry { path: path.into(), fs: Box::new(SystemFs), host: Host::current() }
     }
 
-    /// Notes a process that was started. To be called at once: what makes it unmistakable is read now.
+    /// Records a start of a server, in place of what was recorded of the same start.
+    ///
+    /// To be called before the process is started, with 0 as its id, so that a hub that is killed meanwhile leaves nothing
+    /// unrecorded: on Linux, the process is found without its id. To be called again as soon as the process runs, because the
+    /// time of its start is read now.
     ///
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if the file cannot be written.
     pub fn record(&self, child: &ServerProcess) -> Result<(), HubError> {
         let entry = Entry { child: child.clone(), started: process::started(child.pid), host: self.host.clone() };
-        self.change(|entries| entries.push(entry))
+        self.change(|entries| {
+            entries.retain(|known| !known.is_same_start(&self.host, child));
+            entries.push(entry);
+        })
     }
 
-    /// Strikes out a process of this hub that has ended.
+    /// Removes the record of a start of a server, after its process has ended.
     ///
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if the file cannot be written.
-    pub fn forget(&self, pid: u32) -> Result<(), HubError> {
-        self.change(|entries| entries.retain(|entry| entry.child.pid != pid || entry.host != self.host))
+    pub fn forget(&self, child: &ServerProcess) -> Result<(), HubError> {
+        self.change(|entries| entries.retain(|entry| !entry.is_same_start(&self.host, child)))
     }
 
     /// Ends what hubs have left that are gone: asks each to end, waits for them together, but not longer than `grace`, and kills
     /// the rest. What belongs to a hub that runs, this one included, is not touched.
     ///
+    /// Processes that are still there, and containers, stay recorded until [`forget_reaped`](Self::forget_reaped): if this hub is killed
+    /// before, the next one finds them.
+    ///
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if the file cannot be read or written.
     pub fn reap(&self, grace: Duration) -> Result<Reaped, HubError> {
-        let mut orphans = Vec::new();
-        self.change(|entries| {
-            let (gone, kept): (Vec<Entry>, Vec<Entry>) =
-                std::mem::take(entries).into_iter().partition(|entry| !entry.host.is_alive());
-            (orphans, *entries) = (gone, kept);
-        })?;
+        let orphans = self.orphans()?;
         let mut reaped = Reaped::default();
         let mut targets = Vec::new();
-        for Entry { child, started, host } in orphans {
+        for Entry { child, started, host } in &orphans {
             reaped.containers.extend(child.container.clone());
             let mark = format!("{}.{}.{}", child.id, child.generation, host.token());
             let target = process::Target::find(child.pid, started.as_deref(), &mark);
             match target {
                 Some(target) => targets.push((child, target)),
-                None if process::exists(child.pid) => reaped.foreign.push(child),
+                None if process::exists(child.pid) => reaped.foreign.push(child.clone()),
                 None => {}
             }
         }
         process::end(&targets.iter().map(|(_, target)| target).collect::<Vec<_>>(), grace);
         for (child, target) in targets {
             let list = if target.is_gone() { &mut reaped.ended } else { &mut reaped.left };
-            list.push(child);
+            list.push(child.clone());
+        }
+        let is_done = |entry: &Entry| entry.child.container.is_none() && !reaped.left.contains(&entry.child);
+        let done: Vec<Entry> = orphans.into_iter().filter(is_done).collect();
+        if !done.is_empty() {
+            self.change(|entries| entries.retain(|entry| !done.contains(entry)))?;
         }
         Ok(reaped)
+    }
+
+    /// Removes the records of what was left by hubs that are gone, after its containers have been removed.
+    ///
+    /// # Errors
+    ///
+    /// `SERVICE_UNAVAILABLE` if the file cannot be written.
+    pub fn forget_reaped(&self, reaped: &Reaped) -> Result<(), HubError> {
+        let is_done = |entry: &Entry| {
+            let container = entry.child.container.as_ref();
+            container.is_some_and(|container| reaped.containers.contains(container))
+                && !reaped.left.contains(&entry.child)
+        };
+        self.change(|entries| entries.retain(|entry| entry.host.is_alive() || !is_done(entry)))
+    }
+
+    /// Returns the records of hubs that are gone.
+    fn orphans(&self) -> Result<Vec<Entry>, HubError> {
+        // A file is replaced as a whole, so it is read without the lock.
+        let entries = self.read()?;
+        Ok(entries.children.into_iter().filter(|entry| !entry.host.is_alive()).collect())
+    }
+
+    fn read(&self) -> Result<Entries, HubError> {
+        let bytes = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))?;
+        // What is not a registry tells of no process, and a new one is worth more than none.
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> Result<(), HubError> {
@@ -176,9 +218,7 @@ impl ProcessRegistry {
         }
         let lock = self.path.with_extension("lock");
         let _held = self.fs.lock(&lock, PATIENCE).map_err(|error| unavailable("locked", &lock, &error))?;
-        let bytes = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))?;
-        // What is not a registry tells of no process, and a new one is worth more than none.
-        let mut entries: Entries = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut entries = self.read()?;
         entries.version = 1;
         change(&mut entries.children);
         let bytes = serde_json::to_vec_pretty(&entries).unwrap_or_default();

@@ -110,10 +110,11 @@ impl Configuration {
         let mut saved = config;
         // The supervisor saves that the server is enabled, and takes it back if the start fails.
         saved.enabled &= !is_enabling;
+        let spec = server_spec(&saved, &self.settings)?;
+        let (new, known) = (saved.clone(), Arc::clone(&before));
+        // Also without a change: another program may have changed the file, and then this is one.
+        self.with_store(move |store| store.update_from(&known, &new).map(drop)).await?;
         if saved != *before {
-            let spec = server_spec(&saved, &self.settings)?;
-            let new = saved.clone();
-            self.with_store(move |store| store.update_from(&before, &new).map(drop)).await?;
             self.state.update(|servers, now| servers.replace(id, saved, spec, now))?;
         }
         drop(changing);

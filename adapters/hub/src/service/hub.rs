@@ -89,6 +89,11 @@ impl Hub {
         for container in &reaped.containers {
             containers::remove(container.clone(), &settings.tasks).await;
         }
+        if let (Some(registry), false) = (settings.process_registry.clone(), reaped.containers.is_empty()) {
+            let reaped = reaped.clone();
+            // A record that stays is removed by the next hub.
+            let _ = settings.tasks.block(move || registry.forget_reaped(&reaped)).await;
+        }
         let seed = RandomState::new().build_hasher().finish();
         let state = State::new(settings.supervisor.clone(), seed, settings.tasks.clock());
         let attempts = Arc::new(Attempts::default());

@@ -66,6 +66,8 @@ fn a_hub_that_is_killed() {
         let generation = generation as u64;
         let instance = Instance { generation, host: Host::current().token(), is_first: false };
         let launch = Launch::compose(&config, &Secrets::in_directory(directory.join("s")), &instance).unwrap();
+        let child = ServerProcess { id: config.id, generation, pid: 0, container: launch.container };
+        registry.record(&child).unwrap();
         let mut command = Command::new("sh");
         command
             .args(["-c", script])
@@ -74,9 +76,9 @@ fn a_hub_that_is_killed() {
             .process_group(0)
             .stdout(Stdio::null());
         let process = command.spawn().unwrap();
-        registry
-            .record(&ServerProcess { id: config.id, generation, pid: process.id(), container: launch.container })
-            .unwrap();
+        if !script.contains("killed before") {
+            registry.record(&ServerProcess { pid: process.id(), ..child }).unwrap();
+        }
     }
     // Each script says when it and its descendants are there.
     let expected = std::env::var("SERVERS_OF_HUB").unwrap().matches(">> pids").count();
@@ -115,6 +117,36 @@ fn case_41_what_a_killed_hub_left_is_ended_and_nothing_else() {
 }
 
 #[test]
+fn a_process_is_found_if_the_hub_was_killed_before_it_recorded_the_id() {
+    let directory = TempDir::new().unwrap();
+    let pids = killed_hub(directory.path(), ": killed before; echo $$ >> pids; sleep 1000 & echo $! >> pids; wait");
+    assert!(pids.len() == 2 && pids.iter().all(|pid| is_running(*pid)));
+    let reaped = registry(&directory).reap(Duration::from_secs(5)).unwrap();
+    assert_eq!((reaped.ended.len(), reaped.left.len(), reaped.foreign.len()), (1, 0, 0), "{reaped:?}");
+    assert!(pids.iter().all(|pid| !is_running(*pid)));
+}
+
+#[test]
+fn a_process_stays_recorded_until_it_has_ended() {
+    let directory = TempDir::new().unwrap();
+    killed_hub(directory.path(), "trap 'echo 0 >>pids' TERM; echo $$ >> pids; while :; do sleep 0.01; done");
+    let recorded = fs::read_to_string(directory.path().join("state").join("ledger.json")).unwrap();
+    let registry = registry(&directory);
+    std::thread::scope(|scope| {
+        let reaping = scope.spawn(|| registry.reap(Duration::from_secs(2)).unwrap());
+        let pids = || fs::read_to_string(directory.path().join("pids")).unwrap();
+        while !pids().ends_with("\n0\n") {
+            assert!(!reaping.is_finished(), "it is told to end first");
+            std::thread::yield_now();
+        }
+        let now = fs::read_to_string(directory.path().join("state").join("ledger.json")).unwrap();
+        assert_eq!(now, recorded, "a hub that is killed now leaves it to the next one");
+        assert_eq!(reaping.join().unwrap().ended.len(), 1);
+    });
+    assert_eq!(registry.reap(Duration::ZERO).unwrap(), Reaped::default());
+}
+
+#[test]
 fn case_41_a_process_that_has_the_id_of_another_is_not_touched() {
     let directory = TempDir::new().unwrap();
     let mut bystander = Bystander::start();
@@ -139,7 +171,7 @@ fn what_belongs_to_a_hub_that_runs_is_left_alone() {
     registry.record(&child).unwrap();
     assert_eq!(registry.reap(Duration::ZERO).unwrap(), Reaped::default());
     assert!(server.is_alive());
-    registry.forget(child.pid).unwrap();
+    registry.forget(&child).unwrap();
     let text = fs::read_to_string(directory.path().join("state").join("ledger.json")).unwrap();
     assert!(!text.contains(&child.id.to_string()), "{text}");
 }
@@ -151,6 +183,10 @@ fn a_container_that_was_left_is_named() {
     let reaped = registry(&directory).reap(Duration::from_secs(5)).unwrap();
     assert_eq!(reaped.containers.len(), 1);
     assert!(reaped.containers[0].name.starts_with("mcp-"), "{reaped:?}");
+    let again = registry(&directory).reap(Duration::ZERO).unwrap();
+    assert_eq!(again.containers, reaped.containers, "it is named until it is said to be removed");
+    registry(&directory).forget_reaped(&reaped).unwrap();
+    assert_eq!(registry(&directory).reap(Duration::ZERO).unwrap(), Reaped::default());
 }
 
 #[test]

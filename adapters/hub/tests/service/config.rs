@@ -4,6 +4,7 @@ use std::fs;
 
 use mcpwire_hub::McpService;
 use mcpwire_hub::config::Origin;
+use mcpwire_hub::store::Store;
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::Value;
 
@@ -79,6 +80,23 @@ async fn an_edit_by_somebody_else_is_not_overwritten() {
     assert_eq!(fs::read_to_string(&file).unwrap(), edited);
     soon(hub.reload()).await.unwrap();
     assert_eq!(hub.get(config.id).unwrap().name, "edited");
+}
+
+/// To the hub, nothing would change. In the file, something would.
+#[tokio::test]
+async fn a_change_is_compared_with_the_file_and_not_with_what_the_hub_read() {
+    let place = Place::new();
+    let config = good("a");
+    let hub = place.hub_with([config.clone()]).await;
+    let mut other = config.clone();
+    other.enabled = !config.enabled;
+    Store::new(place.layout().servers()).update(&other).unwrap();
+    let error = soon(hub.update(config.clone())).await.unwrap_err();
+    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "revision"));
+    soon(hub.reload()).await.unwrap();
+    soon(hub.update(config.clone())).await.unwrap();
+    let saved = Store::new(place.layout().servers()).load().unwrap();
+    assert_eq!(saved.get(config.id).unwrap().enabled, config.enabled);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use mcpwire_supervisor::{Event, Failure, Retry, Stage};
 
 use super::super::attempts::AttemptKey;
 use super::super::available_tools::uuid;
+use super::super::containers;
 use super::super::failures;
 use super::super::logs::Logs;
 use super::super::process_record::ProcessRecord;
@@ -17,7 +18,7 @@ use super::super::server_spec::policy;
 use super::super::state::Servers;
 use super::Context;
 use crate::config::McpConfig;
-use crate::launch::{Instance, Launch};
+use crate::launch::{Container, Instance, Launch};
 use crate::process_registry::ServerProcess;
 use crate::tasks::{Client, panicked};
 use crate::{HubError, HubErrorKind};
@@ -87,6 +88,14 @@ fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: 
             return Event::Failed(Failure::new(error, Retry::Never));
         }
     };
+    let (id, generation) = key;
+    let container = launch.container.clone();
+    let child = ServerProcess { id: uuid(id), generation: generation.0, pid: 0, container: launch.container };
+    let record = Arc::new(ProcessRecord::new(context.settings.process_registry.clone(), child));
+    // Recorded before and after the start, so that a hub that is killed in between leaves no process that nobody knows.
+    if launch.def.url.is_none() {
+        record_pid(&record, Some(0), logs);
+    }
     let launched = catch_panic(|| context.tasks().connect(&launch.def, options)).unwrap_or_else(|message| {
         let error = io::Error::other(format!("the runtime panicked: {message}"));
         Err(mcpwire_driver::Error::new(launch.def.display_name(), error))
@@ -94,25 +103,32 @@ fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: 
     let client = match launched {
         Ok(client) => client,
         Err(error) => {
+            record.remove();
             context.attempts.launch_failed(key);
             return Event::Failed(failures::of_start(&error, Stage::Launch, config, &launch.redactor));
         }
     };
-    let (id, generation) = key;
-    let child = ServerProcess { id: uuid(id), generation: generation.0, pid: 0, container: launch.container };
-    let record = Arc::new(ProcessRecord::new(context.settings.process_registry.clone(), child));
     let pid = client.pid();
     record_pid(&record, pid, logs);
-    store_client(context, key, &client, &record);
+    store_client(context, key, &client, &record, container.as_ref());
     Event::Launched { pid }
 }
 
-/// Stores the client in its attempt. Kills the process if the attempt or the hub is gone.
-fn store_client(context: &Context, key: AttemptKey, client: &Client, record: &Arc<ProcessRecord>) {
+/// Stores the client in its attempt. Kills the process and the container if the attempt or the hub is gone.
+fn store_client(
+    context: &Context,
+    key: AttemptKey,
+    client: &Client,
+    record: &Arc<ProcessRecord>,
+    container: Option<&Container>,
+) {
     // Under the lock of the state, because `Hub` ends the attempts after it has ended the state.
     let is_stored = context.state.read(|servers| !servers.is_ended() && context.attempts.launched(key, client, record));
     if !is_stored {
         client.kill();
+        if let Some(container) = container {
+            containers::remove_detached(container);
+        }
         record.remove();
     }
 }
