@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcpwire_blocking::protocol::{Config, LoggingLevel, Notification, Progress, ServerInfo, Task};
 use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, ShutdownReport};
 use mcpwire_hub::redact::Redactor;
+use mcpwire_process::kill_tree;
 
 use super::definition::Definition;
 use super::requests::Handlers;
@@ -103,7 +104,7 @@ impl<'a> Direct<'a> {
         let pid = self.client.pid();
         self.interrupt.on_press(move |again| {
             if again {
-                kill(pid);
+                pid.into_iter().for_each(kill_tree);
                 std::process::exit(INTERRUPTED.into());
             }
             canceller.cancel();
@@ -147,19 +148,6 @@ impl<'a> Direct<'a> {
 /// Shown for a server that is reached without TLS and not on this machine.
 const EXPOSED: &str =
     "warning: http:// is not encrypted: others on the network can read and change messages and tokens";
-
-/// Kills a server with all processes that it has started: it leads a process group.
-#[cfg(unix)]
-fn kill(pid: Option<u32>) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    if let Some(group) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
-        // The group may have ended by now.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill(_: Option<u32>) {}
 
 fn config(options: &Options, console: &Console) -> Config {
     let mut config = Config::new("mcpwire", env!("CARGO_PKG_VERSION"));
