@@ -22,6 +22,8 @@ pub struct ProcessStat {
     /// The time at which the process was started, in clock ticks since the boot. Until the next boot, no other process has both the
     /// same id and the same start time.
     pub start_time: u64,
+    /// Resident memory in pages.
+    pub resident_pages: u64,
 }
 
 impl ProcessStat {
@@ -32,23 +34,24 @@ impl ProcessStat {
         if !shows_own_namespace() {
             return None;
         }
-        // The needed fields are at the beginning: a name of up to 64 bytes, and 21 numbers of up to 20 digits.
+        // The needed fields are at the beginning: a name of up to 64 bytes, and 23 others, most of which are short.
         let mut buffer = [0; 512];
         let length = read(open_file(&format!("/proc/{pid}/stat\0"))?, &mut buffer).ok()?;
         let stat = buffer.get(..length)?;
         // The name is the second field. It is in parentheses and may contain any bytes; the other fields contain no parentheses.
         let name_end = stat.iter().rposition(|byte| *byte == b')')?;
         let is_zombie = matches!(stat.get(name_end + 2)?, b'Z' | b'X');
-        let (mut field, mut group, mut start_time) = (1, 0, 0);
+        let (mut field, mut group, mut start_time, mut resident_pages) = (1, 0, 0, 0);
         Numbers::default().parse(stat.get(name_end..)?, &mut |number| {
             field += 1;
             match field {
                 5 => group = id(number),
                 22 => start_time = number,
+                24 => resident_pages = number,
                 _ => {}
             }
         });
-        (field >= 22).then_some(ProcessStat { pid, is_zombie, group, start_time })
+        (field >= 24).then_some(ProcessStat { pid, is_zombie, group, start_time, resident_pages })
     }
 
     /// Returns the children of a process. A zombie has none.
@@ -154,8 +157,10 @@ mod tests {
         let own = ProcessStat::read(process::id()).unwrap();
         assert_eq!((stat.pid, stat.is_zombie, stat.group), (child.id(), false, own.group));
         assert!(stat.start_time >= own.start_time);
-        assert!(ProcessStat::all().contains(&stat));
-        assert!(ProcessStat::children(process::id()).contains(&stat));
+        assert!(stat.resident_pages > 0);
+        let is_child = |other: &ProcessStat| (other.pid, other.start_time) == (stat.pid, stat.start_time);
+        assert!(ProcessStat::children(process::id()).iter().any(is_child));
+        assert!(ProcessStat::all().iter().any(is_child));
         child.kill().unwrap();
         while ProcessStat::read(child.id()).is_some_and(|stat| !stat.is_zombie) {
             std::thread::yield_now();

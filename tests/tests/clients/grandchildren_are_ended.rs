@@ -66,8 +66,25 @@ fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
     assert!(has_ended(grandchild));
 }
 
+/// Only Linux tells which processes a server has started.
+fn those_in_a_session_of_their_own_are_ended_too<A: Adapter>() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    for ends in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
+        let server = server!("grandchild own-session");
+        let mut client = server.open::<A>();
+        let grandchild = pid_of_grandchild(&mut client);
+        server.heard.stderr.wait_for("a session of my own");
+        ends(client);
+        server.assert_gone();
+        assert!(has_ended(grandchild));
+    }
+}
+
 on_every_adapter!(
     shutdown_ends_them,
+    those_in_a_session_of_their_own_are_ended_too,
     dropping_the_client_ends_them,
     shutdown_ends_those_who_ignore_termination,
     the_exit_of_the_server_is_noticed_although_they_hold_its_output,
