@@ -10,36 +10,38 @@
 //! |---|---|---|---|
 //! | the server, even if it has moved to another process group | yes | yes | yes |
 //! | a descendant in the server's process group | yes | yes | no |
-//! | a descendant that has left the group (`setpgid`, `setsid`), if all its ancestors up to the server are running | yes | no | no |
-//! | a descendant that has left the group, and whose parent has exited before the shutdown (a daemon: double fork) | no | no | no |
+//! | a descendant that has left the group (`setpgid`, `setsid`), while its parents run | yes | no | no |
+//! | a descendant that has left the group, and whose parent has exited before (a daemon) | no | no | no |
 //!
-//! On Linux, a shutdown lists the children of each process before it closes the server's input and before each signal
-//! (`/proc/<pid>/task/<tid>/children`). When a process exits, its children become children of the init process, and nothing shows any
-//! more which server has started them. To end these too, run the program in a container or a control group, and end that.
+//! On Linux, a shutdown lists the children of each process (`/proc/<pid>/task/<tid>/children`) before it closes the server's
+//! input and before each signal. When a process exits, its children become children of the init process, and nothing shows
+//! any more which server has started them. To end these too, run the program in a container or control group, and end that.
 //!
 //! # Terminals
 //!
-//! In all cases Ctrl-C, Ctrl-\\ and Ctrl-Z at the terminal of the program do not reach the server. The server sees the end of its
-//! input when the program ends.
+//! Ctrl-C, Ctrl-\\ and Ctrl-Z at the terminal of the program do not reach a server. The server sees the end of its input when
+//! the program ends.
 //!
-//! With the feature `setsid`, each server runs in a new session, without a controlling terminal. It cannot open `/dev/tty`, and it
-//! cannot move to another process group. Without the feature, the server is in a background process group of the program's
-//! terminal, and can write to that terminal and read the user's input. The feature is optional because it adds seven crates and 6 KiB.
+//! With the feature `setsid`, each server runs in a new session, without a controlling terminal. It cannot open `/dev/tty`,
+//! and it cannot move to another process group. Without the feature, a server can write to the terminal of the program and
+//! read the user's input, although it is in a background process group. So can, with the feature, a program of a foreign format,
+//! such as one for another processor: it runs in a process group only. The feature is optional because it adds seven crates
+//! and 6 KiB.
 //!
 //! | file | content |
 //! |---|---|
 //! | `process`, `local` | [`Process`]: detects the exit of a server, and ends it |
-//! | `spawn`, `session` | starts a server in a new process group or session |
+//! | `spawn`, `isolation` | starts a server in a new process group or session |
 //! | `tree`, `procfs` | signals the server and its descendants |
 //! | `shutdown` | [`ProcessShutdown`]: ends a server step by step |
 //!
 //! [`McpServerDef`]: mcpwire_client::McpServerDef
 
+mod isolation;
 mod local;
 mod process;
 #[cfg(target_os = "linux")]
 pub mod procfs;
-mod session;
 mod shutdown;
 mod spawn;
 #[cfg(unix)]

@@ -189,8 +189,9 @@ impl Process {
         }
     }
 
-    /// Sends `SIGTERM` to the process and its descendants. On systems other than Unix, kills the process. Does nothing for a server
-    /// that a launcher has started.
+    /// Sends `SIGTERM` to the process and its descendants. On systems other than Unix, kills the process.
+    ///
+    /// Does nothing for a server that a launcher has started.
     pub fn terminate(&mut self) {
         if let Kind::Local(local) = &mut self.kind {
             local.terminate();

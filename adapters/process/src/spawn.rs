@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::session;
+use crate::isolation::isolate;
 use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_env_names};
 
 pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
@@ -20,7 +20,7 @@ pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
         return Err(fail(SpawnErrorKind::Invalid, empty));
     }
     let mut command = command(def);
-    let spawned = session::isolate(&mut command).and_then(|()| command.spawn());
+    let spawned = isolate(&mut command, def).and_then(|()| command.spawn());
     spawned.map_err(|error| fail(spawn_error_kind(def, &error), error))
 }
 
@@ -64,7 +64,7 @@ fn spawn_error_kind(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
 }
 
 /// Returns the file that the command refers to, even if it is not executable.
-fn find_program(def: &McpServerDef) -> Option<PathBuf> {
+pub(crate) fn find_program(def: &McpServerDef) -> Option<PathBuf> {
     let command = Path::new(&def.command);
     if command.components().count() > 1 {
         let file = def.cwd.as_ref().map(|cwd| cwd.join(command)).filter(|file| file.exists());

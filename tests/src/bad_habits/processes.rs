@@ -43,13 +43,12 @@ impl Manners for IgnoresTerm {
     }
 }
 
-/// Has left the process group and the session in which it was started. It says so on standard error.
+/// Has left the process group and the session in which it was started.
 pub(crate) struct OwnSession;
 
 impl Manners for OwnSession {
     fn begin(&mut self, _wire: &mut Wire) {
         rustix::process::setsid().expect("it leads no group");
-        eprintln!("bad-habits: I have a session of my own");
         sleep_for_ever();
     }
 }

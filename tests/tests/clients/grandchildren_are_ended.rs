@@ -72,10 +72,13 @@ fn those_in_a_session_of_their_own_are_ended_too<A: Adapter>() {
         return;
     }
     for ends in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
-        let server = server!("grandchild own-session");
+        let habit = "own-session";
+        let server = server!(&format!("grandchild {habit}"));
         let mut client = server.open::<A>();
         let grandchild = pid_of_grandchild(&mut client);
-        server.heard.stderr.wait_for("a session of my own");
+        while !leads_a_session(grandchild) {
+            std::thread::yield_now();
+        }
         ends(client);
         server.assert_gone();
         assert!(has_ended(grandchild));
@@ -90,6 +93,11 @@ on_every_adapter!(
     the_exit_of_the_server_is_noticed_although_they_hold_its_output,
     shutdown_ends_them_after_the_server_has_left,
 );
+
+fn leads_a_session(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::getsid(pid).ok() == pid
+}
 
 fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {
     client.text("grandchild", json!({})).parse().expect("it says a process id")

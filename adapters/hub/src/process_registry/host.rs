@@ -42,7 +42,7 @@ impl Host {
 
     /// Returns a short text that no other process of this machine has, for [`Instance::host`](crate::launch::Instance::host).
     pub fn token(&self) -> String {
-        // The start time without the boot, and the namespace without its kind: numbers, which are valid in the name of a container.
+        // The start time without the boot, and the namespace without its kind. Digits are valid in the name of a container.
         let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_alphanumeric).collect() };
         let started = self.started.as_deref().map(|started| digits(started.rsplit(':').next().unwrap_or_default()));
         let namespace = self.namespaces.as_deref().and_then(|namespaces| namespaces.split(' ').next());

@@ -1,18 +1,18 @@
 //! [`ProcessRegistry`]: the file of running servers, with which the next hub ends the processes that a crash has left.
 //!
 //! A server usually exits when its input ends. A server that does not, and a container, would outlive a hub that was killed. So
-//! the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if the hub of its record has ended, and if
-//! the process is the recorded one: the system reuses process ids.
+//! the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if the hub of its record has
+//! ended, and if the process is the recorded one: the system reuses process ids.
 //!
 //! | system | a record identifies a process by | descendants are found by |
 //! |---|---|---|
-//! | Linux | its id and start time, the id of the boot, and the PID namespace | the process group, the parent, the variable [`MARK`](crate::launch::MARK) |
+//! | Linux | its id, start time, boot and PID namespace | the process group, the parent, [`MARK`](crate::launch::MARK) |
 //! | other Unix systems | its id, and its start time in seconds from `ps` | the process group, while its leader runs |
 //! | other systems | nothing: no process is ended | |
 //!
 //! When in doubt, a hub counts as running. On Linux, a process id has a meaning only within a PID namespace: a hub in a container
-//! cannot tell whether a hub outside of it runs. So a hub of another namespace, or of a record without a namespace, counts as running until the next
-//! boot. All hubs of a registry must be on one machine.
+//! cannot tell whether a hub outside of it runs. So a hub of another namespace counts as running until the next boot. The
+//! same applies to records of older versions, which contain no namespace. All hubs of a registry must be on one machine.
 
 mod host;
 #[cfg_attr(not(unix), path = "unsupported.rs")]

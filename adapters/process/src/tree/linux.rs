@@ -20,7 +20,7 @@ struct Stray {
 }
 
 impl Strays {
-    /// Searches the descendants of the server, unless it was reaped, and those of all strays. Returns whether it has found new strays.
+    /// Searches the descendants of the server and of all known strays. Returns whether it has found new strays.
     pub(super) fn find(&mut self, group: Pid, unreaped_server: Option<Pid>) -> bool {
         let known = self.0.len();
         let mut visited = Vec::new();

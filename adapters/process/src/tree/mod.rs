@@ -31,7 +31,7 @@ enum State {
     Unreaped,
     /// The id of the server may be signalled only as the id of its group.
     Reaped,
-    /// No process is left, so any id may belong to another process. Nothing is signalled.
+    /// No process is left. The ids may belong to other processes by now, so nothing is signalled.
     Ended,
 }
 
@@ -52,20 +52,18 @@ impl ProcessTree {
         }
     }
 
-    /// Returns whether no process is left. A server that was not reaped is a process of its group.
+    /// Returns whether no process is left. A server that was not reaped counts as a process.
     pub(crate) fn is_empty(&mut self) -> bool {
-        if self.state == State::Ended {
-            return true;
+        if self.state == State::Reaped {
+            let group_is_empty =
+                test_kill_process_group(self.server) == Err(rustix::io::Errno::SRCH) || has_only_zombies(self.server);
+            let mut has_strays = false;
+            self.strays.for_each(&mut |_| has_strays = true);
+            if group_is_empty && !has_strays {
+                self.state = State::Ended;
+            }
         }
-        let group_is_empty =
-            test_kill_process_group(self.server) == Err(rustix::io::Errno::SRCH) || has_only_zombies(self.server);
-        let mut has_strays = false;
-        self.strays.for_each(&mut |_| has_strays = true);
-        let is_empty = group_is_empty && !has_strays;
-        if is_empty && self.state == State::Reaped {
-            self.state = State::Ended;
-        }
-        is_empty
+        self.state == State::Ended
     }
 
     /// Searches for descendants that have left the group. Returns whether there are new ones.
