@@ -249,7 +249,7 @@ impl<R> McpClient<R> {
         self.connection.shared().lock().connection_end()
     }
 
-    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills the group.
+    /// Ends the server step by step: closes its input, waits, terminates its processes, waits, and kills them.
     ///
     /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Pending requests fail at
     /// once. The server ends for all clones of this client. If the future is dropped, the shutdown continues.

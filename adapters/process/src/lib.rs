@@ -1,20 +1,52 @@
 //! Starts and ends the processes of MCP servers, for the adapters of mcpwire.
 //!
 //! An adapter starts a server from an [`McpServerDef`] with [`RunningServer::start`], converts its [`Pipes`] to streams of its
-//! runtime, and ends the process with [`ProcessShutdown`]. Dropping a [`Process`] kills the server and all processes that the
+//! runtime, and ends the process with [`ProcessShutdown`]. Dropping a [`Process`] kills the server and the processes that the
 //! server started.
+//!
+//! # Which processes are ended
+//!
+//! | process | Linux | other Unix systems | other systems |
+//! |---|---|---|---|
+//! | the server, even if it has moved to another process group | yes | yes | yes |
+//! | a descendant in the server's process group | yes | yes | no |
+//! | a descendant that has left the group (`setpgid`, `setsid`), while its parents run | yes | no | no |
+//! | a descendant that has left the group, and whose parent has exited before (a daemon) | no | no | no |
+//!
+//! On Linux, a shutdown lists the children of each process (`/proc/<pid>/task/<tid>/children`) before it closes the server's
+//! input and before each signal. When a process exits, its children become children of the init process, and nothing shows
+//! any more which server has started them. To end these too, run the program in a container or control group, and end that.
+//!
+//! # Terminals
+//!
+//! Ctrl-C, Ctrl-\\ and Ctrl-Z at the terminal of the program do not reach a server. The server sees the end of its input when
+//! the program ends.
+//!
+//! With the feature `setsid`, each server runs in a new session, without a controlling terminal. It cannot open `/dev/tty`,
+//! and it cannot move to another process group. Without the feature, a server can write to the terminal of the program and
+//! read the user's input, although it is in a background process group. So can, with the feature, a program of a foreign format,
+//! such as one for another processor: it runs in a process group only. The feature is optional because it adds seven crates
+//! and 6 KiB.
 //!
 //! | file | content |
 //! |---|---|
-//! | `process`, `spawn`, `group` | [`Process`]: starts a server in a process group, detects its exit, and signals the group |
+//! | `process`, `local` | [`Process`]: detects the exit of a server, and ends it |
+//! | `spawn`, `isolation` | starts a server in a new process group or session |
+//! | `tree`, `procfs` | signals the server and its descendants |
 //! | `shutdown` | [`ProcessShutdown`]: ends a server step by step |
 //!
 //! [`McpServerDef`]: mcpwire_client::McpServerDef
 
-mod group;
+mod isolation;
+mod local;
 mod process;
+#[cfg(target_os = "linux")]
+pub mod procfs;
 mod shutdown;
 mod spawn;
+#[cfg(unix)]
+mod tree;
 
+pub use local::kill_tree;
 pub use process::{ExitHandle, Pipes, Process, RunningServer};
 pub use shutdown::{ProcessShutdown, ShutdownAction};

@@ -1,4 +1,4 @@
-//! [`Process`]: a server's process and its process group.
+//! [`Process`]: a server's process and its descendants.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -6,13 +6,14 @@ use std::fs::File;
 use std::io;
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
-use crate::{group, spawn};
+use crate::local::LocalProcess;
+use crate::spawn;
 use mcpwire_client::{AnyLauncher, Exit, LaunchKind, LaunchedServer, LaunchedServerHandle, McpServerDef, SpawnError};
 
-/// A server's process. Dropping this value kills the process and all other processes of its group.
+/// A server's process. Dropping this value kills the process and its descendants.
 #[derive(Debug)]
 pub struct Process {
     kind: Kind,
@@ -22,18 +23,9 @@ pub struct Process {
 
 #[derive(Debug)]
 enum Kind {
-    /// A process of this machine.
     Local(LocalProcess),
     /// A server that a launcher has started, without a process that this crate manages.
     Launched(Box<LaunchedServerHandle>),
-}
-
-#[derive(Debug)]
-struct LocalProcess {
-    child: Child,
-    group: group::ProcessGroup,
-    /// Whether the process was reaped. Then the system may give its id to another process.
-    reaped: bool,
 }
 
 /// A server that was started.
@@ -114,7 +106,7 @@ impl RunningServer {
 }
 
 impl Process {
-    /// Starts a server in a new process group, without a shell.
+    /// Starts a server without a shell, in a new process group, or in a new session with the feature `setsid`.
     ///
     /// # Errors
     /// If the system cannot start the command of the definition.
@@ -124,8 +116,7 @@ impl Process {
             (Some(stdin), Some(stdout), Some(stderr)) => Pipes { stdin, stdout, stderr },
             _ => unreachable!("`spawn` creates all three pipes"),
         };
-        let group = group::ProcessGroup::new(&child);
-        Ok((Process { kind: Kind::Local(LocalProcess { child, group, reaped: false }), exit: None }, pipes))
+        Ok((Process { kind: Kind::Local(LocalProcess::new(child)), exit: None }, pipes))
     }
 
     /// Wraps a server that a launcher has started.
@@ -136,7 +127,7 @@ impl Process {
     /// Returns the id of the process, or `None` for a server that a launcher has started.
     pub fn pid(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Local(local) => Some(local.child.id()),
+            Kind::Local(local) => Some(local.pid()),
             Kind::Launched(_) => None,
         }
     }
@@ -153,7 +144,7 @@ impl Process {
     #[cfg(unix)]
     pub fn exit_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         match &self.kind {
-            Kind::Local(local) => local.group.exit_fd(),
+            Kind::Local(local) => local.exit_fd(),
             Kind::Launched(_) => None,
         }
     }
@@ -164,8 +155,7 @@ impl Process {
     pub fn observe(&mut self) -> Option<&Exit> {
         if self.exit.is_none() {
             self.exit = match &mut self.kind {
-                Kind::Local(local) if local.reaped => None,
-                Kind::Local(local) => local.group.observe(&mut local.child),
+                Kind::Local(local) => local.observe(),
                 Kind::Launched(server) => server.observe(),
             };
         }
@@ -177,55 +167,55 @@ impl Process {
         self.exit.as_ref()
     }
 
-    /// Returns whether the process group still has processes. If the process itself has exited, reaps it first.
-    pub fn has_group_members(&mut self) -> bool {
-        let has_exited = self.exit.is_some();
+    /// Searches for descendants that have left the process group, so that later signals reach them too.
+    ///
+    /// Call this before the process exits: then the system no longer tells which processes are its descendants.
+    pub(crate) fn find_strays(&mut self) {
+        if let Kind::Local(local) = &mut self.kind {
+            local.find_strays();
+        }
+    }
+
+    /// Returns whether the process or its descendants are running. If the process itself has exited, reaps it first.
+    pub(crate) fn has_processes(&mut self) -> bool {
         match &mut self.kind {
             Kind::Local(local) => {
-                local.reap(has_exited);
-                !local.group.is_empty()
+                if self.exit.is_some() {
+                    local.reap();
+                }
+                local.has_processes()
             }
             Kind::Launched(_) => false,
         }
     }
 
-    /// Sends `SIGTERM` to the process group. On systems without process groups, kills the process. Does nothing for a server
-    /// that a launcher has started.
+    /// Sends `SIGTERM` to the process and its descendants. On systems other than Unix, kills the process.
+    ///
+    /// Does nothing for a server that a launcher has started.
     pub fn terminate(&mut self) {
         if let Kind::Local(local) = &mut self.kind {
-            local.group.terminate(&mut local.child);
+            local.terminate();
         }
     }
 
-    /// Sends `SIGKILL` to the process group, or ends the server that a launcher has started.
+    /// Sends `SIGKILL` to the process and its descendants, or ends the server that a launcher has started.
     pub fn kill(&mut self) {
         match &mut self.kind {
-            Kind::Local(local) => local.group.kill(&mut local.child),
+            Kind::Local(local) => local.kill(),
             Kind::Launched(server) => server.kill(),
-        }
-    }
-}
-
-impl LocalProcess {
-    fn reap(&mut self, has_exited: bool) {
-        if !self.reaped && has_exited {
-            self.reaped = matches!(self.child.try_wait(), Ok(Some(_)));
         }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.observe().is_some() && !self.has_group_members() {
+        if self.observe().is_some() && !self.has_processes() {
             return;
         }
         self.kill();
-        if let Kind::Local(local) = &mut self.kind
-            && !local.reaped
-        {
-            local.group.wait_for_exit(&mut local.child, REAP_TIMEOUT);
-            let has_exited = local.group.observe(&mut local.child).is_some();
-            local.reap(has_exited);
+        if let Kind::Local(local) = &mut self.kind {
+            local.wait_for_exit(REAP_TIMEOUT);
+            local.reap();
         }
     }
 }

@@ -8,8 +8,8 @@ use mcpwire_core::shutdown::{GracePeriods, ShutdownSequence, Step};
 use crate::process::Process;
 use mcpwire_client::ShutdownReport;
 
-/// How often to check the process group after its leader has exited. The system does not report when a group becomes empty.
-const GROUP_POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How often to check for descendants after the server has exited. The system does not report when the last one exits.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Ends a process by the steps of a [`ShutdownSequence`], and sends the signals of each step.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub enum ShutdownAction {
     ///
     /// Read the server's output while waiting: a server whose pipes are full cannot exit.
     Wait(Timestamp),
-    /// Stop: the process and its group have ended.
+    /// Stop: the process and its descendants have ended.
     Done(ShutdownReport),
 }
 
@@ -43,24 +43,27 @@ impl ProcessShutdown {
         loop {
             if process.observe().is_some() {
                 self.sequence.exited();
-                if !process.has_group_members() {
+                if !process.has_processes() {
                     self.sequence.group_is_empty();
                 }
             }
             let exited = process.exit().is_some();
             let step = self.sequence.next(now);
-            // Signals after the exit go to the rest of the group, so they are no steps of the server's own end.
+            // Signals after the exit go only to descendants, so they are no steps of the server's own end.
             if !exited && matches!(step, Step::Terminate | Step::Kill) {
                 self.last_step = step;
             }
             match step {
-                Step::CloseInput => return ShutdownAction::CloseInput,
+                Step::CloseInput => {
+                    process.find_strays();
+                    return ShutdownAction::CloseInput;
+                }
                 Step::Terminate => process.terminate(),
                 Step::Kill => process.kill(),
                 Step::Wait => {
-                    let next_poll = exited.then(|| now + GROUP_POLL_INTERVAL);
+                    let next_poll = exited.then(|| now + POLL_INTERVAL);
                     let until = [self.sequence.deadline(), next_poll].into_iter().flatten().min();
-                    return ShutdownAction::Wait(until.unwrap_or(now + GROUP_POLL_INTERVAL));
+                    return ShutdownAction::Wait(until.unwrap_or(now + POLL_INTERVAL));
                 }
                 Step::Done => {
                     return ShutdownAction::Done(ShutdownReport::new(process.exit().copied(), self.last_step));

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::isolation::isolate;
 use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_env_names};
 
 pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
@@ -18,7 +19,9 @@ pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
         let empty = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         return Err(fail(SpawnErrorKind::Invalid, empty));
     }
-    command(def).spawn().map_err(|error| fail(spawn_error_kind(def, &error), error))
+    let mut command = command(def);
+    let spawned = isolate(&mut command, def).and_then(|()| command.spawn());
+    spawned.map_err(|error| fail(spawn_error_kind(def, &error), error))
 }
 
 fn command(def: &McpServerDef) -> Command {
@@ -37,8 +40,6 @@ fn command(def: &McpServerDef) -> Command {
     if let Some(cwd) = &def.cwd {
         command.current_dir(cwd);
     }
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
 }
 
@@ -63,7 +64,7 @@ fn spawn_error_kind(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
 }
 
 /// Returns the file that the command refers to, even if it is not executable.
-fn find_program(def: &McpServerDef) -> Option<PathBuf> {
+pub(crate) fn find_program(def: &McpServerDef) -> Option<PathBuf> {
     let command = Path::new(&def.command);
     if command.components().count() > 1 {
         let file = def.cwd.as_ref().map(|cwd| cwd.join(command)).filter(|file| file.exists());

@@ -112,6 +112,8 @@ const HABITS: &[Habit] = &[
     habit("ignores-eof", "", "stays after the end of its standard input", |_| Box::new(processes::IgnoresEof)),
     habit("ignores-term", "", "stays after the end of its standard input and after SIGTERM",
         |a| Box::new(processes::IgnoresTerm(a.clone()))),
+    habit("own-session", "", "moves to a session of its own, and never looks at its standard input",
+        |_| Box::new(processes::OwnSession)),
     habit("grandchild", "HABIT", "starts a process of that habit that holds its standard output and error, and outlives it",
         |a| Box::new(processes::Grandchild::new(a))),
 

@@ -43,6 +43,16 @@ impl Manners for IgnoresTerm {
     }
 }
 
+/// Has left the process group and the session in which it was started.
+pub(crate) struct OwnSession;
+
+impl Manners for OwnSession {
+    fn begin(&mut self, _wire: &mut Wire) {
+        rustix::process::setsid().expect("it leads no group");
+        sleep_for_ever();
+    }
+}
+
 /// Has a child, this program with another habit, that holds its standard output and error. The tool `grandchild` says
 /// its process id, `leave` exits in the middle of the call.
 pub(crate) struct Grandchild {

@@ -66,13 +66,38 @@ fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
     assert!(has_ended(grandchild));
 }
 
+/// Only Linux tells which processes a server has started.
+fn those_in_a_session_of_their_own_are_ended_too<A: Adapter>() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    for ends in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
+        let habit = "own-session";
+        let server = server!(&format!("grandchild {habit}"));
+        let mut client = server.open::<A>();
+        let grandchild = pid_of_grandchild(&mut client);
+        while !leads_a_session(grandchild) {
+            std::thread::yield_now();
+        }
+        ends(client);
+        server.assert_gone();
+        assert!(has_ended(grandchild));
+    }
+}
+
 on_every_adapter!(
     shutdown_ends_them,
+    those_in_a_session_of_their_own_are_ended_too,
     dropping_the_client_ends_them,
     shutdown_ends_those_who_ignore_termination,
     the_exit_of_the_server_is_noticed_although_they_hold_its_output,
     shutdown_ends_them_after_the_server_has_left,
 );
+
+fn leads_a_session(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::getsid(pid).ok() == pid
+}
 
 fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {
     client.text("grandchild", json!({})).parse().expect("it says a process id")

@@ -152,7 +152,7 @@ impl McpClient {
         self.connection.canceller().map_err(|error| self.io_error(error))
     }
 
-    /// Ends the server step by step: closes its input, waits, terminates its process group, waits, and kills the group.
+    /// Ends the server step by step: closes its input, waits, terminates its processes, waits, and kills them.
     ///
     /// With the default [`GracePeriods`], this takes at most 5 s. Over HTTP, this ends the session on the server, and waits for the
     /// response for at most [`GracePeriods::after_close`].

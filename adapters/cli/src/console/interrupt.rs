@@ -32,6 +32,8 @@ impl Interrupt {
             let handler = interrupt.clone();
             // If this fails, an interrupt ends the process as usual, and servers get the end of their input.
             let _ = ctrlc::set_handler(move || handler.press());
+            #[cfg(unix)]
+            let _ = quit::install(interrupt.clone());
             interrupt
         };
         OF_PROCESS.get_or_init(install).clone()
@@ -70,6 +72,32 @@ impl Interrupt {
 
     fn action(&self) -> MutexGuard<'_, Box<Action>> {
         self.0.action.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(unix)]
+mod quit {
+    use std::{io, thread};
+
+    use tokio::signal::unix::{SignalKind, signal};
+
+    use super::Interrupt;
+
+    /// Makes SIGQUIT (Ctrl-\\) count as two interrupts. By default, it would end this process and leave servers that ignore the end of
+    /// their input.
+    pub(super) fn install(interrupt: Interrupt) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let context = runtime.enter();
+        let mut signals = signal(SignalKind::quit())?;
+        drop(context);
+        let wait = move || {
+            while runtime.block_on(signals.recv()).is_some() {
+                interrupt.press();
+                interrupt.press();
+            }
+        };
+        thread::Builder::new().name("mcpwire-quit".into()).stack_size(256 * 1024).spawn(wait)?;
+        Ok(())
     }
 }
 

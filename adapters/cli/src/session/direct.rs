@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcpwire_blocking::protocol::{Config, LoggingLevel, Notification, Progress, ServerInfo, Task};
 use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, ShutdownReport};
 use mcpwire_hub::redact::Redactor;
+use mcpwire_process::kill_tree;
 
 use super::definition::Definition;
 use super::requests::Handlers;
@@ -104,7 +105,7 @@ impl<'a> Direct<'a> {
         let pid = self.client.pid();
         self.interrupt.on_press(move |again| {
             if again {
-                kill(pid);
+                pid.into_iter().for_each(kill_tree);
                 std::process::exit(INTERRUPTED.into());
             }
             canceller.cancel();
@@ -148,19 +149,6 @@ impl<'a> Direct<'a> {
 /// The warning for a server on another machine that is reached without TLS.
 const EXPOSED: &str =
     "warning: http:// is not encrypted: others on the network can read and change messages and tokens";
-
-/// Kills the process group of a server, which contains the processes that the server has started.
-#[cfg(unix)]
-fn kill(pid: Option<u32>) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    if let Some(group) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
-        // An error means that the group has ended already.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill(_: Option<u32>) {}
 
 fn config(options: &Options, console: &Console) -> Config {
     let mut config = Config::new("mcpwire", env!("CARGO_PKG_VERSION"));

@@ -20,6 +20,7 @@ mod secrets_are_not_shown;
 mod servers_are_named_rightly;
 mod servers_are_used_by_name;
 mod servers_at_an_address;
+mod servers_do_not_share_the_terminal;
 mod servers_that_do_not_run;
 mod support;
 mod terminals_are_safe;

@@ -141,7 +141,7 @@ impl Driver {
         state.writer = None;
         let process = state.process.take();
         drop(state);
-        // Dropping the process kills it and its process group.
+        // Dropping the process kills it and its descendants.
         drop(process);
         if let Some(hooks) = &self.shared.context.hooks {
             hooks.process_exited(None);

@@ -1,15 +1,20 @@
-//! [`ProcessRegistry`]: the processes that run, so that the next start can end what a crash of the hub left behind.
+//! [`ProcessRegistry`]: the file of running servers, with which the next hub ends the processes that a crash has left.
 //!
-//! A server usually ends when its input does. One that does not, and a container, would outlive a hub that was killed. So each
-//! process is noted with what makes it unmistakable, and [`ProcessRegistry::reap`] ends those whose hub is gone, and only if they are
-//! still what was noted: ids of processes are used again.
+//! A server usually exits when its input ends. A server that does not, and a container, would outlive a hub that was killed. So
+//! the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if the hub of its record has
+//! ended, and if the process is the recorded one: the system reuses process ids.
 //!
-//! | system | a process is known by | its descendants are found by |
+//! | system | a record identifies a process by | descendants are found by |
 //! |---|---|---|
-//! | Linux | the time it was started at, in ticks since a boot with this id | its group, and the variable [`MARK`](crate::launch::MARK) |
-//! | other Unixes | the time it was started at, in seconds, as `ps` says | its group, while it lives itself |
-//! | Windows | nothing: none is ended | |
+//! | Linux | its id, start time, boot and PID namespace | the process group, the parent, [`MARK`](crate::launch::MARK) |
+//! | other Unix systems | its id, and its start time in seconds from `ps` | the process group, while its leader runs |
+//! | other systems | nothing: no process is ended | |
+//!
+//! When in doubt, a hub counts as running. On Linux, a process id has a meaning only within a PID namespace: a hub in a container
+//! cannot tell whether a hub outside of it runs. So a hub of another namespace counts as running until the next boot. The
+//! same applies to records of older versions, which contain no namespace. All hubs of a registry must be on one machine.
 
+mod host;
 #[cfg_attr(not(unix), path = "unsupported.rs")]
 mod process;
 
@@ -24,72 +29,42 @@ use crate::HubError;
 use crate::disk::{Fs, SystemFs, replace_for_now, unavailable};
 use crate::launch::Container;
 
-/// How long another hub may hold the lock: it holds it for milliseconds.
+pub use host::Host;
+
+/// Maximum time to wait for the lock of the file, which another hub holds for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A process, and when it was started: no other ever has both in common with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Host {
-    pid: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    started: Option<String>,
-}
+/// Maximum number of records. Records of hubs in other PID namespaces stay until the next boot, so they could grow without limit.
+const MAX_RECORDS: usize = 10_000;
 
-impl Host {
-    /// This process.
-    pub fn current() -> Self {
-        Host::of(std::process::id())
-    }
-
-    fn of(pid: u32) -> Self {
-        Host { pid, started: process::started(pid) }
-    }
-
-    /// Whether it runs. If it cannot be told whether it is the same one, any process with its id counts.
-    fn is_alive(&self) -> bool {
-        let is_same = self.started.is_none() || process::started(self.pid) == self.started;
-        is_same && process::exists(self.pid)
-    }
-
-    /// A short text that no other process on this machine has, for [`Instance::host`](crate::launch::Instance::host).
-    pub fn token(&self) -> String {
-        let digits = |text: &str| text.rsplit(':').next().unwrap_or_default().to_owned();
-        match &self.started {
-            Some(started) => format!("{}-{}", self.pid, digits(started).replace(|c: char| !c.is_alphanumeric(), "")),
-            None => self.pid.to_string(),
-        }
-    }
-}
-
-/// A process of a server.
+/// The process of one start of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProcess {
-    /// The server.
+    /// The id of the server.
     pub id: Uuid,
-    /// Which start of it.
+    /// The number of the start.
     pub generation: u64,
-    /// Its process, which leads its group. 0 before it is started.
+    /// The id of the process, which leads its process group. 0 before the process is started.
     pub pid: u32,
-    /// The container that it started.
+    /// The container that the process has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
 }
 
-/// What [`ProcessRegistry::reap`] did.
+/// The outcome of [`ProcessRegistry::reap`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reaped {
-    /// Those that were still there, or whose descendants were, and are gone now.
+    /// The processes that were ended, or whose descendants were.
     pub ended: Vec<ServerProcess>,
-    /// Those that are still there: they could not be ended.
+    /// The processes that are still running: they could not be ended.
     pub left: Vec<ServerProcess>,
-    /// Those whose id another process has now, or of which it cannot be told. Nothing was done to these.
+    /// The processes whose id now belongs to another process, or possibly does. Nothing was done to these.
     pub foreign: Vec<ServerProcess>,
-    /// Containers that may still be there. They are to be removed with their
-    /// [`remove_command`](Container::remove_command).
+    /// The containers that may still exist. The caller removes each with its [`remove_command`](Container::remove_command).
     pub containers: Vec<Container>,
 }
 
-/// The file of the processes that run. Several hubs may share it.
+/// The file of running server processes. Several hubs may share it.
 pub struct ProcessRegistry {
     path: PathBuf,
     fs: Box<dyn Fs>,
@@ -118,16 +93,16 @@ struct Entries {
 }
 
 impl ProcessRegistry {
-    /// The registry in this file, which need not be there yet.
+    /// Creates a registry in a file. The first record creates the file.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         ProcessRegistry { path: path.into(), fs: Box::new(SystemFs), host: Host::current() }
     }
 
-    /// Records a start of a server, in place of what was recorded of the same start.
+    /// Records a start of a server. Replaces the record of the same start.
     ///
-    /// To be called before the process is started, with 0 as its id, so that a hub that is killed meanwhile leaves nothing
-    /// unrecorded: on Linux, the process is found without its id. To be called again as soon as the process runs, because the
-    /// time of its start is read now.
+    /// Call this before the process is started, with 0 as its id, so that nothing is left unrecorded if the hub is killed
+    /// meanwhile: on Linux, the process is found without its id. Call it again as soon as the process runs, because it reads the
+    /// start time of the process.
     ///
     /// # Errors
     ///
@@ -149,11 +124,11 @@ impl ProcessRegistry {
         self.change(|entries| entries.retain(|entry| !entry.is_same_start(&self.host, child)))
     }
 
-    /// Ends what hubs have left that are gone: asks each to end, waits for them together, but not longer than `grace`, and kills
-    /// the rest. What belongs to a hub that runs, this one included, is not touched.
+    /// Ends the processes that ended hubs have left: asks each to end, waits for all of them for at most `grace`, and kills
+    /// the rest. Does not touch the processes of a running hub, this one included.
     ///
-    /// Processes that are still there, and containers, stay recorded until [`forget_reaped`](Self::forget_reaped): if this hub is killed
-    /// before, the next one finds them.
+    /// Processes that are still running, and containers, stay recorded until [`forget_reaped`](Self::forget_reaped). If this hub is
+    /// killed before that, the next one finds them.
     ///
     /// # Errors
     ///
@@ -185,7 +160,7 @@ impl ProcessRegistry {
         Ok(reaped)
     }
 
-    /// Removes the records of what was left by hubs that are gone, after its containers have been removed.
+    /// Removes the records of processes that ended hubs have left, after the caller has removed their containers.
     ///
     /// # Errors
     ///
@@ -199,7 +174,7 @@ impl ProcessRegistry {
         self.change(|entries| entries.retain(|entry| entry.host.is_alive() || !is_done(entry)))
     }
 
-    /// Returns the records of hubs that are gone.
+    /// Returns the records of ended hubs.
     fn orphans(&self) -> Result<Vec<Entry>, HubError> {
         // A file is replaced as a whole, so it is read without the lock.
         let entries = self.read()?;
@@ -208,7 +183,7 @@ impl ProcessRegistry {
 
     fn read(&self) -> Result<Entries, HubError> {
         let bytes = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))?;
-        // What is not a registry tells of no process, and a new one is worth more than none.
+        // An invalid file names no processes. It is replaced, so that the next hub can find the processes of this one.
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
 
@@ -221,6 +196,8 @@ impl ProcessRegistry {
         let mut entries = self.read()?;
         entries.version = 1;
         change(&mut entries.children);
+        let oldest = entries.children.len().saturating_sub(MAX_RECORDS);
+        entries.children.drain(..oldest);
         let bytes = serde_json::to_vec_pretty(&entries).unwrap_or_default();
         replace_for_now(&*self.fs, &self.path, &bytes).map_err(|error| unavailable("written", &self.path, &error))
     }

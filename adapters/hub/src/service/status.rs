@@ -67,21 +67,14 @@ pub struct Usage {
 /// Returns the resources of process groups, each named by its leader, which is the process that the hub started.
 #[cfg(target_os = "linux")]
 pub(super) fn usage_of_groups(leaders: &[(Uuid, u32)]) -> Vec<(Uuid, Usage)> {
+    use mcpwire_process::procfs::ProcessStat;
+
     let mut found: Vec<(Uuid, Usage)> = leaders.iter().map(|(id, _)| (*id, Usage::default())).collect();
     let page = rustix::param::page_size() as u64;
-    for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        if !process.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit) {
-            continue;
-        }
-        let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else { continue };
-        // The name of the process is in parentheses and may contain any character. Behind it, the group is the third
-        // field, and the number of resident pages is the 22nd.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
-        let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
-        let (Some(group), Some(pages)) = (number(2), number(21)) else { continue };
-        if let Some(at) = leaders.iter().position(|(_, pid)| u64::from(*pid) == group) {
+    for process in ProcessStat::all() {
+        if let Some(at) = leaders.iter().position(|(_, pid)| *pid == process.group) {
             found[at].1.processes += 1;
-            found[at].1.memory += pages * page;
+            found[at].1.memory += process.resident_pages * page;
         }
     }
     found.retain(|(_, usage)| usage.processes > 0);

@@ -176,6 +176,137 @@ fn what_belongs_to_a_hub_that_runs_is_left_alone() {
     assert!(!text.contains(&child.id.to_string()), "{text}");
 }
 
+/// Starts a test of this file in a PID namespace of its own. Returns `None` where that is not allowed.
+fn in_another_namespace(test: &str, directory: &TempDir) -> Option<Command> {
+    let ways: [&[&str]; 2] = [&["--pid"], &["--pid", "--user", "--map-root-user"]];
+    let unshare = |way: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(way).args(["--fork", "--kill-child", "--mount-proc"]).stdin(Stdio::piped()).stdout(Stdio::null());
+        command
+    };
+    let is_allowed =
+        |way: &&&[&str]| unshare(way).arg("true").stderr(Stdio::null()).status().is_ok_and(|end| end.success());
+    let Some(way) = ways.iter().find(is_allowed) else {
+        eprintln!("SKIPPED: this system allows no PID namespace, so hubs in different ones were not tried");
+        return None;
+    };
+    let mut command = unshare(way);
+    command.arg(std::env::current_exe().unwrap()).args([
+        "--exact",
+        &format!("leftovers_are_reaped::{test}"),
+        "--nocapture",
+    ]);
+    command.env("DIRECTORY_OF_NAMESPACE", directory.path());
+    Some(command)
+}
+
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is_there() {
+        assert!(Instant::now() < until, "waited for {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// The id and generation with which the tests of namespaces record their server.
+fn recorded(pid: u32) -> ServerProcess {
+    let container = serde_json::json!({"name": "mcp-of-a-test", "client": "false"});
+    let container = Some(serde_json::from_value(container).unwrap());
+    ServerProcess { id: Uuid::from_u128(7), generation: 1, pid, container }
+}
+
+/// Starts a server with the mark of this hub, and records it.
+fn marked_server(registry: &ProcessRegistry) -> Bystander {
+    let mark = format!("{}.1.{}", Uuid::from_u128(7), Host::current().token());
+    let mut command = Command::new("sleep");
+    let server = Bystander(command.arg("1000").env(MARK, mark).stdout(Stdio::null()).process_group(0).spawn().unwrap());
+    registry.record(&recorded(server.0.id())).unwrap();
+    server
+}
+
+/// Run as a program of its own in another namespace: a hub that runs until its input ends.
+#[test]
+fn a_hub_of_another_namespace() {
+    let Some(directory) = std::env::var_os("DIRECTORY_OF_NAMESPACE").map(PathBuf::from) else { return };
+    let mut server = marked_server(&ProcessRegistry::new(directory.join("state").join("ledger.json")));
+    fs::write(directory.join("ready"), "").unwrap();
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+    fs::write(directory.join("alive"), server.is_alive().to_string()).unwrap();
+}
+
+/// Run as a program of its own in another namespace: a hub that starts.
+#[test]
+fn a_next_hub_of_another_namespace() {
+    let Some(directory) = std::env::var_os("DIRECTORY_OF_NAMESPACE").map(PathBuf::from) else { return };
+    let registry = ProcessRegistry::new(directory.join("state").join("ledger.json"));
+    let reaped = registry.reap(Duration::ZERO).unwrap();
+    fs::write(directory.join("reaped"), format!("{reaped:?}")).unwrap();
+}
+
+#[test]
+fn a_hub_of_another_namespace_counts_as_running() {
+    let directory = TempDir::new().unwrap();
+    let Some(mut hub) = in_another_namespace("a_hub_of_another_namespace", &directory) else { return };
+    let mut hub = hub.spawn().unwrap();
+    wait_for("the hub", || directory.path().join("ready").exists());
+    let reaped = registry(&directory).reap(Duration::ZERO).unwrap();
+    assert_eq!(reaped, Reaped::default());
+    drop(hub.stdin.take());
+    assert!(hub.wait().unwrap().success());
+    assert_eq!(fs::read_to_string(directory.path().join("alive")).unwrap(), "true");
+    let text = fs::read_to_string(directory.path().join("state").join("ledger.json")).unwrap();
+    assert!(text.contains("mcp-of-a-test"), "{text}");
+}
+
+#[test]
+fn a_hub_of_another_namespace_takes_this_one_for_running() {
+    let directory = TempDir::new().unwrap();
+    let mut server = marked_server(&registry(&directory));
+    let Some(mut next) = in_another_namespace("a_next_hub_of_another_namespace", &directory) else { return };
+    assert!(next.status().unwrap().success());
+    assert_eq!(fs::read_to_string(directory.path().join("reaped")).unwrap(), format!("{:?}", Reaped::default()));
+    assert!(server.is_alive());
+}
+
+#[test]
+fn records_are_left_alone_unless_their_hub_has_surely_ended() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("ledger.json");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let started = format!("{}:1", boot.trim());
+    let own = serde_json::to_value(Host::current()).unwrap()["namespaces"].clone();
+    let elsewhere = serde_json::json!("pid:[1]");
+    let child = serde_json::to_value(recorded(4_000_001)).unwrap();
+    let boot_before = "another-boot:1".to_owned();
+    for (started, namespaces, is_reaped) in [
+        (&started, &own, true),
+        (&started, &elsewhere, false),
+        (&started, &serde_json::Value::Null, false),
+        (&boot_before, &elsewhere, true),
+    ] {
+        let host = serde_json::json!({"pid": 4_000_000, "started": started, "namespaces": namespaces});
+        let entry = serde_json::json!({"child": child, "started": started, "host": host});
+        fs::write(&path, serde_json::json!({"version": 1, "children": [entry]}).to_string()).unwrap();
+        let reaped = ProcessRegistry::new(&path).reap(Duration::ZERO).unwrap();
+        assert_eq!(reaped.containers.len(), usize::from(is_reaped), "{host}");
+        let is_recorded = fs::read_to_string(&path).unwrap().contains("mcp-of-a-test");
+        assert!(is_recorded || is_reaped, "{host}");
+    }
+}
+
+#[test]
+fn descendants_of_a_left_process_are_ended_although_they_hide() {
+    let directory = TempDir::new().unwrap();
+    let pids = killed_hub(
+        directory.path(),
+        "echo $$ >> pids; env -u MCPWIRE_SERVER setsid sh -c 'echo $$ >> pids; exec sleep 1000' & wait",
+    );
+    assert!(pids.len() == 2 && pids.iter().all(|pid| is_running(*pid)));
+    let reaped = registry(&directory).reap(Duration::from_secs(5)).unwrap();
+    assert_eq!(reaped.ended.len(), 1, "{reaped:?}");
+    assert!(pids.iter().all(|pid| !is_running(*pid)));
+}
+
 #[test]
 fn a_container_that_was_left_is_named() {
     let directory = TempDir::new().unwrap();

@@ -1,0 +1,76 @@
+//! Processes of Linux, from `/proc`.
+
+use std::fs;
+
+use mcpwire_process::procfs::{self, ProcessStat};
+
+/// Returns the id of the boot and the start time of a process: `<boot>:<ticks>`.
+///
+/// Processes of one PID namespace have the same value only if they are the same process.
+pub(crate) fn started(id: u32) -> Option<String> {
+    Some(format!("{}:{}", boot()?, ProcessStat::read(id)?.start_time))
+}
+
+fn boot() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(boot.trim().to_owned())
+}
+
+/// Returns whether a process that was started at this time has ended with an earlier boot of the machine.
+pub(crate) fn is_of_another_boot(started: &str) -> bool {
+    boot().is_some_and(|boot| started.split_once(':').is_some_and(|(recorded, _)| recorded != boot))
+}
+
+/// Returns the namespaces that ids and start times depend on: `pid:[<inode>] time:[<inode>]`.
+///
+/// Returns `None` if `/proc` shows another namespace.
+pub(crate) fn namespaces() -> Option<String> {
+    let link = |name| fs::read_link(format!("/proc/self/ns/{name}")).ok()?.into_os_string().into_string().ok();
+    let pid = procfs::shows_own_namespace().then(|| link("pid"))??;
+    // Old kernels have no time namespaces.
+    Some(link("time").map_or_else(|| pid.clone(), |time| format!("{pid} {time}")))
+}
+
+/// Returns whether the ids and start times of a record are valid in the namespaces of this process.
+pub(crate) fn can_judge(recorded: Option<&str>) -> bool {
+    recorded.is_some() && recorded == namespaces().as_deref()
+}
+
+pub(crate) fn is_zombie(id: u32) -> bool {
+    ProcessStat::read(id).is_some_and(|stat| stat.is_zombie)
+}
+
+pub(crate) fn leads_a_group(id: u32) -> bool {
+    ProcessStat::read(id).is_some_and(|stat| stat.group == id)
+}
+
+/// Returns whether the group has only zombies or no processes.
+pub(crate) fn group_is_gone(group: u32) -> bool {
+    ProcessStat::all().iter().all(|stat| stat.group != group || stat.is_zombie)
+}
+
+/// Returns the processes that have this mark in their environment. The environment of other users' processes is not readable.
+pub(crate) fn marked(mark: &str) -> Vec<u32> {
+    let variable = format!("{}={mark}", crate::launch::MARK);
+    let has_mark = |stat: &ProcessStat| {
+        let environment = fs::read(format!("/proc/{}/environ", stat.pid)).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+    };
+    let others = ProcessStat::all().into_iter().filter(|stat| stat.pid != std::process::id() && !stat.is_zombie);
+    others.filter(has_mark).map(|stat| stat.pid).collect()
+}
+
+/// Returns the processes and all their descendants, without this process: a server that was left may have started it.
+pub(crate) fn descendants(mut processes: Vec<u32>) -> Vec<u32> {
+    let mut next = 0;
+    while let Some(parent) = processes.get(next).copied() {
+        next += 1;
+        let children = ProcessStat::children(parent).into_iter().filter(|stat| !stat.is_zombie);
+        for child in children {
+            if child.pid != std::process::id() && !processes.contains(&child.pid) {
+                processes.push(child.pid);
+            }
+        }
+    }
+    processes
+}

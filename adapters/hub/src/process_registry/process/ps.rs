@@ -1,0 +1,53 @@
+//! Processes of other Unix systems, from `ps`.
+
+use std::process::Command;
+
+use rustix::process::{Pid, test_kill_process_group};
+
+fn ps(id: u32, field: &str) -> Option<String> {
+    let output = Command::new("ps").args(["-o", field, "-p", &id.to_string()]).env("LC_ALL", "C").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns the start time of a process, to the second.
+pub(crate) fn started(id: u32) -> Option<String> {
+    ps(id, "lstart=")
+}
+
+/// Returns `false`: the start time contains the date, so a later process has another one.
+pub(crate) fn is_of_another_boot(_: &str) -> bool {
+    false
+}
+
+pub(crate) fn namespaces() -> Option<String> {
+    None
+}
+
+/// Returns `true`: these systems have no PID namespaces.
+pub(crate) fn can_judge(_: Option<&str>) -> bool {
+    true
+}
+
+pub(crate) fn is_zombie(id: u32) -> bool {
+    ps(id, "stat=").is_some_and(|stat| stat.starts_with('Z'))
+}
+
+pub(crate) fn leads_a_group(id: u32) -> bool {
+    ps(id, "pgid=").is_some_and(|group| group == id.to_string())
+}
+
+pub(crate) fn group_is_gone(group: u32) -> bool {
+    let group = i32::try_from(group).ok().and_then(Pid::from_raw);
+    group.is_none_or(|group| test_kill_process_group(group) == Err(rustix::io::Errno::SRCH))
+}
+
+/// Returns nothing: the environment of other processes cannot be read.
+pub(crate) fn marked(_: &str) -> Vec<u32> {
+    Vec::new()
+}
+
+/// Returns the processes themselves.
+pub(crate) fn descendants(processes: Vec<u32>) -> Vec<u32> {
+    processes
+}

@@ -1,0 +1,53 @@
+//! Processes of systems without process groups. Only the server's own process can be ended.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use mcpwire_client::Exit;
+
+/// A server's process on this machine.
+#[derive(Debug)]
+pub(crate) struct LocalProcess(Child);
+
+#[expect(clippy::unused_self, reason = "the signatures are the same as on Unix")]
+impl LocalProcess {
+    pub(crate) fn new(child: Child) -> Self {
+        LocalProcess(child)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub(crate) fn observe(&mut self) -> Option<Exit> {
+        let status = self.0.try_wait().ok()??;
+        Some(Exit::new(status.code(), None))
+    }
+
+    pub(crate) fn reap(&mut self) {}
+
+    pub(crate) fn has_processes(&mut self) -> bool {
+        self.observe().is_none()
+    }
+
+    pub(crate) fn find_strays(&mut self) {}
+
+    pub(crate) fn terminate(&mut self) {
+        let _ = self.0.kill();
+    }
+
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+    }
+
+    /// Blocks until the server has exited, at most for `timeout`.
+    pub(crate) fn wait_for_exit(&mut self, timeout: Duration) {
+        let until = Instant::now() + timeout;
+        while self.observe().is_none() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Does nothing. On Unix, kills a process that leads a process group, with its descendants.
+pub fn kill_tree(_: u32) {}

@@ -1,0 +1,76 @@
+//! Descendants and zombies on Linux, from `/proc`.
+
+use rustix::process::Pid;
+
+use crate::procfs::{self, ProcessStat};
+
+/// Maximum number of processes that one search visits: more than a server needs, and few enough for a fork bomb not to stall
+/// the program.
+const MAX_VISITED: usize = 4_096;
+
+/// The descendants of a server that have left its process group.
+#[derive(Debug, Default)]
+pub(super) struct Strays(Vec<Stray>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stray {
+    pid: u32,
+    /// See [`ProcessStat::start_time`].
+    start_time: u64,
+}
+
+impl Strays {
+    /// Searches the descendants of the server and of all known strays. Returns whether it has found new strays.
+    pub(super) fn find(&mut self, group: Pid, unreaped_server: Option<Pid>) -> bool {
+        let known = self.0.len();
+        let mut visited = Vec::new();
+        visited.extend(unreaped_server.map(id));
+        self.for_each(&mut |pid| visited.push(id(pid)));
+        let mut next = 0;
+        while let Some(parent) = visited.get(next).copied() {
+            next += 1;
+            procfs::for_each_child(parent, &mut |child| {
+                if visited.len() < MAX_VISITED
+                    && !visited.contains(&child)
+                    && let Some(stat) = ProcessStat::read(child)
+                {
+                    visited.push(child);
+                    if stat.group != id(group) {
+                        self.0.push(Stray { pid: child, start_time: stat.start_time });
+                    }
+                }
+            });
+        }
+        self.0.len() > known
+    }
+
+    /// Calls `f` with the strays that are running.
+    pub(super) fn for_each(&self, f: &mut dyn FnMut(Pid)) {
+        for stray in &self.0 {
+            if let Some(stat) = ProcessStat::read(stray.pid)
+                && stat.start_time == stray.start_time
+                && !stat.is_zombie
+                && let Some(pid) = Pid::from_raw(stray.pid.cast_signed())
+            {
+                f(pid);
+            }
+        }
+    }
+}
+
+/// Returns whether the group has only zombies: processes that have exited and that no parent has reaped.
+///
+/// In a container whose init process reaps no children, zombies would keep the group non-empty forever.
+pub(super) fn has_only_zombies(group: Pid) -> bool {
+    let (mut zombies, mut others) = (0, 0);
+    procfs::for_each(&mut |stat| {
+        if stat.group == id(group) {
+            *(if stat.is_zombie { &mut zombies } else { &mut others }) += 1;
+        }
+    });
+    zombies > 0 && others == 0
+}
+
+fn id(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().cast_unsigned()
+}
