@@ -1,12 +1,19 @@
 //! The steps of which writing a file is made. Tests stop at each of them.
 
 use std::fmt;
+#[cfg(unix)]
+use std::fs::Metadata;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+
+use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
+
+/// Maximum size of a file of the hub, in bytes: 1,000 servers take 1 MiB, and 10,000 cached tools 10 MiB.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What files in directories can do. Modes are those of Unix, and mean nothing elsewhere.
 pub(crate) trait Fs: fmt::Debug + Send + Sync {
@@ -59,7 +66,17 @@ const LINKS: usize = 40;
 
 impl Fs for SystemFs {
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        if_there(fs::read(path))
+        let mut options = OpenOptions::new();
+        options.read(true);
+        let Some((file, metadata)) = if_there(open_regular(path, options, Links::Follow))? else { return Ok(None) };
+        #[cfg(unix)]
+        {
+            check_owner(&metadata, "it")?;
+            check_directory(path)?;
+            // The file itself is elsewhere if the path is a link.
+            check_directory(&self.resolve(path)?)?;
+        }
+        read_open_file(file, &metadata, MAX_BYTES).map(Some)
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
@@ -100,7 +117,9 @@ impl Fs for SystemFs {
         options.create(true).truncate(false).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
+        #[cfg(unix)]
+        check_directory(path)?;
+        let (file, _) = open_regular(path, options, Links::Follow)?;
         match file.try_lock() {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => wait_for_lock(file, at_most),
@@ -168,6 +187,32 @@ fn wait_for_lock(file: File, at_most: Duration) -> io::Result<File> {
     };
     thread::Builder::new().name("lock".to_owned()).spawn(wait)?;
     receiver.recv_timeout(at_most).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
+}
+
+/// Checks the owner and the mode of the directory of a file: who can write to a directory can replace the files in it.
+#[cfg(unix)]
+fn check_directory(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    check_owner(&fs::metadata(directory.unwrap_or(Path::new(".")))?, "its directory")
+}
+
+/// Checks that a file or directory belongs to this user or to the superuser, and that not every user can write to it.
+///
+/// The configuration file says which programs to start, so a user who can write it can run programs as this user.
+#[cfg(unix)]
+fn check_owner(metadata: &Metadata, what: &str) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    /// In a directory with this bit, such as `/tmp`, users cannot replace the files of others.
+    const STICKY: u32 = 0o1000;
+    if metadata.uid() != 0 && metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other(format!("{what} belongs to another user. Change its owner with `chown`")));
+    }
+    let is_sticky = metadata.is_dir() && metadata.mode() & STICKY != 0;
+    if metadata.mode() & 0o002 != 0 && !is_sticky {
+        return Err(io::Error::other(format!("every user can write to {what}. Change its mode with `chmod o-w`")));
+    }
+    Ok(())
 }
 
 fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {

@@ -11,7 +11,7 @@ use std::path::Path;
 #[cfg(test)]
 pub(crate) use fs::NewFile;
 pub(crate) use fs::{Fs, SystemFs};
-pub(crate) use replace::{replace, replace_for_now};
+pub(crate) use replace::{remove_leftovers, replace, replace_for_now};
 
 use crate::HubError;
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
@@ -57,6 +58,31 @@ fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<(
     match fs.read(target)? {
         Some(bytes) => put(fs, backup, &bytes, mode, true),
         None => Ok(()),
+    }
+}
+
+/// Age from which a temporary file counts as left by a program that was killed. To write a file takes seconds at most.
+const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// Removes the temporary files that killed programs have left beside `path`, for `path` and all files whose names start with its
+/// name.
+///
+/// They can contain secrets that have been removed since then. Errors are ignored: the next change tries again.
+pub(crate) fn remove_leftovers(path: &Path) {
+    let Some(name) = path.file_name() else { return };
+    let prefix = format!(".{}", name.to_string_lossy());
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let now = SystemTime::now();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_temporary = name.to_str().is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".tmp"));
+        let is_old = || {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > LEFTOVER_AGE))
+        };
+        if is_temporary && is_old() {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -52,6 +52,10 @@ mod server_json;
 mod vscode;
 mod zed;
 
+use std::io;
+use std::path::Path;
+
+use mcpwire_client::regular_file::read_regular;
 use serde_json::Value;
 
 pub use dialect::Dialect;
@@ -62,7 +66,20 @@ pub use model::{Import, ImportOptions, Imported, Refused, Warning};
 use crate::HubError;
 use crate::jsonc::parse_json;
 
-/// Reads a file of another program.
+/// Maximum size of a file to import, in bytes. A thousand servers take 1 MiB.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// Returns the text of a file to import. Only regular files of at most 16 MiB are read, so that no path can stop the program.
+///
+/// # Errors
+///
+/// If the file cannot be read, is not regular, is too large, or is not UTF-8.
+pub fn read_file(path: &Path) -> io::Result<String> {
+    let bytes = read_regular(path, MAX_FILE_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// Parses the text of a file of another program.
 ///
 /// # Errors
 ///

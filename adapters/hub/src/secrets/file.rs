@@ -5,8 +5,10 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::Duration;
 
+use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use zeroize::{Zeroize, Zeroizing};
@@ -14,7 +16,10 @@ use zeroize::{Zeroize, Zeroizing};
 use super::store::not_kept_here;
 use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
-use crate::disk::{Fs, SystemFs, replace, unavailable};
+use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
+
+/// Maximum size of the secrets of one server, in bytes. A private key with its certificates has some KiB.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// `mcp_{uuid}#NAME`: files that nobody but this user can read, in a directory that nobody else can enter.
 ///
@@ -25,12 +30,19 @@ pub struct FileSecrets {
     directory: PathBuf,
     fs: Box<dyn Fs>,
     grace_periods: Duration,
+    /// Run by the first change: a directory of many servers' secrets takes time to read.
+    remove_leftovers: Once,
 }
 
 impl FileSecrets {
     /// Secrets in this directory, which is made when the first is kept.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        FileSecrets { directory: directory.into(), fs: Box::new(SystemFs), grace_periods: Duration::from_secs(10) }
+        FileSecrets {
+            directory: directory.into(),
+            fs: Box::new(SystemFs),
+            grace_periods: Duration::from_secs(10),
+            remove_leftovers: Once::new(),
+        }
     }
 
     /// The file with the secrets of a server. The id is an id, so the name cannot lead elsewhere.
@@ -64,8 +76,16 @@ impl FileSecrets {
             return Ok(Values::default());
         }
         let failed = |error: io::Error| unavailable("read", &path, &error).at("secrets");
-        let Some(bytes) = read_without_links(&path).map_err(failed)? else { return Ok(Values::default()) };
-        let bytes = Zeroizing::new(bytes);
+        let mut options = fs::OpenOptions::new();
+        options.read(true);
+        let (file, metadata) = match open_regular(&path, options, Links::Refuse) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Values::default()),
+            Err(error) => return Err(failed(error)),
+        };
+        // Another file may have taken the place of the one that was checked.
+        check_private(&path, &metadata, 0o600)?;
+        let bytes = Zeroizing::new(read_open_file(file, &metadata, MAX_BYTES).map_err(failed)?);
         // The error of the parser could show a part of a value.
         Values::parse(&bytes).ok_or_else(|| {
             let message = format!("{} is not a file of secrets. It was left as it is", path.display());
@@ -80,6 +100,7 @@ impl FileSecrets {
         self.check_directory()?;
         let lock = self.directory.join(format!("mcp_{id}.lock"));
         let _held = self.fs.lock(&lock, self.grace_periods).map_err(|error| at("locked", &lock, &error))?;
+        self.remove_leftovers.call_once(|| remove_leftovers(&self.directory.join("mcp_")));
         let mut values = self.read(id)?;
         let result = change(&mut values);
         let path = self.path(id);
@@ -105,54 +126,41 @@ fn check_file(path: &Path) -> Result<bool, HubError> {
 }
 
 fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> Result<bool, HubError> {
-    let refuse = |reason: String| {
-        let message = format!("{} {reason}, so the secrets there are not used", path.display());
-        Err(HubError::unavailable(message).at("secrets"))
-    };
-    let meta = match fs::symlink_metadata(path) {
-        Ok(meta) => meta,
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(unavailable("looked at", path, &error).at("secrets")),
+        Err(error) => return Err(unavailable("examined", path, &error).at("secrets")),
     };
-    if meta.is_symlink() {
-        return refuse("is a link".to_owned());
+    if metadata.is_symlink() {
+        return Err(refused(path, "is a link"));
     }
-    if !is(&meta.file_type()) {
-        return refuse(format!("is not {what}"));
+    if !is(&metadata.file_type()) {
+        return Err(refused(path, &format!("is not {what}")));
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        if meta.uid() != rustix::process::geteuid().as_raw() {
-            return refuse("belongs to another user".to_owned());
-        }
-        if meta.mode() & 0o077 != 0 {
-            return refuse(format!("is open to other users; `chmod {mode:o}` closes it"));
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
-    Ok(true)
+    check_private(path, &metadata, mode).map(|()| true)
 }
 
-/// Reads a file, but not through a link that has been put in its place since it was checked.
-fn read_without_links(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let mut options = fs::OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+/// Checks that a file or directory belongs to this user, and that nobody else can use it. `mode` is the mode that it should have.
+#[cfg(unix)]
+fn check_private(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), HubError> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused(path, "belongs to another user"));
     }
-    match options.open(path) {
-        Ok(mut file) => {
-            let mut bytes = Vec::new();
-            io::Read::read_to_end(&mut file, &mut bytes)?;
-            Ok(Some(bytes))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    if metadata.mode() & 0o077 != 0 {
+        return Err(refused(path, &format!("is open to other users (`chmod {mode:o}` closes it)")));
     }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_private(_: &Path, _: &fs::Metadata, _: u32) -> Result<(), HubError> {
+    Ok(())
+}
+
+fn refused(path: &Path, reason: &str) -> HubError {
+    HubError::unavailable(format!("{} {reason}, so the secrets there are not used", path.display())).at("secrets")
 }
 
 impl SecretStore for FileSecrets {

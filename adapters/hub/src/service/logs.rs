@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcpwire_client::regular_file::{Links, open_regular, read_regular};
 use mcpwire_core::printable;
 use mcpwire_driver::CallbackPanic;
 
@@ -153,14 +154,15 @@ fn open(path: &Path) -> io::Result<File> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(directory)?;
     }
-    options.open(path)
+    Ok(open_regular(path, options, Links::Refuse)?.0)
 }
 
 /// Returns the last lines of a log file, without a hub.
 pub fn tail(path: &Path, most: usize) -> Vec<String> {
     let mut text = String::new();
     for at in (0..FILES).rev() {
-        if let Ok(bytes) = fs::read(numbered(path, at)) {
+        // The last line of a file may exceed its maximum size.
+        if let Ok(bytes) = read_regular(&numbered(path, at), 2 * FILE_BYTES) {
             text.push_str(&String::from_utf8_lossy(&bytes));
         }
     }
@@ -189,6 +191,18 @@ mod tests {
         assert_eq!(tail(&path, 2), [line.as_str(), "last"]);
         logs.remove().unwrap();
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_the_log_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.log");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let logs = Logs::new(Some(path));
+        assert_eq!(logs.lines(), Vec::<String>::new());
+        logs.push("the lines in memory remain");
+        assert_eq!(logs.lines(), ["the lines in memory remain"]);
     }
 
     #[test]

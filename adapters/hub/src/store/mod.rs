@@ -36,7 +36,7 @@ use uuid::Uuid;
 
 use crate::HubError;
 use crate::config::McpConfig;
-use crate::disk::{Fs, SystemFs, replace, unavailable};
+use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
 use document::Document;
 
 pub use draft::Draft;
@@ -185,7 +185,14 @@ impl Store {
             self.fs.create_directory(directory).map_err(|error| unavailable("made", directory, &error))?;
         }
         let lock = self.path.with_extension("lock");
-        self.fs.lock(&lock, self.grace_periods).map_err(|error| unavailable("locked", &lock, &error))
+        let held = self.fs.lock(&lock, self.grace_periods).map_err(|error| unavailable("locked", &lock, &error))?;
+        remove_leftovers(&self.path);
+        if let Ok(target) = self.fs.resolve(&self.path)
+            && target != self.path
+        {
+            remove_leftovers(&target);
+        }
+        Ok(held)
     }
 
     fn read(&self) -> Result<Document, HubError> {

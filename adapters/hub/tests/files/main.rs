@@ -7,4 +7,6 @@ mod importing;
 mod leftovers_are_reaped;
 mod secrets_are_kept_safe;
 mod servers_are_launched_from_configurations;
+#[cfg(unix)]
+mod special_files_do_not_stop_the_program;
 mod store_keeps_the_file_whole;

@@ -7,7 +7,7 @@ use std::task::{Context, Wake, Waker};
 
 use futures_core::Stream as _;
 use mcpwire_core::{ElicitResult, Json, ServerInfo, Tool};
-use mcpwire_driver::{ConnectionInfo, Exit, ServerLaunch, McpServerDef, Observer};
+use mcpwire_driver::{ConnectionInfo, Exit, McpServerDef, Observer, ServerLaunch};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::service::{AvailableTools, CallOptions, ServiceFuture, ToolOutcome};

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::import::{Dialect, ImportOptions, import};
+use mcpwire_hub::import::{Dialect, ImportOptions, import, read_file};
 use mcpwire_hub::secrets::{SecretStore as _, Secrets};
 use owo_colors::OwoColorize as _;
 
@@ -25,11 +25,11 @@ pub(super) fn run(
     options: &Options,
 ) -> Result<u8, Failure> {
     let console = Console::new(options);
-    let content = fs::read_to_string(file)
+    let content = read_file(file)
         .map_err(|error| Failure::usage("file", format!("could not read {}: {error}", file.display())))?;
     let workspace = folder.map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
     let mut reading = ImportOptions { dialect, path: Some(file.to_owned()), workspace, ..ImportOptions::default() };
-    reading.read_file = Some(|path| fs::read_to_string(path));
+    reading.read_file = Some(read_file);
     let imported = import(&content, &reading).map_err(Failure::from_hub)?;
     for warning in &imported.warnings {
         let server = warning.server.as_deref().unwrap_or("the file");
