@@ -321,6 +321,10 @@ impl McpService for Hub {
         Box::pin(self.0.configuration.create(config))
     }
 
+    fn create_all(&self, configs: Vec<McpConfig>) -> ServiceFuture<'_, Vec<Result<(), HubError>>> {
+        Box::pin(self.0.configuration.create_all(configs))
+    }
+
     fn update(&self, config: McpConfig) -> ServiceFuture<'_, ()> {
         Box::pin(self.0.configuration.update(config))
     }

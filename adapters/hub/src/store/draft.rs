@@ -15,16 +15,34 @@ pub struct Draft {
     document: Document,
     /// The text as a tree, from the first change on.
     tree: Option<(CstRootNode, CstArray)>,
-    /// What the entries say, in their order. Those that cannot be read are `None`, and keep their place.
-    configs: Vec<Option<McpConfig>>,
-    entries: Vec<Value>,
+    /// The entries in the order of the file.
+    entries: Vec<DraftEntry>,
+}
+
+/// One server in the file.
+struct DraftEntry {
+    /// `None` if the entry cannot be read. It stays in the file.
+    config: Option<McpConfig>,
+    /// The id and the folded name, also of an entry that cannot be read.
+    id: Option<Uuid>,
+    folded_name: Option<String>,
+}
+
+impl DraftEntry {
+    fn parse(entry: &Value) -> Self {
+        let folded_name = name_of(entry).map(|name| folded(&name));
+        DraftEntry { config: McpConfig::from_json(entry).ok(), id: id_of(entry), folded_name }
+    }
+
+    fn new(config: &McpConfig) -> Self {
+        DraftEntry { config: Some(config.clone()), id: Some(config.id), folded_name: Some(config.folded_name()) }
+    }
 }
 
 impl Draft {
     pub(super) fn new(document: Document) -> Self {
-        let entries = document.entries().to_vec();
-        let configs = entries.iter().map(|entry| McpConfig::from_json(entry).ok()).collect();
-        Draft { document, tree: None, configs, entries }
+        let entries = document.entries().iter().map(DraftEntry::parse).collect();
+        Draft { document, tree: None, entries }
     }
 
     /// The file as it is to be.
@@ -43,7 +61,7 @@ impl Draft {
 
     /// The configurations that can be read.
     pub fn configs(&self) -> impl Iterator<Item = &McpConfig> {
-        self.configs.iter().flatten()
+        self.entries.iter().filter_map(|entry| entry.config.as_ref())
     }
 
     /// The configuration with this id.
@@ -58,12 +76,10 @@ impl Draft {
             return Err(HubError::conflict("id", format!("A server with the id {} is there already", config.id)));
         }
         self.name_is_free(config)?;
-        let entry = config.to_json();
         let servers = self.servers()?;
         servers.ensure_multiline();
-        servers.append(merge::entry(&entry));
-        self.configs.push(Some(config.clone()));
-        self.entries.push(entry);
+        servers.append(merge::entry(&config.to_json()));
+        self.entries.push(DraftEntry::new(config));
         Ok(())
     }
 
@@ -75,15 +91,14 @@ impl Draft {
         self.name_is_free(config)?;
         let new = config.to_json();
         // What this program would not have read it does not remove, either: only what differs is changed.
-        let old = self.configs[place].as_ref().map_or(Value::Null, McpConfig::to_json);
+        let old = self.entries[place].config.as_ref().map_or(Value::Null, McpConfig::to_json);
         let entry = self.servers()?.elements().into_iter().nth(place).and_then(|entry| entry.as_object());
         match (entry, &old, &new) {
             (Some(entry), Value::Object(old), Value::Object(new)) => merge::object(&entry, old, new),
             (Some(entry), _, new) => drop(entry.replace_with(merge::entry(new))),
             (None, ..) => {}
         }
-        self.configs[place] = Some(config.clone());
-        self.entries[place] = new;
+        self.entries[place] = DraftEntry::new(config);
         Ok(())
     }
 
@@ -93,7 +108,6 @@ impl Draft {
         if let Some(node) = self.servers()?.elements().into_iter().nth(place) {
             node.remove();
         }
-        self.configs.remove(place);
         self.entries.remove(place);
         Ok(())
     }
@@ -104,15 +118,13 @@ impl Draft {
     }
 
     fn place(&self, id: Uuid) -> Option<usize> {
-        self.entries.iter().position(|entry| id_of(entry) == Some(id))
+        self.entries.iter().position(|entry| entry.id == Some(id))
     }
 
     /// Whether no other entry has the name, also none that cannot be read.
     fn name_is_free(&self, config: &McpConfig) -> Result<(), HubError> {
         let name = config.folded_name();
-        let is_taken = |entry: &Value| {
-            id_of(entry) != Some(config.id) && name_of(entry).is_some_and(|other| folded(&other) == name)
-        };
+        let is_taken = |entry: &DraftEntry| entry.id != Some(config.id) && entry.folded_name.as_ref() == Some(&name);
         if self.entries.iter().any(is_taken) {
             return Err(HubError::conflict("name", format!("Another server is called `{}`", config.name.trim())));
         }

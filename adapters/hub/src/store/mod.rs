@@ -100,6 +100,16 @@ impl Store {
         self.modify(|draft| draft.create(config)).map(|((), loaded)| loaded)
     }
 
+    /// Adds configurations with one write. Returns, in their order, which of them were added: one that is not valid, or whose
+    /// id or name is in use, does not keep the others out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::load`] and of writing. Nothing is added then.
+    pub fn create_all(&self, configs: &[McpConfig]) -> Result<Vec<Result<(), HubError>>, HubError> {
+        self.modify(|draft| Ok(configs.iter().map(|config| draft.create(config)).collect())).map(|(results, _)| results)
+    }
+
     /// Replaces a configuration.
     ///
     /// # Errors

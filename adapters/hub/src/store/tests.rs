@@ -110,3 +110,63 @@ fn another_program_that_holds_the_lock_is_waited_for_and_not_for_ever() {
     // Whoever gave up may get it for a moment, to give it back.
     Store::new(store.path()).update(&config).unwrap();
 }
+
+fn many(count: usize) -> Vec<McpConfig> {
+    (0..count).map(|number| McpConfig::npm(format!("server {number}"), "a")).collect()
+}
+
+#[test]
+fn many_servers_are_added_with_the_steps_of_one() {
+    let steps = |configs: &[McpConfig]| {
+        let directory = TempDir::new().unwrap();
+        let (store, ..) = prepared(directory.path());
+        let fs = FaultyFs::new(usize::MAX, Fault::Crash);
+        let results = Store::with_fs(store.path(), fs.clone()).create_all(configs).unwrap();
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!(store.load().unwrap().configs.len(), 2 + configs.len());
+        assert_eq!(Store::new(store.backup_path()).load().unwrap().configs.len(), 2, "one change, one backup");
+        fs.steps()
+    };
+    assert_eq!(steps(&many(300)), steps(&many(1)));
+}
+
+#[test]
+fn a_crash_while_many_servers_are_added_leaves_none_or_all() {
+    for step in 0.. {
+        let directory = TempDir::new().unwrap();
+        let (store, _, old) = prepared(directory.path());
+        let fs = FaultyFs::new(step, Fault::Crash);
+        let result = Store::with_fs(store.path(), fs.clone()).create_all(&many(20));
+        fs.lose_power();
+        let count = store.load().unwrap().configs.len();
+        assert!(count == 22 || fs::read(store.path()).unwrap() == old, "step {step}: {count}");
+        if fs.steps() <= step {
+            assert_eq!(result.unwrap().len(), 20);
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_added_does_not_keep_others_out() {
+    let directory = TempDir::new().unwrap();
+    let (store, first, _) = prepared(directory.path());
+    let mut same_id = McpConfig::npm("same id", "a");
+    same_id.id = first.id;
+    let configs = [
+        McpConfig::npm("third", "a"),
+        McpConfig::npm(" SECOND", "a"),
+        McpConfig::npm("", "a"),
+        same_id,
+        McpConfig::npm("Third", "b"),
+        McpConfig::npm("fourth", "a"),
+    ];
+    let results = store.create_all(&configs).unwrap();
+    let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| &*error.field)).collect();
+    assert_eq!(fields, [None, Some("name"), Some("name"), Some("id"), Some("name"), None]);
+    let names: Vec<_> = store.load().unwrap().configs.into_iter().map(|config| config.name).collect();
+    assert_eq!(names, ["first", "second", "third", "fourth"]);
+    let text = fs::read(store.path()).unwrap();
+    assert!(store.create_all(&configs[1..5]).unwrap().iter().all(Result::is_err));
+    assert_eq!(fs::read(store.path()).unwrap(), text, "nothing to add, nothing written");
+}

@@ -29,6 +29,24 @@ async fn ids_and_names_are_taken_once() {
     assert_eq!(soon(hub.delete(unknown.id)).await.unwrap_err().code(), ErrorCode::NotFound);
 }
 
+#[tokio::test]
+async fn servers_are_added_at_once_and_those_that_cannot_be_are_named() {
+    let in_memory = mcpwire_hub::HubOptions::in_memory();
+    let place = Place::new();
+    for hub in [place.hub_with([]).await, mcpwire_hub::Hub::open(in_memory).await.unwrap()] {
+        let configs = vec![good("a"), good("b"), good(" A"), good(""), good("c")];
+        let results = soon(hub.create_all(configs.clone())).await.unwrap();
+        let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| &*error.field)).collect();
+        assert_eq!(fields, [None, None, Some("name"), Some("name"), None]);
+        let expected = [&configs[0], &configs[1], &configs[4]];
+        assert!(hub.list().iter().eq(expected), "{:?}", hub.list());
+    }
+    assert_eq!(place.hub().await.list().len(), 3, "they are in the file");
+    fs::write(place.layout().servers(), "garbage").unwrap();
+    let hub = mcpwire_hub::Hub::open(mcpwire_hub::HubOptions::in_memory()).await.unwrap();
+    assert!(soon(hub.create_all(Vec::new())).await.unwrap().is_empty());
+}
+
 /// Case 16, of a directory that cannot be written.
 #[tokio::test]
 async fn what_cannot_be_saved_does_not_hold() {

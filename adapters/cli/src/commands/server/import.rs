@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use mcpwire_hub::HubError;
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::import::{Dialect, ImportOptions, import, read_file};
 use mcpwire_hub::secrets::{SecretStore as _, Secrets};
@@ -46,12 +47,22 @@ pub(super) fn run(
         }
     }
     let mut handle = HubHandle::open(place, options)?;
+    let kept: Vec<Result<(), HubError>> = servers.iter().map(|server| server.keep_secrets(&secrets)).collect();
+    let with_secrets = servers.iter().zip(&kept).filter(|(_, kept)| kept.is_ok());
+    let configs: Vec<_> = with_secrets.map(|(server, _)| server.config.to_json()).collect();
+    let count = configs.len();
+    let add = Request::AddAll { configs, start: handle.is_remote() };
+    let mut results = match handle.ask::<Vec<Option<HubError>>>(add) {
+        Ok(results) => results,
+        // One error for all of them.
+        Err(error) => vec![Some(error); count],
+    }
+    .into_iter();
     let mut added: Vec<McpConfig> = Vec::new();
-    for server in servers {
-        let add = Request::Add { config: server.config.to_json(), start: handle.is_remote() };
-        match server.keep_secrets(&secrets).and_then(|()| handle.ask::<()>(add)) {
-            Ok(()) => added.push(server.config),
-            Err(error) => {
+    for (server, kept) in servers.into_iter().zip(kept) {
+        match kept.err().or_else(|| results.next().flatten()) {
+            None => added.push(server.config),
+            Some(error) => {
                 for (secret, _) in &server.secrets {
                     let _ = secrets.remove(secret);
                 }
