@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
-use super::literals::{is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
 use super::model::{Import, ImportOptions, Imported, Refused, Warning};
 use super::references::{Part, parts};
 use super::{Dialect, command};
 use crate::config::{
     EnvVarConfig, EnvVarSpec, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
 };
-use crate::secrets::{Secret, SecretRef};
+use crate::secrets::{Secret, SecretRef, is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
 use crate::{HubError, HubErrorKind};
 
 /// What VS Code asks the user for.

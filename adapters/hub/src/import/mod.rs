@@ -43,7 +43,6 @@ mod docker;
 mod env_file;
 mod export;
 mod family;
-mod literals;
 mod members;
 mod model;
 mod recognised;
@@ -60,11 +59,11 @@ use serde_json::Value;
 
 pub use dialect::Dialect;
 pub use export::{Exported, export};
-pub use literals::is_secret;
 pub use model::{Import, ImportOptions, Imported, Refused, Warning};
 
 use crate::HubError;
 use crate::jsonc::parse_json;
+pub use crate::secrets::is_secret;
 
 /// Maximum size of a file to import, in bytes. A thousand servers take 1 MiB.
 const MAX_FILE_BYTES: u64 = 16 << 20;

@@ -6,7 +6,8 @@ use mcpwire_supervisor::Failure;
 
 use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, check_literal, fill, is_address};
-use crate::secrets::{Secret, SecretRef, SecretStore};
+use crate::redact::percent_decoded;
+use crate::secrets::{Secret, SecretRef, SecretStore, is_secret, secrets_in_args};
 
 /// The resolved values. Optional values that are missing are omitted.
 pub(super) struct Resolved {
@@ -47,7 +48,21 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
     if let Some(at) = args.iter().position(|arg| arg.contains('\0')) {
         return Err(HubError::validation(format!("args.{at}"), "No system takes a NUL character in an argument"));
     }
-    Ok(Resolved { env, headers, args, runtime_args, url, secrets: resolver.secrets })
+    let mut secrets = resolver.secrets;
+    let values = env.iter().chain(&headers).filter(|(name, value)| is_secret(name, value.expose()));
+    secrets.extend(values.map(|(_, value)| value.clone()));
+    secrets.extend(secrets_in_args(&runtime_args).chain(secrets_in_args(&args)));
+    secrets.extend(url.iter().flat_map(|url| secrets_in_query(url)));
+    Ok(Resolved { env, headers, args, runtime_args, url, secrets })
+}
+
+/// Returns the values in the query of an address that are probably secret, as they are there and decoded.
+fn secrets_in_query(url: &str) -> impl Iterator<Item = Secret> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let pairs = query.split(['&', '#']).filter_map(|pair| pair.split_once('='));
+    pairs
+        .filter(|(name, value)| is_secret(name, value))
+        .flat_map(|(_, value)| [Secret::new(value), Secret::new(percent_decoded(value).as_str())])
 }
 
 type Values = BTreeMap<String, Secret>;

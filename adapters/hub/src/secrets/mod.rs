@@ -6,6 +6,7 @@
 
 mod environment;
 mod file;
+mod guess;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod memory;
@@ -20,6 +21,8 @@ use uuid::Uuid;
 
 pub use environment::EnvSecrets;
 pub use file::FileSecrets;
+pub use guess::is_secret;
+pub(crate) use guess::{is_placeholder, is_secret_name, is_secret_text, scheme, secrets_in_args};
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringSecrets;
 pub use memory::MemorySecrets;

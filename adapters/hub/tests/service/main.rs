@@ -11,6 +11,7 @@ mod process_registry;
 mod redefined;
 mod required;
 mod secrets;
+mod secrets_everywhere;
 mod server;
 mod snapshot;
 mod support;
