@@ -8,9 +8,9 @@ use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime};
 use crate::outbox::Outbox;
 use mcpwire_driver::memory::duplex;
 
+use crate::serve_future::ServeFuture;
 use crate::server::PIPE_CAPACITY;
 use crate::server::ScriptedServer;
-use crate::serve_future::ServeFuture;
 
 impl ScriptedServer {
     /// Connects a new client to this server in memory, on the current runtime. The connection is not open yet.

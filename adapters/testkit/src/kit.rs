@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use mcpwire_driver::protocol::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
-use crate::server::PIPE_CAPACITY;
 use crate::recorded::RecordedMessage;
+use crate::server::PIPE_CAPACITY;
 use crate::server::ScriptedServer;
 use crate::time::VirtualTime;
 

@@ -26,7 +26,6 @@
 //! On another runtime, in its time, connect a client with [`ScriptedServer::connect`]: tests of code that sleeps on tokio need
 //! that. [`ScriptedServer::serve`] serves a client over any other streams.
 
-mod response;
 mod connect;
 #[cfg(feature = "http")]
 mod http;
@@ -35,19 +34,20 @@ mod outbox;
 mod protocol;
 mod receive;
 mod recorded;
-mod server;
+mod response;
 mod serve_future;
+mod server;
 mod tasks;
 mod time;
 mod timeline;
 mod wire;
 
-pub use response::ScriptedResponse;
 #[cfg(feature = "http")]
 pub use http::{HttpAnswer, HttpRequest, ScriptedHttp, ScriptedHttpClient};
 pub use kit::Testkit;
 pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
 pub use recorded::{Cancellation, RecordedMessage};
-pub use server::ScriptedServer;
+pub use response::ScriptedResponse;
 pub use serve_future::ServeFuture;
+pub use server::ScriptedServer;
 pub use time::{Sleep, VirtualTime, VirtualTimer};

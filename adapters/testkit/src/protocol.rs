@@ -85,7 +85,9 @@ impl State {
                 let arguments = params.member("arguments").unwrap_or_else(|| trusted("{}".into()));
                 Plan::Call(handler.clone(), arguments)
             }
-            None => Plan::ScriptedResponse(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into()),
+            None => {
+                Plan::ScriptedResponse(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into())
+            }
         }
     }
 

@@ -10,9 +10,9 @@ use std::time::Duration;
 use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use serde::Serialize;
 
-use crate::response::ScriptedResponse;
 use crate::outbox::{Outbox, Output};
 use crate::recorded::{Cancellation, RecordedMessage};
+use crate::response::ScriptedResponse;
 use crate::wire;
 
 /// The default capacity of a pipe, in bytes. 64 KiB: as a pipe on Linux.

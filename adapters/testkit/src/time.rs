@@ -1,4 +1,4 @@
-//! [`VirtualTime`]: a runtime whose time passes only when all tasks wait.
+//! [`VirtualTime`]: a runtime whose time advances when no task can run.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,25 +16,23 @@ use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer}
 use crate::tasks::Tasks;
 use crate::timeline::Timeline;
 
-/// A deterministic runtime on one thread whose time passes only when all of its tasks wait.
+/// A deterministic runtime on one thread whose time advances when no task can run.
 ///
-/// A day of virtual time takes a moment.
+/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When none of them can run,
+/// the time advances to the next timer. The runtime has no other threads, processes or sockets: `run` panics if the future waits
+/// for one of them.
 ///
-/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When none of them can
-/// go on, the time moves to the next timer. The runtime has no other threads, no processes and no sockets: a task that waits
-/// for such a thing waits for ever, and `run` panics.
-///
-/// Clones are cheap and share the time. [`VirtualTime::runtime`] is for programs that take a [`Runtime`].
+/// Clones share one time. [`VirtualTime::runtime`] returns the [`Runtime`] for programs that take one.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
 ///
 /// use mcpwire_testkit::VirtualTime;
 ///
-/// let (time, begun) = (VirtualTime::new(), Instant::now());
+/// let (time, start) = (VirtualTime::new(), Instant::now());
 /// time.run(time.sleep(Duration::from_secs(24 * 3600)));
 /// assert_eq!(time.elapsed(), Duration::from_secs(24 * 3600));
-/// assert!(begun.elapsed() < Duration::from_secs(1));
+/// assert!(start.elapsed() < Duration::from_secs(1));
 /// ```
 #[derive(Clone, Default)]
 pub struct VirtualTime {
@@ -43,61 +41,62 @@ pub struct VirtualTime {
 }
 
 impl VirtualTime {
-    /// Creates a runtime at time zero without tasks.
+    /// Creates a runtime without tasks, whose time is zero.
     pub fn new() -> Self {
         VirtualTime::default()
     }
 
-    /// Returns the virtual time that has passed.
+    /// Returns the virtual time that has passed since the runtime was created.
     pub fn elapsed(&self) -> Duration {
         self.timeline.now().since_origin()
     }
 
-    /// Returns the virtual clock, for a client or a server.
+    /// Returns the clock of this time, for a client or a server.
     pub fn clock(&self) -> Clock {
         self.timeline.clock()
     }
 
-    /// Creates a virtual timer, for a client or a server.
+    /// Creates a timer of this time, for a client or a server.
     pub fn timer(&self) -> VirtualTimer {
         VirtualTimer::new(&self.timeline)
     }
 
-    /// Returns the [`Runtime`], for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and for programs that take
-    /// one. It has no processes. Its tasks end when the last clone of this `VirtualTime` is dropped.
+    /// Returns the [`Runtime`], for [`McpClient::over_on`](mcpwire_driver::McpClient::over_on) and other functions that take one.
+    ///
+    /// Its tasks are dropped with the last clone of this `VirtualTime`.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
 
-    /// Returns a future that ends after `duration`, counted from now.
+    /// Returns a future that ends after `duration` of virtual time, counted from this call.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         let mut timer = self.timer();
         timer.reset(duration);
         Sleep(timer)
     }
 
-    /// Adds a task, which runs during each [`VirtualTime::run`].
+    /// Spawns a task. Tasks run only during [`VirtualTime::run`].
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(Box::pin(future));
     }
 
-    /// Runs a future to its end, and the tasks meanwhile. Then runs the tasks on as long as no time passes, so that what the
-    /// future did last has its effect: a request that it cancelled, a connection that it closed.
+    /// Runs a future to its end, together with the spawned tasks.
+    ///
+    /// After the end of the future, the tasks run until none is ready, so that the other side has also received a cancellation or
+    /// the end of a connection. The time does not advance for this.
     ///
     /// # Panics
-    ///
-    /// If the future waits and there is no timer left, if tasks wake each other for ever, and if a future calls it that it
-    /// runs.
+    /// If the future waits and neither a task nor a timer can wake it; if tasks wake each other forever while the time stands
+    /// still; if it is called within `run`.
     #[track_caller]
     pub fn run<F: Future>(&self, future: F) -> F::Output {
-        let _current = Current::enter(self);
+        let _current = CurrentGuard::enter(self);
         self.tasks.run(future, &self.timeline)
     }
 
-    /// Runs the tasks for so much virtual time. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
+    /// Advances the time by `duration`, and runs the tasks. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
     ///
     /// # Panics
-    ///
     /// As [`VirtualTime::run`].
     #[track_caller]
     pub fn advance(&self, duration: Duration) {
@@ -112,17 +111,16 @@ impl fmt::Debug for VirtualTime {
 }
 
 impl CurrentRuntime for VirtualTime {
-    /// Returns the runtime whose [`VirtualTime::run`] is under way on this thread.
+    /// Returns the runtime whose [`VirtualTime::run`] runs on this thread.
     ///
     /// # Panics
-    ///
     /// If there is none.
     fn current() -> Arc<dyn Runtime> {
-        Current::get().runtime()
+        CurrentGuard::get().runtime()
     }
 }
 
-/// The [`Runtime`] of connections. It has a weak reference to the tasks, because they own it.
+/// The [`Runtime`] of a [`VirtualTime`]. Holds the tasks weakly, because they hold the runtime.
 struct VirtualRuntime {
     timeline: Arc<Timeline>,
     tasks: Weak<Tasks>,
@@ -144,7 +142,7 @@ impl Runtime for VirtualRuntime {
     }
 
     fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "there are no processes in virtual time"))
+        Err(io::Error::new(io::ErrorKind::Unsupported, "virtual time does not support processes"))
     }
 }
 
@@ -152,29 +150,32 @@ thread_local! {
     static CURRENT: RefCell<Option<VirtualTime>> = const { RefCell::new(None) };
 }
 
-/// Sets the current runtime of the thread until it is dropped.
-struct Current(Option<VirtualTime>);
+/// Makes a [`VirtualTime`] the current one of the thread until dropped.
+struct CurrentGuard(Option<VirtualTime>);
 
-impl Current {
+impl CurrentGuard {
     fn enter(time: &VirtualTime) -> Self {
-        Current(CURRENT.replace(Some(time.clone())))
+        CurrentGuard(CURRENT.replace(Some(time.clone())))
     }
 
     fn get() -> VirtualTime {
-        CURRENT.with_borrow(Clone::clone).expect("there is no virtual time here: call it within `VirtualTime::run`")
+        CURRENT
+            .with_borrow(Clone::clone)
+            .expect("no virtual time runs on this thread. Call this within `VirtualTime::run`")
     }
 }
 
-impl Drop for Current {
+impl Drop for CurrentGuard {
     fn drop(&mut self) {
         drop(CURRENT.replace(self.0.take()));
     }
 }
 
-/// A timer in virtual time. Created by [`VirtualTime::timer`].
+/// A timer in virtual time. Returned by [`VirtualTime::timer`].
 pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
+    /// The deadline. `None` if the timer was never set.
     at: Option<Timestamp>,
 }
 
@@ -187,32 +188,32 @@ impl VirtualTimer {
 impl Timer for VirtualTimer {
     fn reset(&mut self, after: Duration) {
         let mut times = self.timeline.lock();
-        let former = self.at.and_then(|at| times.timers.remove(&(at, self.id)));
+        let previous = self.at.and_then(|at| times.timers.remove(&(at, self.id)));
         self.at = Some(times.now + after);
         drop(times);
-        drop(former);
+        drop(previous);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(at) = self.at else { return Poll::Pending };
         let mut times = self.timeline.lock();
         if at <= times.now {
-            let former = times.timers.remove(&(at, self.id));
+            let previous = times.timers.remove(&(at, self.id));
             drop(times);
-            drop(former);
+            drop(previous);
             return Poll::Ready(());
         }
-        let former = times.timers.insert((at, self.id), cx.waker().clone());
+        let previous = times.timers.insert((at, self.id), cx.waker().clone());
         drop(times);
-        drop(former);
+        drop(previous);
         Poll::Pending
     }
 }
 
 impl Drop for VirtualTimer {
     fn drop(&mut self) {
-        let former = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
-        drop(former);
+        let previous = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
+        drop(previous);
     }
 }
 
@@ -222,9 +223,9 @@ impl fmt::Debug for VirtualTimer {
     }
 }
 
-/// A future that ends after some virtual time. Created by [`VirtualTime::sleep`].
+/// A future that ends after a duration of virtual time. Returned by [`VirtualTime::sleep`].
 #[derive(Debug)]
-#[must_use = "time passes where it is awaited"]
+#[must_use = "futures do nothing unless polled"]
 pub struct Sleep(VirtualTimer);
 
 impl Future for Sleep {

@@ -1,4 +1,4 @@
-//! [`Timeline`]: the current time, and the timers that wait for a later one.
+//! [`Timeline`]: the current virtual time, and the timers that wait for a later one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,16 +8,16 @@ use std::time::Duration;
 use mcpwire_driver::Clock;
 use mcpwire_driver::protocol::Timestamp;
 
-/// The current time, and the wakers of timers. The tasks own it, so it does not own them.
+/// The current time, and the wakers of the timers.
 #[derive(Default)]
-pub(crate) struct Timeline(Mutex<Times>);
+pub(crate) struct Timeline(Mutex<TimelineState>);
 
 #[derive(Default)]
-pub(crate) struct Times {
+pub(crate) struct TimelineState {
     pub(crate) now: Timestamp,
-    /// Sorted by time. Timers of the same time go off in the order in which they were created.
+    /// By deadline and timer id: timers with the same deadline fire in the order of their creation.
     pub(crate) timers: BTreeMap<(Timestamp, u64), Waker>,
-    ids: u64,
+    last_id: u64,
 }
 
 impl Timeline {
@@ -30,8 +30,8 @@ impl Timeline {
         Clock::from_fn(move || timeline.now())
     }
 
-    /// Moves the time to the next timer, and wakes its task. Returns whether there is a timer.
-    pub(crate) fn step(&self) -> bool {
+    /// Advances the time to the next timer, and wakes its task. Returns `false` if no timer is set.
+    pub(crate) fn advance_to_next_timer(&self) -> bool {
         let mut times = self.lock();
         let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };
         times.now = times.now.max(at);
@@ -44,17 +44,17 @@ impl Timeline {
         true
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Times> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, TimelineState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A timer for this time never goes off.
+/// The deadline of a timer that never fires.
 const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
 
-impl Times {
+impl TimelineState {
     pub(crate) fn next_id(&mut self) -> u64 {
-        self.ids += 1;
-        self.ids
+        self.last_id += 1;
+        self.last_id
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use mcpwire_driver::protocol::http::{FailureKind, Verb};
 use mcpwire_driver::protocol::{Era, Notification, ProtocolVersion};
 use mcpwire_driver::{ConnectOptions, ErrorKind};
-use mcpwire_testkit::{ScriptedResponse, HttpAnswer, HttpRequest, RecordedMessage, ScriptedHttp, ScriptedServer, Testkit};
+use mcpwire_testkit::{
+    HttpAnswer, HttpRequest, RecordedMessage, ScriptedHttp, ScriptedResponse, ScriptedServer, Testkit,
+};
 use mcpwire_tests::{done_of_total, watched};
 use serde_json::json;
 
