@@ -1,7 +1,7 @@
 //! Recognising the packages in commands, so that they are started, watched and ended as what they are.
 
 use super::docker;
-use super::recognised::{Recognised, hint};
+use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType, runs};
 
 /// What a command starts. Only the plain forms are taken for packages: all else is a program with its arguments, as it stands.

@@ -1,6 +1,6 @@
 //! `docker run`, taken apart: its options, the variables that it sets, the image, and the arguments of that.
 
-use super::recognised::{Recognised, hint};
+use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType};
 
 /// Options without a value that we set ourselves, or that make no sense for a server.

@@ -45,7 +45,6 @@ mod export;
 mod family;
 mod members;
 mod model;
-mod recognised;
 mod references;
 mod server_json;
 mod vscode;

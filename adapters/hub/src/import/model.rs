@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Dialect;
 use crate::HubError;
-use crate::config::McpConfig;
+use crate::config::{McpConfig, McpPackage, McpPackageType};
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
 /// How a file is to be read.
@@ -91,4 +91,21 @@ pub struct Warning {
     pub field: String,
     /// What came of it, in a sentence. It holds no values.
     pub message: String,
+}
+
+/// The package that a command starts, with its arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Recognised {
+    pub(super) package: McpPackage,
+    pub(super) runtime_args: Vec<String>,
+    pub(super) args: Vec<String>,
+    /// Variables that the command itself sets. Those without a value are passed on from the environment.
+    pub(super) env: Vec<(String, Option<String>)>,
+    pub(super) warning: Option<&'static str>,
+}
+
+/// Returns the program that runs a package, if it is not the usual one.
+pub(super) fn hint(program: &str, runner: &str, package_type: McpPackageType) -> Option<String> {
+    let is_usual = program == runner && package_type.runtimes().first() == Some(&runner);
+    (!is_usual).then(|| program.to_owned())
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use mcpwire_client::regular_file::{Links, open_regular, read_regular};
 use mcpwire_core::printable;
 use mcpwire_driver::CallbackPanic;
@@ -69,7 +70,7 @@ impl Logs {
         if inner.lines.is_empty()
             && let Some(path) = &inner.path
         {
-            return tail(path, MAX_LINES);
+            return tail(path, MAX_LINES).iter().map(|line| without_time(line).to_owned()).collect();
         }
         inner.lines.iter().cloned().collect()
     }
@@ -104,7 +105,8 @@ impl Logs {
 impl Inner {
     fn write(&mut self, line: &str) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        let length = line.len() as u64 + 1;
+        let line = format!("{:.3} {line}\n", Timestamp::now());
+        let length = line.len() as u64;
         if self.file.as_ref().is_some_and(|(_, size)| size + length > FILE_BYTES) {
             self.file = None;
             rotate(path)?;
@@ -115,7 +117,7 @@ impl Inner {
             self.file = Some((file, size));
         }
         if let Some((file, size)) = &mut self.file {
-            file.write_all(format!("{line}\n").as_bytes())?;
+            file.write_all(line.as_bytes())?;
             *size += length;
         }
         Ok(())
@@ -157,7 +159,12 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(open_regular(path, options, Links::Refuse)?.0)
 }
 
-/// Returns the last lines of a log file, without a hub.
+/// Returns a line of a log file without the time. Files of earlier versions contain no times.
+fn without_time(line: &str) -> &str {
+    line.split_once(' ').filter(|(time, _)| time.parse::<Timestamp>().is_ok()).map_or(line, |(_, line)| line)
+}
+
+/// Returns the last lines of a log file, without a hub. Each line starts with its time in UTC, as in RFC 3339.
 pub fn tail(path: &Path, most: usize) -> Vec<String> {
     let mut text = String::new();
     for at in (0..FILES).rev() {
@@ -187,8 +194,14 @@ mod tests {
         assert!(logs.lines().len() <= MAX_BYTES / 1023 + 1);
         assert_eq!(logs.tail(1), ["last"]);
         let size = |at| fs::metadata(numbered(&path, at)).map_or(0, |meta| meta.len());
-        assert!(size(0) <= FILE_BYTES && size(1) == FILE_BYTES && size(2) == FILE_BYTES && size(3) == 0);
-        assert_eq!(tail(&path, 2), [line.as_str(), "last"]);
+        let is_full = |at| (FILE_BYTES - 2 * 1024..=FILE_BYTES).contains(&size(at));
+        assert!(size(0) <= FILE_BYTES && is_full(1) && is_full(2) && size(3) == 0);
+        let last = tail(&path, 2);
+        assert_eq!(last.iter().map(|line| without_time(line)).collect::<Vec<_>>(), [line.as_str(), "last"]);
+        let (time, _) = last[1].split_once(' ').unwrap();
+        assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
+        assert_eq!(Logs::new(Some(path.clone())).lines().last().unwrap(), "last");
+        assert_eq!(without_time("a line of an earlier version"), "a line of an earlier version");
         logs.remove().unwrap();
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
     }
@@ -213,7 +226,7 @@ mod tests {
         logs.follower(Redactor::new(["hunter22".into()]))("the token is hunter22\u{1b}[2J");
         let file = fs::read_to_string(&path).unwrap();
         for text in [&file, &logs.lines()[0]] {
-            assert!(text.starts_with("the token is [secret]") && !text.contains('\u{1b}'), "{text:?}");
+            assert!(text.contains("the token is [secret]") && !text.contains('\u{1b}'), "{text:?}");
         }
     }
 }

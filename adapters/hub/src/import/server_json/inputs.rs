@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::builder::Builder;
-use super::members::{either, list, text};
+use super::super::members::{either, list, text_of};
 use crate::HubError;
 use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, fill};
 
@@ -33,9 +33,9 @@ impl Scope {
 
 /// An input of this name, with the answer that the user gave for it.
 pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Result<EnvVarConfig, HubError> {
-    let of = |name: &str| text(input, name).map(str::to_owned);
+    let of = |name: &str| text_of(input, name).map(str::to_owned);
     let is = |name: &str, before: &str| either(input, name, before) == Some(&Value::Bool(true));
-    let format = match text(input, "format") {
+    let format = match text_of(input, "format") {
         Some("number") => InputFormat::Number,
         Some("boolean") => InputFormat::Boolean,
         Some("filepath" | "file_path") => InputFormat::Filepath,
@@ -76,7 +76,7 @@ pub(super) fn key_value(
     input: &Value,
     field: &str,
 ) -> Result<(String, EnvVarConfig), HubError> {
-    let name = text(input, "name").filter(|name| !name.is_empty());
+    let name = text_of(input, "name").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| HubError::validation(field, "A name is required"))?;
     Ok((name.to_owned(), self::input(builder, name, input)?))
 }

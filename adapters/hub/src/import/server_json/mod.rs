@@ -5,15 +5,14 @@
 //! [`EnvVarSpec`](crate::config::EnvVarSpec), so that wrong ones are refused.
 
 mod inputs;
-mod members;
 mod package;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use self::members::{either, list, text};
 use super::builder::Builder;
+use super::members::{either, list, text_of};
 use super::model::{Import, ImportOptions, Refused, Warning};
 use crate::HubError;
 use crate::config::{McpPackage, McpPackageType, McpSource, McpTransport, Origin};
@@ -22,11 +21,12 @@ use inputs::Scope;
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     // Answers of the registry have it in a wrapper.
     let entry = whole.get("server").filter(|server| server.is_object()).unwrap_or(whole);
-    let name = text(entry, "name").unwrap_or_default();
+    let name = text_of(entry, "name").unwrap_or_default();
     status(whole, name, import)?;
-    let version = text(entry, "version").or_else(|| entry.pointer("/version_detail/version").and_then(Value::as_str));
+    let version =
+        text_of(entry, "version").or_else(|| entry.pointer("/version_detail/version").and_then(Value::as_str));
     let source = McpSource::Official { name: name.to_owned(), version: version.unwrap_or_default().to_owned() };
-    let short = text(entry, "title").unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
+    let short = text_of(entry, "title").unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
     let mut reasons = Vec::new();
     let candidates = list(entry, "packages").map(|package| (true, package));
     let candidates = candidates.chain(list(entry, "remotes").map(|remote| (false, remote)));
@@ -66,7 +66,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
 /// What the registry has deleted it has deleted for a reason.
 fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), HubError> {
     let mut official = whole.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let status = official.find_map(|meta| text(meta, "status")).or_else(|| text(whole, "status"));
+    let status = official.find_map(|meta| text_of(meta, "status")).or_else(|| text_of(whole, "status"));
     match status {
         Some("deleted") => {
             let message = "The registry has deleted this server, as it does with harmful ones";
@@ -89,7 +89,7 @@ fn remote(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(),
     ) {
         return Err(HubError::validation("type", "It is not a transport that is known here"));
     }
-    let url = text(&remote, "url").ok_or_else(|| HubError::validation("url", "An address is required"))?;
+    let url = text_of(&remote, "url").ok_or_else(|| HubError::validation("url", "An address is required"))?;
     let mut scope = Scope::default();
     scope.define(builder, remote.get("variables"))?;
     let url = scope.fill(url);

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::super::builder::Builder;
+use super::super::members::{either, text_of};
 use super::inputs;
-use super::members::{either, text};
 use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpPackage, McpPackageType, McpTransport};
 
@@ -28,10 +28,10 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
     if either(&package, "fileSha256", "file_sha256").is_some() {
         return wrong("fileSha256", "What runs such packages cannot hold them against this");
     }
-    let identifier = text(&package, "identifier").or_else(|| text(&package, "name")).unwrap_or_default();
+    let identifier = text_of(&package, "identifier").or_else(|| text_of(&package, "name")).unwrap_or_default();
     builder.config.package = McpPackage::new(package_type, identifier);
     builder.config.transport = McpTransport::Stdio;
-    if let Some(version) = text(&package, "version").filter(|version| !version.is_empty()) {
+    if let Some(version) = text_of(&package, "version").filter(|version| !version.is_empty()) {
         check_version(version)?;
         if crate::config::split_version(&builder.config.package).1.is_none() {
             builder.config.package.version = Some(version.to_owned());
@@ -59,8 +59,8 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
 
 /// What to do about a package of a kind that is not run here.
 fn advice(kind: &str, package: &Value) -> String {
-    let name = text(package, "identifier").unwrap_or("NAME");
-    let version = text(package, "version").map(|version| format!("@{version}")).unwrap_or_default();
+    let name = text_of(package, "identifier").unwrap_or("NAME");
+    let version = text_of(package, "version").map(|version| format!("@{version}")).unwrap_or_default();
     let what = match kind {
         "nuget" => format!("with .NET 10 or later, configure it as the command `dnx {name}{version} --yes`"),
         "mcpb" => {
@@ -108,8 +108,8 @@ fn arguments(
 ) -> Result<Vec<String>, HubError> {
     let mut all = Vec::new();
     for argument in arguments.and_then(Value::as_array).into_iter().flatten() {
-        let name = text(argument, "name").unwrap_or_default();
-        let is_named = text(argument, "type") == Some("named");
+        let name = text_of(argument, "name").unwrap_or_default();
+        let is_named = text_of(argument, "type") == Some("named");
         let hint = either(argument, "valueHint", "value_hint").and_then(Value::as_str);
         let key = if is_named { name.trim_start_matches('-') } else { hint.unwrap_or("argument") };
         let value = inputs::input(builder, key, argument)?;
