@@ -13,7 +13,7 @@ impl McpConfig {
     /// `VALIDATION_ERROR`, with the field that is missing or invalid, if it is known.
     pub fn from_json(value: &Value) -> Result<McpConfig, HubError> {
         let Value::Object(members) = value else {
-            return Err(HubError::validation("", "A server's configuration is an object"));
+            return Err(HubError::validation("", "the configuration of a server must be an object"));
         };
         let absent = |name: &str| members.get(name).is_none_or(Value::is_null);
         if absent("name") {
@@ -69,6 +69,6 @@ fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig
 /// Members whose values may be secret. An error of the deserializer contains the value that has the wrong type.
 const MAY_BE_SECRET: [&str; 6] = ["env_vars", "headers", "variables", "args", "runtime_args", "config"];
 
-const WRONG_TYPE: &str = "This value, or a value in it, has another type than expected";
+const WRONG_TYPE: &str = "this value, or a value in it, has the wrong type";
 
-const NOT_A_CONFIGURATION: &str = "This is not the configuration of a server";
+const NOT_A_CONFIGURATION: &str = "this is not the configuration of a server";

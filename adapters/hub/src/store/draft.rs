@@ -1,4 +1,4 @@
-//! A change of the file that is not written yet.
+//! [`Draft`]: a change of the configuration file that is not written yet.
 
 use jsonc_parser::cst::{CstArray, CstRootNode};
 use mcpwire_supervisor::ServerId;
@@ -10,10 +10,10 @@ use super::merge;
 use crate::HubError;
 use crate::config::{McpConfig, folded};
 
-/// The file between being read and being written: see [`Store::modify`](super::Store::modify).
+/// The configuration file while it is changed. See [`Store::modify`](super::Store::modify).
 pub struct Draft {
     document: Document,
-    /// The text as a tree, from the first change on.
+    /// The text as a tree with its comments. `None` before the first change.
     tree: Option<(CstRootNode, CstArray)>,
     /// The entries in the order of the file.
     entries: Vec<DraftEntry>,
@@ -45,35 +45,37 @@ impl Draft {
         Draft { document, tree: None, entries }
     }
 
-    /// The file as it is to be.
+    /// Returns the text with the changes.
     pub(super) fn text(&self) -> String {
         self.tree.as_ref().map_or_else(|| self.document.text().to_owned(), |(root, _)| root.to_string())
     }
 
-    /// The list, to be changed.
+    /// Returns the list of servers in the tree.
     fn servers(&mut self) -> Result<&CstArray, HubError> {
         if self.tree.is_none() {
             self.tree = self.document.tree();
         }
-        let tree = self.tree.as_ref().ok_or_else(|| HubError::validation("servers", "The file cannot be changed"));
+        let tree = self.tree.as_ref().ok_or_else(|| {
+            HubError::validation("servers", "the file cannot be changed: its list of servers was not found")
+        });
         Ok(&tree?.1)
     }
 
-    /// The configurations that can be read.
+    /// Returns the configurations that are readable.
     pub fn configs(&self) -> impl Iterator<Item = &McpConfig> {
         self.entries.iter().filter_map(|entry| entry.config.as_ref())
     }
 
-    /// The configuration with this id.
+    /// Returns the configuration with this id.
     pub fn get(&self, id: Uuid) -> Option<&McpConfig> {
         self.configs().find(|config| config.id == id)
     }
 
-    /// Adds a configuration: see [`Store::create`](super::Store::create).
+    /// Adds a configuration. See [`Store::create`](super::Store::create) for the errors.
     pub fn create(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         if self.place(config.id).is_some() {
-            return Err(HubError::conflict("id", format!("A server with the id {} is there already", config.id)));
+            return Err(HubError::conflict("id", format!("the id {} belongs to another server", config.id)));
         }
         self.name_is_free(config)?;
         let servers = self.servers()?;
@@ -83,14 +85,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Replaces a configuration: see [`Store::update`](super::Store::update). An entry that could not be read is replaced,
-    /// too, if its id could.
+    /// Replaces a configuration, also one that is unreadable except for its id. See [`Store::update`](super::Store::update)
+    /// for the errors.
     pub fn update(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let place = self.known(config.id)?;
         self.name_is_free(config)?;
         let new = config.to_json();
-        // What this program would not have read it does not remove, either: only what differs is changed.
+        // Only differences are written, so members that this program does not know stay.
         let old = self.entries[place].config.as_ref().map_or(Value::Null, McpConfig::to_json);
         let entry = self.servers()?.elements().into_iter().nth(place).and_then(|entry| entry.as_object());
         match (entry, &old, &new) {
@@ -102,7 +104,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes a configuration: see [`Store::delete`](super::Store::delete).
+    /// Removes a configuration. See [`Store::delete`](super::Store::delete) for the errors.
     pub fn delete(&mut self, id: Uuid) -> Result<(), HubError> {
         let place = self.known(id)?;
         if let Some(node) = self.servers()?.elements().into_iter().nth(place) {
@@ -112,7 +114,10 @@ impl Draft {
         Ok(())
     }
 
-    /// Where the entry with this id is.
+    /// Returns the index of the entry with this id.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`.
     pub(super) fn known(&self, id: Uuid) -> Result<usize, HubError> {
         self.place(id).ok_or_else(|| HubError::unknown_server(ServerId::from_u128(id.as_u128())))
     }
@@ -121,12 +126,15 @@ impl Draft {
         self.entries.iter().position(|entry| entry.id == Some(id))
     }
 
-    /// Whether no other entry has the name, also none that cannot be read.
+    /// Checks that no other entry has the name. Unreadable entries count.
     fn name_is_free(&self, config: &McpConfig) -> Result<(), HubError> {
         let name = config.folded_name();
         let is_taken = |entry: &DraftEntry| entry.id != Some(config.id) && entry.folded_name.as_ref() == Some(&name);
         if self.entries.iter().any(is_taken) {
-            return Err(HubError::conflict("name", format!("Another server is called `{}`", config.name.trim())));
+            return Err(HubError::conflict(
+                "name",
+                format!("the name `{}` belongs to another server", config.name.trim()),
+            ));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The file stays whole, whatever happens while it is written.
+//! Crashes and errors while the configuration file is written.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::ErrorCode;
 use crate::config::McpConfig;
 use crate::disk::faults::{Fault, FaultyFs};
 
-/// A file with two servers, and another configuration that is to replace the first.
+/// Creates a file with two servers. Returns the store, a changed configuration of the first server, and the content.
 fn prepared(directory: &Path) -> (Store, McpConfig, Vec<u8>) {
     let store = Store::new(directory.join("mcp").join("servers.json"));
     let mut first = McpConfig::npm("first", "one");
@@ -22,7 +22,7 @@ fn prepared(directory: &Path) -> (Store, McpConfig, Vec<u8>) {
     (store, first, old)
 }
 
-/// What the file is after the change, without anything that goes wrong.
+/// Returns the content after the change, without a fault.
 fn new(config: &McpConfig, old: &[u8]) -> Vec<u8> {
     let directory = TempDir::new().unwrap();
     let store = Store::new(directory.path().join("servers.json"));
@@ -32,7 +32,7 @@ fn new(config: &McpConfig, old: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn case_13_a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
+fn a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
     let (mut olds, mut news, mut step) = (0, 0, 0);
     loop {
         let directory = TempDir::new().unwrap();
@@ -47,7 +47,7 @@ fn case_13_a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
             assert_eq!(found, new(&config, &old), "step {step}");
             news += 1;
         }
-        // The next program works with what it finds, and a good earlier version is there once there was one.
+        // The next program can read and change the file, and the backup is readable.
         store.load().unwrap();
         Store::new(store.backup_path()).load().unwrap();
         store.update(&config).unwrap();
@@ -62,7 +62,7 @@ fn case_13_a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn case_16_what_fails_is_told_and_leaves_the_file_as_it_was() {
+fn an_error_is_returned_and_the_file_stays_the_same() {
     for kind in [io::ErrorKind::StorageFull, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::PermissionDenied] {
         let mut step = 0;
         loop {
@@ -72,7 +72,7 @@ fn case_16_what_fails_is_told_and_leaves_the_file_as_it_was() {
             let faulty = Store::with_fs(store.path(), fs.clone());
             let before = faulty.load().unwrap();
             match faulty.update(&config) {
-                // Two steps may fail without harm: giving the backup its second name, and making a name durable.
+                // Two steps may fail: the hard link of the backup, and the sync of the directory.
                 Ok(loaded) => assert_eq!(loaded.revision, store.load().unwrap().revision),
                 Err(error) => {
                     assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "step {step}: {error}");
@@ -96,18 +96,18 @@ fn assert_no_rubbish(directory: &Path) {
 }
 
 #[test]
-fn another_program_that_holds_the_lock_is_waited_for_and_not_for_ever() {
+fn waiting_for_the_lock_of_another_program_times_out() {
     let directory = TempDir::new().unwrap();
     let (store, config, old) = prepared(directory.path());
     let lock = fs::File::open(store.path().with_extension("lock")).unwrap();
     lock.lock().unwrap();
-    let store = Store::new(store.path()).grace_periods(std::time::Duration::ZERO);
+    let store = Store::new(store.path()).lock_timeout(std::time::Duration::ZERO);
     let error = store.update(&config).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert_eq!(fs::read(store.path()).unwrap(), old);
     store.load().expect("readers need no lock");
     drop(lock);
-    // Whoever gave up may get it for a moment, to give it back.
+    // The thread that gave up may still get the lock for a moment.
     Store::new(store.path()).update(&config).unwrap();
 }
 
