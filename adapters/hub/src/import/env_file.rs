@@ -18,7 +18,7 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
     let content = match read(&path) {
         Ok(content) => content,
         Err(error) => {
-            let message = format!("this file cannot be read, so its variables were not taken over: {error}");
+            let message = format!("this file cannot be read, so its variables were not imported: {error}");
             builder.warn(FIELD, message);
             return Ok(());
         }

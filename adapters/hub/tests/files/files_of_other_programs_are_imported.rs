@@ -196,7 +196,7 @@ fn the_variables_of_a_named_file_are_taken_over() {
     let import = read_with(Dialect::Cursor, cursor, |options| options.read_file = Some(|_| Ok("A=1".into())));
     assert_eq!(launch(server(&import, "a"), &[]).unwrap().env["A"], "1");
     let import = read(Dialect::Cursor, cursor);
-    assert!(import.warnings[0].message.contains("not taken over"), "nothing is read by itself");
+    assert!(import.warnings[0].message.contains("not imported"), "nothing is read by itself");
 }
 
 #[test]
