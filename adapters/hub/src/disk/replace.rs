@@ -77,7 +77,8 @@ pub(crate) fn remove_leftovers(path: &Path) {
     let now = SystemTime::now();
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let is_temporary = name.to_str().is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".tmp"));
+        let is_temporary =
+            name.to_str().and_then(|name| name.strip_suffix(".tmp")).is_some_and(|name| name.starts_with(&prefix));
         let is_old = || {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
             modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > LEFTOVER_AGE))

@@ -72,7 +72,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             "disabled" => builder.config.enabled = value != &Value::Bool(true),
             "tools" if texts(value).is_some() => builder.config.tools.allow = texts(value),
             "sandboxEnabled" | "sandbox" => {
-                builder.warn(name, "sandboxes are not supported: the server runs without one")
+                builder.warn(name, "sandboxes are not supported: the server runs without one");
             }
             _ => builder.warn(name, "this member is not supported, and was omitted"),
         }

@@ -368,7 +368,7 @@ fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
     }
     for json in [&mut result.structured_content, &mut result.without_content] {
         // `None` if a number was a secret.
-        *json = json.take().and_then(|json| Json::parse(&redactor.redact(json.get())).ok());
+        *json = json.take().and_then(|json| Json::parse(redactor.redact(json.get())).ok());
     }
 }
 

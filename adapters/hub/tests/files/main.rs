@@ -1,4 +1,4 @@
-//! What a hub keeps and reads: configurations, the files of other programs, secrets, and the list of what it has started.
+//! The files of a hub: configurations, imports, secrets, and the process registry.
 
 mod configurations_are_validated;
 mod entries_of_the_registry_are_imported;

@@ -1,4 +1,4 @@
-//! The file, and what it means for what runs.
+//! Changes of the configuration and their effects on running servers.
 
 use std::fs;
 
@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::support::{Place, good, pid, server, soon, state, until};
 
-/// Cases 1, 2 and 18.
 #[tokio::test]
 async fn ids_and_names_are_taken_once() {
     let place = Place::new();
@@ -47,7 +46,6 @@ async fn servers_are_added_at_once_and_those_that_cannot_be_are_named() {
     assert!(soon(hub.create_all(Vec::new())).await.unwrap().is_empty());
 }
 
-/// Case 16, of a directory that cannot be written.
 #[tokio::test]
 async fn what_cannot_be_saved_does_not_hold() {
     let place = Place::new();
@@ -69,7 +67,6 @@ async fn the_configuration_outlives_the_hub() {
     assert!(hub.broken().is_empty());
 }
 
-/// Case 12.
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     let place = Place::new();
@@ -81,7 +78,6 @@ async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\": 1, \"servers\": [");
 }
 
-/// Case 42, its second half.
 #[tokio::test]
 async fn an_edit_by_somebody_else_is_not_overwritten() {
     let place = Place::new();

@@ -10,9 +10,11 @@ use std::thread;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
+use mcpwire_hub::import::{ImportOptions, import};
 use mcpwire_hub::launch::{Instance, Launch};
-use mcpwire_hub::secrets::SecretRef;
+use mcpwire_hub::secrets::{EnvSecrets, SecretRef, Secrets};
 use mcpwire_hub::service::{Events, HubOptions};
+use mcpwire_hub::store::Store;
 use mcpwire_hub::{Hub, McpService as _};
 use serde_json::json;
 
@@ -139,9 +141,8 @@ async fn no_output_contains_a_secret_of_a_process() {
         .variable(EnvVarConfig::secret("SECRET", &in_variable));
     config.secrets_in_args = true;
     let value = inherited.clone();
-    let store = mcpwire_hub::secrets::Secrets::in_directory(place.layout().secrets()).with_environment(
-        mcpwire_hub::secrets::EnvSecrets::from_fn(move |name| (name == "OF_THE_HUB").then(|| value.clone())),
-    );
+    let store = Secrets::in_directory(place.layout().secrets())
+        .with_environment(EnvSecrets::from_fn(move |name| (name == "OF_THE_HUB").then(|| value.clone())));
     let hub = Hub::open(HubOptions::new(place.layout()).secrets(store)).await.unwrap();
     for (reference, value) in [(in_store, stored), (in_key, &key), (in_variable, variable)] {
         hub.secrets().set(&reference, &value.as_str().into()).unwrap();
@@ -248,7 +249,7 @@ fn errors_of_files_contain_no_values() {
     ];
     for text in texts {
         fs::write(&path, &text).unwrap();
-        let loaded = mcpwire_hub::store::Store::new(&path).load();
+        let loaded = Store::new(&path).load();
         let shown = match &loaded {
             Ok(loaded) => {
                 assert_eq!(loaded.broken.len(), 1, "{text}");
@@ -257,7 +258,8 @@ fn errors_of_files_contain_no_values() {
             Err(error) => format!("{error} {error:?}"),
         };
         assert!(!shown.contains(UNIQUE), "{shown}");
-        let imported = mcpwire_hub::import::import(&text.replace("\"servers\"", "\"mcpServers\""), &Default::default());
+        let text = text.replace("\"servers\"", "\"mcpServers\"");
+        let imported = import(&text, &ImportOptions::default());
         assert!(!format!("{:?}", imported.map_err(|error| error.to_string())).contains(UNIQUE));
     }
 }
