@@ -20,7 +20,7 @@ pub enum Links {
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] if the path leads to a directory, pipe, socket or device, or to a link that is refused.
-pub fn open_regular(path: &Path, mut options: OpenOptions, links: Links) -> io::Result<(File, Metadata)> {
+pub fn open_regular(path: &Path, options: OpenOptions, links: Links) -> io::Result<(File, Metadata)> {
     // To open a device can have effects, and to open a socket fails without a useful message.
     let found = match links {
         Links::Follow => fs::metadata(path),
@@ -32,18 +32,26 @@ pub fn open_regular(path: &Path, mut options: OpenOptions, links: Links) -> io::
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        flags.set(OFlags::NOFOLLOW, links == Links::Refuse);
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    }
-    let file = options.open(path)?;
+    let file = without_waiting(options, links).open(path)?;
     // Another file may have taken the place of the one that was checked.
     let metadata = file.metadata()?;
     check(metadata.file_type())?;
     Ok((file, metadata))
+}
+
+/// Adds the flags with which to open a pipe does not wait, and to open a terminal has no effect on this process.
+#[cfg(unix)]
+fn without_waiting(mut options: OpenOptions, links: Links) -> OpenOptions {
+    use rustix::fs::OFlags;
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    flags.set(OFlags::NOFOLLOW, links == Links::Refuse);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    options
+}
+
+#[cfg(not(unix))]
+fn without_waiting(options: OpenOptions, _: Links) -> OpenOptions {
+    options
 }
 
 /// Reads a whole regular file of at most `max_bytes`, without waiting. Symbolic links are followed.

@@ -23,6 +23,8 @@ pub(crate) fn unavailable(what: &str, path: &Path, error: &io::Error) -> HubErro
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             ". Give this user permission to access it"
         }
+        io::ErrorKind::InvalidInput => ". Remove it, or put a regular file in its place",
+        io::ErrorKind::FileTooLarge => ". Remove what does not belong there",
         io::ErrorKind::WouldBlock => ". Another program has locked it; try again",
         _ => "",
     };

@@ -6,7 +6,7 @@ use super::Dialect;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
-    /// An environment variable, with its value if it is not set. Without such a value, it is required.
+    /// An environment variable. `unset` is the text in its place if it is not set; without `unset`, the variable is required.
     Env {
         name: String,
         unset: Option<String>,

@@ -78,7 +78,7 @@ fn advice(kind: &str, package: &Value) -> String {
     format!("packages of the kind `{kind}` are not supported. Instead, {what}")
 }
 
-/// Checks that a version is exact. With a range, another program would run tomorrow.
+/// Checks that a version is exact. A range could select another version at the next start.
 fn check_version(version: &str) -> Result<(), HubError> {
     let is_range = version == "latest" || version.contains(['^', '~', '*', '>', '<', '=', '|', ' ']);
     let is_open = version.split('.').any(|part| matches!(part, "x" | "X"));
