@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use futures_rustls::pki_types::pem::PemObject;
 use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
+use mcpwire_client::regular_file::read_regular;
 use mcpwire_driver::http::Socket;
 
 use crate::connect_failure::ConnectFailure;
@@ -44,9 +44,8 @@ impl Pem {
     fn read(&self, what: &str) -> Result<Vec<u8>, String> {
         match self {
             Pem::Text(text) => Ok(text.clone()),
-            Pem::File(path) => {
-                fs::read(path).map_err(|error| format!("cannot read the {what} `{}`: {error}", path.display()))
-            }
+            Pem::File(path) => read_regular(path, MAX_PEM_BYTES)
+                .map_err(|error| format!("cannot read the {what} `{}`: {error}", path.display())),
         }
     }
 
@@ -72,6 +71,9 @@ impl Pem {
         }
     }
 }
+
+/// Maximum size of a PEM file, in bytes. The CA certificates of a system have less than 1 MiB.
+const MAX_PEM_BYTES: u64 = 16 << 20;
 
 const CA_CERTIFICATE: &str = "CA certificate";
 const CLIENT_CERTIFICATE: &str = "client certificate";
@@ -132,7 +134,8 @@ fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
 /// Returns the certificates of the file that `SSL_CERT_FILE` names, as OpenSSL has it. A file or a
 /// certificate that cannot be read is left out: it is no error of the program.
 pub(crate) fn certificates_of_environment(file: Option<OsString>) -> Vec<CertificateDer<'static>> {
-    let text = file.filter(|file| !file.is_empty()).and_then(|file| fs::read(file).ok()).unwrap_or_default();
+    let text = file.filter(|file| !file.is_empty());
+    let text = text.and_then(|file| read_regular(file.as_ref(), MAX_PEM_BYTES).ok()).unwrap_or_default();
     CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect()
 }
 

@@ -1,9 +1,9 @@
-//! JSON as people write it by hand.
+//! Parses JSON with comments.
 
 use jsonc_parser::ParseOptions;
 use serde_json::Value;
 
-/// Comments, a comma after the last of a list, and no other liberties.
+/// Comments and trailing commas are allowed. All else must be standard JSON.
 pub(crate) const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -17,7 +17,8 @@ pub(crate) const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// JSON with comments and commas at ends, which all of these programs take or have in their files. `None` for nothing.
+/// Parses JSON with comments and trailing commas, as configuration files of editors contain them. Returns `None` for an empty
+/// text.
 pub(crate) fn parse_json(text: &str) -> Option<Result<Value, String>> {
     if text.trim().is_empty() {
         return None;

@@ -30,6 +30,12 @@ pub mod service;
 pub mod store;
 mod tasks;
 
+/// How files of the hub are opened, for the program that runs it.
+#[doc(hidden)]
+pub mod files {
+    pub use mcpwire_client::regular_file::{Links, open_regular};
+}
+
 /// The runtimes on which a hub can run. See [`HubOptions::on`].
 pub mod runtime {
     pub use mcpwire_driver::{BlockingTask, Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};

@@ -94,7 +94,7 @@ pub(crate) fn panicked(what: &str, message: &str) -> HubError {
     HubError::unavailable(format!("{what} panicked: {message}"))
 }
 
-/// Wakes one task, which need not wait yet.
+/// Wakes one task. A task that starts to wait afterwards is woken at once.
 #[derive(Default)]
 pub(crate) struct Alarm {
     rung: AtomicBool,

@@ -103,12 +103,12 @@ impl HttpError {
     }
 
     /// Returns whether the client gives up if `server/discover` fails with this error, because `initialize` would fail
-    /// in the same way.
+    /// in the same way. 429 and 503 ask the client to wait, and say nothing about the server's era.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             HttpError::Unauthorized { .. } => true,
             HttpError::Failed(failure) => failure.kind != FailureKind::Broken,
-            HttpError::Status { status, .. } => (300..400).contains(status),
+            HttpError::Status { status, .. } => matches!(status, 300..400 | 429 | 503),
             _ => false,
         }
     }

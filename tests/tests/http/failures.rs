@@ -231,11 +231,19 @@ fn refusals_have_a_kind_a_status_and_a_time_to_wait<A: Adapter>() {
         assert_eq!((error.method(), error.tool()), (Some("tools/call"), Some("echo")));
         assert!(error.to_string().contains("slow down"), "{error}");
 
-        let web = Web::start(move |_, reply| reply.full(status, headers, body));
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&requests);
+        let web = Web::start(move |_, reply| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            reply.full(status, headers, body);
+        });
         let mut client = A::over_http(&web.def(), OverHttp::default()).expect("the address is good");
         let error = client.initialize().expect_err("it is refused").error.expect("it is the server's");
         assert!(error.is_connecting(), "{error}");
         assert_eq!((error.http_status(), error.retry_after()), (Some(status), wait), "{error}");
+        // `initialize` follows only if the error may be that of a legacy server.
+        let gives_up = matches!(status, 401 | 403 | 429 | 503);
+        assert_eq!(requests.load(Ordering::SeqCst) == 1, gives_up, "{status}: {requests:?} requests");
     }
 }
 

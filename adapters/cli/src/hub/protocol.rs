@@ -32,6 +32,12 @@ pub(crate) enum Request {
         #[serde(default)]
         start: bool,
     },
+    /// Adds servers with one write of `servers.json`. Returns a list with an error for each that was not added.
+    AddAll {
+        configs: Vec<Value>,
+        /// Whether to start the servers too, without waiting for them.
+        start: bool,
+    },
     Update {
         config: Value,
     },

@@ -58,10 +58,21 @@ impl HubService {
                 let id = config.id;
                 hub.create(config).await?;
                 if starts {
-                    let hub = hub.clone();
-                    tokio::spawn(async move { hub.boot_server(id).await });
+                    boot_in_background(hub, id);
                 }
                 json(&())
+            }
+            Request::AddAll { configs, start } => {
+                let configs = configs.iter().map(McpConfig::from_json).collect::<Result<Vec<_>, _>>()?;
+                let added: Vec<(Uuid, bool)> =
+                    configs.iter().map(|config| (config.id, start && config.enabled)).collect();
+                let results = hub.create_all(configs).await?;
+                for ((id, starts), result) in added.into_iter().zip(&results) {
+                    if starts && result.is_ok() {
+                        boot_in_background(hub, id);
+                    }
+                }
+                json(&results.into_iter().map(Result::err).collect::<Vec<Option<HubError>>>())
             }
             Request::Update { config } => done(update(hub, McpConfig::from_json(&config)?).await),
             Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
@@ -137,6 +148,12 @@ async fn update(hub: &Hub, config: McpConfig) -> Result<(), HubError> {
         }
         result => result,
     }
+}
+
+/// Starts a server that was added, without waiting for it.
+fn boot_in_background(hub: &Hub, id: Uuid) {
+    let hub = hub.clone();
+    tokio::spawn(async move { hub.boot_server(id).await });
 }
 
 /// Returns the server of this name or id.

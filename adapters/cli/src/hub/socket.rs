@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use mcpwire_hub::HubError;
+use mcpwire_hub::files::{Links, open_regular};
 use mcpwire_hub::layout::Layout;
 use rustix::fs::{FlockOperation, flock};
 
@@ -138,8 +139,10 @@ fn create_directory(path: &Path) -> io::Result<()> {
 
 /// Takes the lock of the hub. The system releases it when the file is closed, also if the process is killed.
 fn lock(path: &Path) -> Result<File, HubError> {
-    let opened = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
-    let file = opened.map_err(|error| failed("the hub's lock cannot be opened", &error))?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let (file, _) = open_regular(path, options, Links::Refuse)
+        .map_err(|error| failed(&format!("the hub's lock {} cannot be opened", path.display()), &error))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(runs_already()),
@@ -199,6 +202,17 @@ mod tests {
         create_directory(layout.state()).unwrap();
         let _held = lock(&layout.state().join("hub.lock")).unwrap();
         assert!(Socket::bind(&layout).is_err());
+    }
+
+    #[test]
+    fn a_lock_that_is_not_a_regular_file_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = layout(&directory);
+        create_directory(layout.state()).unwrap();
+        let lock = layout.state().join("hub.lock");
+        assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        let error = Socket::bind(&layout).err().unwrap();
+        assert!(error.message.contains("it is a named pipe"), "{error}");
     }
 
     #[test]

@@ -117,6 +117,17 @@ fn the_file_of_the_environment_is_read_as_far_as_it_can_be() {
     assert!(certificates_of_environment(Some("".into())).is_empty() && certificates_of_environment(None).is_empty());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_certificate_file_that_is_a_pipe_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.pem");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let message = error(ClientOptions::default().trust_pem_file(&pipe));
+    assert!(message.contains("it is a named pipe, not a regular file"), "{message}");
+    assert!(certificates_of_environment(Some(pipe.into())).is_empty());
+}
+
 #[test]
 fn a_tls_configuration_of_the_program_is_used() {
     let certificates = certificates();

@@ -32,6 +32,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::redact::Redactor;
+use crate::secrets::secrets_in_args;
+
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
 pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
 pub(crate) use text::{fill, is_address, names_in, shown_address};
@@ -237,7 +240,8 @@ pub fn folded(name: &str) -> String {
 }
 
 impl fmt::Debug for McpConfig {
-    /// Omits the values of variables and headers, the data of the host program, and the user and query of an address.
+    /// Omits the values of variables and headers, the data of the host program, the user and query of an address, and
+    /// arguments that are probably secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = match &self.transport {
             McpTransport::Http { url } => Some(shown_address(url)),
@@ -250,7 +254,9 @@ impl fmt::Debug for McpConfig {
             Some(url) => shown.field("url", &url).field("unix_socket", &self.unix_socket),
             None => shown.field("identifier", &self.package.identifier).field("version", &self.package.version),
         };
-        shown.field("args", &self.args).field("env_vars", &self.env_vars).field("headers", &self.headers);
+        let redactor = Redactor::new(secrets_in_args(&self.args));
+        let args: Vec<String> = self.args.iter().map(|arg| redactor.redact(arg)).collect();
+        shown.field("args", &args).field("env_vars", &self.env_vars).field("headers", &self.headers);
         shown.field("variables", &self.variables).field("cwd", &self.cwd).field("origin", &self.origin);
         shown.finish_non_exhaustive()
     }

@@ -1,6 +1,10 @@
 //! The source, the package and the transport of a server.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use super::shown_address;
 
 /// The source of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +29,7 @@ pub enum McpSource {
 }
 
 /// The package, program or address of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpPackage {
     /// The kind of the package.
     pub package_type: McpPackageType,
@@ -45,6 +49,18 @@ impl McpPackage {
     /// Creates a package of this kind and name.
     pub fn new(package_type: McpPackageType, identifier: impl Into<String>) -> Self {
         McpPackage { package_type, identifier: identifier.into(), runtime_hint: None, version: None }
+    }
+}
+
+impl fmt::Debug for McpPackage {
+    /// Omits the user, the password and the query of an address.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpPackage")
+            .field("package_type", &self.package_type)
+            .field("identifier", &shown_address(&self.identifier))
+            .field("runtime_hint", &self.runtime_hint)
+            .field("version", &self.version)
+            .finish()
     }
 }
 
@@ -89,7 +105,7 @@ impl McpPackageType {
 }
 
 /// The transport of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpTransport {
@@ -101,4 +117,14 @@ pub enum McpTransport {
         /// [`McpConfig::variables`](super::McpConfig::variables).
         url: String,
     },
+}
+
+impl fmt::Debug for McpTransport {
+    /// Omits the user, the password and the query of an address.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            McpTransport::Stdio => f.write_str("Stdio"),
+            McpTransport::Http { url } => f.debug_struct("Http").field("url", &shown_address(url)).finish(),
+        }
+    }
 }

@@ -13,7 +13,7 @@ impl McpConfig {
     /// `VALIDATION_ERROR`, with the field that is missing or invalid, if it is known.
     pub fn from_json(value: &Value) -> Result<McpConfig, HubError> {
         let Value::Object(members) = value else {
-            return Err(HubError::validation("", "A server's configuration is an object"));
+            return Err(HubError::validation("", "the configuration of a server must be an object"));
         };
         let absent = |name: &str| members.get(name).is_none_or(Value::is_null);
         if absent("name") {
@@ -49,18 +49,26 @@ impl McpConfig {
 /// alone, in an otherwise valid configuration.
 fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig, HubError> {
     let whole = Value::Object(members);
-    let error = match serde_json::from_value::<McpConfig>(whole.clone()) {
-        Ok(config) => return Ok(config),
-        Err(error) => error,
-    };
-    let Value::Object(members) = whole else { return Err(HubError::validation("", error.to_string())) };
+    if let Ok(config) = serde_json::from_value::<McpConfig>(whole.clone()) {
+        return Ok(config);
+    }
+    let Value::Object(members) = whole else { return Err(HubError::validation("", NOT_A_CONFIGURATION)) };
     let sample = McpConfig::binary("sample", "sample").to_json();
     for (name, value) in members {
+        let may_be_secret = MAY_BE_SECRET.contains(&name.as_str()) || (name == "transport" && !value.is_object());
         let mut probe = sample.clone();
         probe[name.as_str()] = value;
         if let Err(error) = serde_json::from_value::<McpConfig>(probe) {
-            return Err(HubError::validation(name, error.to_string()));
+            let message = if may_be_secret { WRONG_TYPE.to_owned() } else { error.to_string() };
+            return Err(HubError::validation(name, message));
         }
     }
-    Err(HubError::validation("", error.to_string()))
+    Err(HubError::validation("", NOT_A_CONFIGURATION))
 }
+
+/// Members whose values may be secret. An error of the deserializer contains the value that has the wrong type.
+const MAY_BE_SECRET: [&str; 6] = ["env_vars", "headers", "variables", "args", "runtime_args", "config"];
+
+const WRONG_TYPE: &str = "this value, or a value in it, has the wrong type";
+
+const NOT_A_CONFIGURATION: &str = "this is not the configuration of a server";

@@ -25,7 +25,7 @@ impl McpConfig {
     pub fn problems(&self) -> Vec<HubError> {
         let mut problems = Problems::default();
         if self.id.is_nil() {
-            problems.add("id", "An id is required, and it is not all zeros");
+            problems.add("id", "an id is required. It must not be all zeros");
         }
         name(&self.name, &mut problems);
         source(&self.source, &mut problems);
@@ -66,7 +66,7 @@ fn source(source: &McpSource, problems: &mut Problems) {
                 problems.add("source.name", "A name in the registry looks like `io.github.owner/server`");
             }
             if version.trim().is_empty() {
-                problems.add("source.version", "The version of the registry's entry is required");
+                problems.add("source.version", "the version of the registry's entry is required");
             }
         }
         McpSource::Smithery { qualified_name } => {
@@ -88,7 +88,7 @@ fn arguments(config: &McpConfig, problems: &mut Problems) {
         }
         for (at, arg) in args.iter().enumerate() {
             if arg.contains('\0') {
-                problems.add(format!("{field}.{at}"), "No system takes a NUL character in an argument");
+                problems.add(format!("{field}.{at}"), "an argument must not contain a NUL character");
             }
             let secret = names_in(arg).find(|name| config.variables.get(*name).is_some_and(|value| value.is_secret));
             if let Some(name) = secret
@@ -108,27 +108,26 @@ fn arguments(config: &McpConfig, problems: &mut Problems) {
     }
     if let Some(socket) = &config.unix_socket {
         if !is_http {
-            problems.add("unix_socket", "Only a server that is spoken to by HTTP listens on a socket");
+            problems.add("unix_socket", "only a server over HTTP can have a Unix socket");
         } else if !socket.is_absolute() || socket.to_string_lossy().contains('\0') {
             problems.add("unix_socket", "A socket is an absolute path");
         }
     }
     for (field, path) in config.http_files() {
         if !is_http {
-            problems.add(field, "Certificates are for servers over HTTP");
+            problems.add(field, "only a server over HTTP can have certificates");
         } else if !path.is_absolute() || path.to_string_lossy().contains('\0') {
-            problems.add(field, "The path of a certificate file must be absolute");
+            problems.add(field, "the path of a certificate file must be absolute");
         }
     }
     if config.client_key.is_some() && config.client_certificate.is_none() {
-        problems.add("client_key", "A key needs the certificate that it belongs to: `client_certificate`");
+        problems.add("client_key", "a client key requires its certificate. Set `client_certificate`");
     }
     if let Some(proxy) = &config.proxy {
         if !is_http {
             problems.add("proxy", "A proxy is for servers over HTTP");
         } else if !is_address(proxy) {
-            let message =
-                "A proxy is a URL with `http` or `https` and a host, without a password, such as http://proxy:3128";
+            let message = "a proxy must be a URL with `http` or `https` and a host, without a password, such as http://proxy:3128";
             problems.add("proxy", message);
         }
     }
@@ -136,7 +135,7 @@ fn arguments(config: &McpConfig, problems: &mut Problems) {
         if is_http {
             problems.add("cwd", "A server that is reached by HTTP has no working directory");
         } else if cwd.as_os_str().is_empty() || cwd.to_string_lossy().contains('\0') {
-            problems.add("cwd", "The working directory is not a path");
+            problems.add("cwd", "the working directory must be a path");
         }
     }
 }
@@ -170,6 +169,6 @@ fn settings(config: &McpConfig, problems: &mut Problems) {
     if let Origin::Imported { from } = &config.origin
         && from.trim().is_empty()
     {
-        problems.add("origin.from", "Where it was imported from is required");
+        problems.add("origin.from", "the program that the server was imported from is required");
     }
 }

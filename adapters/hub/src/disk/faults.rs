@@ -1,4 +1,4 @@
-//! A file system that stops at a step of one's choice, as a machine does that loses its power.
+//! [`FaultyFs`]: a file system for tests that fails or loses power at a given step.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use super::{Fs, NewFile, SystemFs};
 
-/// What happens at the step.
+/// The fault that happens at the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nothing is done from there on, and what was not made durable is lost, or half of it.
+    /// The machine loses power: later steps do nothing, and files that are not durable lose half of their content.
     Crash,
-    /// The step fails with this, and later ones work.
+    /// The step fails with this error, and later steps succeed.
     Fails(io::ErrorKind),
 }
 
-/// The real file system, until the step comes.
+/// The real file system, until the fault happens.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultyFs {
     state: Arc<Mutex<State>>,
@@ -27,26 +27,26 @@ pub(crate) struct FaultyFs {
 #[derive(Debug)]
 struct State {
     fault: Fault,
-    /// How many steps there are until then; `None` after a crash.
+    /// Number of steps before the fault. `None` after it.
     left: Option<usize>,
     steps: usize,
-    /// Files whose content is not durable yet.
+    /// The files whose content is not durable yet.
     volatile: BTreeSet<PathBuf>,
 }
 
 impl FaultyFs {
-    /// `steps` changes work, and the next does not.
+    /// Creates a file system on which `steps` changes succeed before the fault.
     pub(crate) fn new(steps: usize, fault: Fault) -> Self {
         let state = State { fault, left: Some(steps), steps: 0, volatile: BTreeSet::new() };
         FaultyFs { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// How many changes there were.
+    /// Returns the number of changes so far.
     pub(crate) fn steps(&self) -> usize {
         self.state.lock().unwrap().steps
     }
 
-    /// What is left of files that were not durable, after the power is gone.
+    /// Truncates the files that are not durable to half of their content.
     pub(crate) fn lose_power(&self) {
         for path in &self.state.lock().unwrap().volatile {
             if let Ok(bytes) = fs::read(path) {
@@ -93,8 +93,8 @@ impl Fs for FaultyFs {
         self.step(|_| SystemFs.create_directory(path))
     }
 
-    fn lock(&self, path: &Path, at_most: Duration) -> io::Result<File> {
-        self.step(|_| SystemFs.lock(path, at_most))
+    fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File> {
+        self.step(|_| SystemFs.lock(path, timeout))
     }
 
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>> {
@@ -140,7 +140,7 @@ struct FaultyFile {
 impl NewFile for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let (file, half) = (&mut self.file, bytes.len() / 2);
-        // Half of it arrives even if the rest does not.
+        // Half of the bytes arrive even if the step fails.
         file.write(&bytes[..half])?;
         self.fs.step(|_| file.write(&bytes[half..]))
     }

@@ -1,6 +1,8 @@
-//! The steps of which writing a file is made. Tests stop at each of them.
+//! [`Fs`]: the file operations of the hub. Tests replace them, to fail or to crash at each step.
 
 use std::fmt;
+#[cfg(unix)]
+use std::fs::Metadata;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,63 +10,81 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// What files in directories can do. Modes are those of Unix, and mean nothing elsewhere.
+use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
+
+/// Maximum size of a file of the hub, in bytes: 1,000 servers take 1 MiB, and 10,000 cached tools 10 MiB.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The operations on files. Modes are those of Unix, and are ignored on other systems.
 pub(crate) trait Fs: fmt::Debug + Send + Sync {
-    /// All of a file; `None` if there is none.
+    /// Reads a whole file. Returns `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Also if the path does not lead to a regular file, or if other users can change it.
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
 
-    /// The file that a path leads to, through links, whether or not it is there.
+    /// Follows symbolic links, and returns the path of the last file, which need not exist.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// The permissions of a file; `None` if there is none.
+    /// Returns the permissions of a file, or `None` if it does not exist.
     fn mode(&self, path: &Path) -> io::Result<Option<u32>>;
 
-    /// Makes a directory that only this user may enter, and those above it, where they are missing.
+    /// Creates a directory that only this user can enter, and its missing parents.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Waits until nobody else holds the lock, but not longer than this. The lock is held until the file is dropped.
-    fn lock(&self, path: &Path, at_most: Duration) -> io::Result<File>;
+    /// Locks a file, which is created if it is missing. Waits for other programs up to `timeout`. Dropping the file unlocks it.
+    fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File>;
 
-    /// Makes a file that is not there yet.
+    /// Creates a new file. It is an error if the path exists.
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>>;
 
-    /// Gives a file a second name.
+    /// Creates a second hard link to a file.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file another name, which may be that of another file, which is gone then.
+    /// Renames a file. A file with the new name is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Makes names durable.
+    /// Makes the names of the files in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
-/// A file that is being written for the first time.
+/// A file that [`Fs::create`] has created.
 pub(crate) trait NewFile {
-    /// Writes all of it.
+    /// Writes all bytes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes what was written durable.
+    /// Makes the content durable.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// The files of the system.
+/// The file system of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SystemFs;
 
-/// How many links lead to a file at most, as in Linux.
-const LINKS: usize = 40;
+/// Maximum number of symbolic links to follow. It is that of Linux.
+const MAX_LINKS: usize = 40;
 
 impl Fs for SystemFs {
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        if_there(fs::read(path))
+        let mut options = OpenOptions::new();
+        options.read(true);
+        let Some((file, metadata)) = if_there(open_regular(path, options, Links::Follow))? else { return Ok(None) };
+        #[cfg(unix)]
+        {
+            check_owner(&metadata, "it")?;
+            check_directory(path)?;
+            // The file itself is elsewhere if the path is a link.
+            check_directory(&self.resolve(path)?)?;
+        }
+        read_open_file(file, &metadata, MAX_BYTES).map(Some)
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         let mut path = path.to_path_buf();
-        for _ in 0..LINKS {
+        for _ in 0..MAX_LINKS {
             match fs::symlink_metadata(&path) {
                 Ok(meta) if meta.is_symlink() => {
                     let to = fs::read_link(&path)?;
@@ -75,7 +95,7 @@ impl Fs for SystemFs {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::other("too many links lead from one to the next"))
+        Err(io::Error::other("too many symbolic links"))
     }
 
     fn mode(&self, path: &Path) -> io::Result<Option<u32>> {
@@ -95,15 +115,17 @@ impl Fs for SystemFs {
         builder.create(path)
     }
 
-    fn lock(&self, path: &Path, at_most: Duration) -> io::Result<File> {
+    fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
+        #[cfg(unix)]
+        check_directory(path)?;
+        let (file, _) = open_regular(path, options, Links::Follow)?;
         match file.try_lock() {
             Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => wait_for_lock(file, at_most),
+            Err(TryLockError::WouldBlock) => wait_for_lock(file, timeout),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
@@ -111,7 +133,7 @@ impl Fs for SystemFs {
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>> {
         let mut options = OpenOptions::new();
         options.create_new(true).write(true);
-        // Nobody else is to see it, not even for a moment; the mode that was asked for may be wider.
+        // Created private, and opened to others afterwards if `mode` allows that: the umask does not apply then.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
@@ -135,7 +157,7 @@ impl Fs for SystemFs {
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         #[cfg(unix)]
         return File::open(path)?.sync_all();
-        // Elsewhere a directory cannot be opened as a file.
+        // Other systems cannot open directories as files.
         #[cfg(not(unix))]
         {
             let _ = path;
@@ -158,16 +180,42 @@ impl NewFile for File {
     }
 }
 
-/// Stands in the queue for a lock, as long as that is worth it. Whoever tried again and again instead could be passed by for ever.
-fn wait_for_lock(file: File, at_most: Duration) -> io::Result<File> {
+/// Waits for a lock on a thread of its own, because `File::lock` has no timeout. Programs that poll instead could starve.
+fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
     let (sender, receiver) = mpsc::sync_channel(0);
     let wait = move || {
         let locked = file.lock().map(|()| file);
-        // If nobody waits any more, the file is dropped, and the lock with it.
+        // After the timeout, sending fails and drops the file, which releases the lock.
         let _ = sender.send(locked);
     };
     thread::Builder::new().name("lock".to_owned()).spawn(wait)?;
-    receiver.recv_timeout(at_most).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
+    receiver.recv_timeout(timeout).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
+}
+
+/// Checks the owner and the mode of the directory of a file: who can write to a directory can replace the files in it.
+#[cfg(unix)]
+fn check_directory(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    check_owner(&fs::metadata(directory.unwrap_or(Path::new(".")))?, "its directory")
+}
+
+/// Checks that a file or directory belongs to this user or to the superuser, and that not every user can write to it.
+///
+/// The configuration file says which programs to start, so a user who can write it can run programs as this user.
+#[cfg(unix)]
+fn check_owner(metadata: &Metadata, what: &str) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    /// In a directory with this bit, such as `/tmp`, users cannot replace the files of others.
+    const STICKY: u32 = 0o1000;
+    if metadata.uid() != 0 && metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other(format!("{what} belongs to another user. Change its owner with `chown`")));
+    }
+    let is_sticky = metadata.is_dir() && metadata.mode() & STICKY != 0;
+    if metadata.mode() & 0o002 != 0 && !is_sticky {
+        return Err(io::Error::other(format!("every user can write to {what}. Change its mode with `chmod o-w`")));
+    }
+    Ok(())
 }
 
 fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {

@@ -1,4 +1,4 @@
-//! Files that are replaced as a whole, and locked while that is done.
+//! Reads, locks and replaces the files of the hub.
 
 #[cfg(test)]
 pub(crate) mod faults;
@@ -11,19 +11,22 @@ use std::path::Path;
 #[cfg(test)]
 pub(crate) use fs::NewFile;
 pub(crate) use fs::{Fs, SystemFs};
-pub(crate) use replace::{replace, replace_for_now};
+pub(crate) use replace::{remove_leftovers, replace, replace_for_now};
 
 use crate::HubError;
 
-/// What could not be done with a file. The message names it, and says what to do where that is known.
+/// Creates the error for a file operation that failed. `what` is the participle of the operation, such as "read". The message
+/// names the file, and what to do if that is known.
 pub(crate) fn unavailable(what: &str, path: &Path, error: &io::Error) -> HubError {
     let advice = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ". Make room on the disk, and try again",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ". Free space on the disk and try again",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            ". This user has to be allowed to write there"
+            ". Give this user permission to access it"
         }
-        io::ErrorKind::WouldBlock => ". Another program holds it; try again",
+        io::ErrorKind::InvalidInput => ". Remove it, or put a regular file in its place",
+        io::ErrorKind::FileTooLarge => ". Remove what does not belong there",
+        io::ErrorKind::WouldBlock => ". Another program has locked it; try again",
         _ => "",
     };
-    HubError::unavailable(format!("{} could not be {what}: {error}{advice}", path.display()))
+    HubError::unavailable(format!("{} cannot be {what}: {error}{advice}", path.display()))
 }

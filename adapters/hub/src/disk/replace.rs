@@ -1,15 +1,18 @@
-//! Replacing a file so that everyone sees either all of the old one or all of the new one, whatever happens.
+//! Replaces files atomically: readers see the old content or the new one, even after a crash.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
 use super::Fs;
 
-/// Writes a file under another name, makes it durable, and gives it its name. A link to the file stays one, and the
-/// permissions stay what they are; a new file is for this user alone. What was there before is kept as `backup`.
+/// Replaces the content of a file, durably, by writing a temporary file and renaming it. The old file becomes `backup`.
+///
+/// A symbolic link stays a link: the file that it leads to is replaced. Permissions stay the same. Only this user can read
+/// and write a new file.
 pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> io::Result<()> {
     let target = fs.resolve(path)?;
     let mode = fs.mode(&target)?;
@@ -19,7 +22,7 @@ pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Pa
     put(fs, &target, bytes, mode.unwrap_or(0o600), true)
 }
 
-/// The same for what is worth nothing after the machine has stopped: it is not made durable, which takes the most time.
+/// As [`replace`], but not durably, which is much faster. For content that is worthless after the machine has stopped.
 pub(crate) fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(fs, &fs.resolve(path)?, bytes, 0o600, false)
 }
@@ -28,11 +31,11 @@ fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io
     let new = beside(target);
     let written = write(fs, &new, bytes, mode, durable).and_then(|()| fs.rename(&new, target));
     if written.is_err() {
-        // It is of no use to anybody, and may hold half of a file.
+        // The temporary file may be incomplete.
         let _ = fs.remove(&new);
         return written;
     }
-    // The file is what it is now. Some file systems cannot tell when its name is durable.
+    // The file is replaced already, and some file systems cannot sync directories, so errors are ignored.
     if durable {
         let _ = fs.sync_directory(target.parent().unwrap_or(Path::new(".")));
     }
@@ -45,12 +48,12 @@ fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32, durable: bool) -> io
     if durable { file.sync() } else { Ok(()) }
 }
 
-/// The old file itself is the backup, as it is not written to any more; a copy, where it cannot have two names.
+/// Makes the old file the backup, by a second hard link. Copies it where the file system has no hard links.
 fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<()> {
     let second = beside(backup);
     if fs.link(target, &second).is_ok() {
         let renamed = fs.rename(&second, backup);
-        // If both are names of one file already, renaming does nothing, and the second name stays.
+        // If both names belong to one file already, `rename` does nothing, and the second name stays.
         let _ = fs.remove(&second);
         return renamed;
     }
@@ -60,7 +63,33 @@ fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<(
     }
 }
 
-/// A name in the same directory that nobody else uses.
+/// Age from which a temporary file counts as left by a program that was killed. To write a file takes seconds at most.
+const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// Removes the temporary files that killed programs have left beside `path`, for `path` and all files whose names start with its
+/// name.
+///
+/// They can contain secrets that have been removed since then. Errors are ignored: the next change tries again.
+pub(crate) fn remove_leftovers(path: &Path) {
+    let Some(name) = path.file_name() else { return };
+    let prefix = format!(".{}", name.to_string_lossy());
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let now = SystemTime::now();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_temporary =
+            name.to_str().and_then(|name| name.strip_suffix(".tmp")).is_some_and(|name| name.starts_with(&prefix));
+        let is_old = || {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > LEFTOVER_AGE))
+        };
+        if is_temporary && is_old() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Returns the path of a new temporary file in the same directory.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

@@ -1,27 +1,26 @@
-//! Putting together one configuration from what an entry of a file says.
+//! [`Builder`]: builds the configuration of one entry of an imported file.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
-use super::literals::{is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
 use super::model::{Import, ImportOptions, Imported, Refused, Warning};
 use super::references::{Part, parts};
 use super::{Dialect, command};
 use crate::config::{
     EnvVarConfig, EnvVarSpec, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
 };
-use crate::secrets::{Secret, SecretRef};
+use crate::secrets::{Secret, SecretRef, is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
 use crate::{HubError, HubErrorKind};
 
-/// What VS Code asks the user for.
+/// An input of VS Code: a value that the user is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Input {
     pub(super) is_secret: bool,
     pub(super) spec: EnvVarSpec,
 }
 
-/// A configuration that is being put together.
+/// Builds a configuration, and collects its secrets and warnings.
 pub(super) struct Builder<'a> {
     pub(super) config: McpConfig,
     pub(super) options: &'a ImportOptions,
@@ -43,7 +42,7 @@ impl<'a> Builder<'a> {
         Builder { config, options, dialect, inputs, secrets: Vec::new(), warnings: Vec::new() }
     }
 
-    /// Adds what came of an entry to what was found.
+    /// Reads an entry with `read`, and adds the server, or the reason why it was refused, to `import`.
     pub(super) fn read(mut self, import: &mut Import, read: impl FnOnce(&mut Self) -> Result<(), HubError>) {
         let name = self.config.name.clone();
         let read = read(&mut self);
@@ -65,7 +64,7 @@ impl<'a> Builder<'a> {
         self.warnings.push(Warning { server, field: field.into(), message: message.into() });
     }
 
-    /// A server that is started with a command.
+    /// Configures a server that is started by a command.
     pub(super) fn command(&mut self, program: &str, args: &[String], env: &[(String, String)]) -> Result<(), HubError> {
         let recognised = command::recognise(program, args);
         self.config.transport = McpTransport::Stdio;
@@ -89,10 +88,10 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A server that is reached by HTTP.
+    /// Configures a server that is reached over HTTP.
     pub(super) fn http(&mut self, url: &str, headers: &[(String, String)]) -> Result<(), HubError> {
         if url.starts_with("pipe:") {
-            return Err(HubError::validation("url", "Pipes of Windows are not supported"));
+            return Err(HubError::validation("url", "Windows pipes are not supported"));
         }
         let url = match url.strip_prefix("unix://") {
             // `unix:///path/of/socket#/path/of/address`
@@ -114,17 +113,17 @@ impl<'a> Builder<'a> {
     pub(super) fn env(&mut self, name: &str, text: &str) -> Result<(), HubError> {
         let field = format!("env.{name}");
         if is_dangerous(name) {
-            self.warn(&field, "It changes what programs load or run: look at it before you agree");
+            self.warn(&field, "this variable can make programs load other code. Check it before you approve");
         }
         let value = self.value(&field, name, text)?;
         self.config.env_vars.insert(name.to_owned(), value);
         Ok(())
     }
 
-    /// A variable with this value, whatever is in it.
+    /// Adds a variable with a literal value, in which references have no meaning.
     pub(super) fn literal_env(&mut self, name: &str, text: &str) -> Result<(), HubError> {
         if is_dangerous(name) {
-            let message = "It changes what programs load or run: look at it before you agree";
+            let message = "this variable can make programs load other code. Check it before you approve";
             self.warn(format!("env.{name}"), message);
         }
         let value = if is_secret(name, text) {
@@ -136,8 +135,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The path of a file that is read now: what it refers to must be known now. One that is relative belongs to the folder of
-    /// the file.
+    /// Returns the path of a file to read during the import, so its references must be known. A relative path starts at the project
+    /// folder.
     pub(super) fn literal_path(&self, field: &str, text: &str) -> Result<PathBuf, HubError> {
         let mut path = String::new();
         for part in parts(self.dialect, text) {
@@ -145,14 +144,18 @@ impl<'a> Builder<'a> {
                 Part::Text(text) => path.push_str(&text),
                 Part::Home => {
                     let home = self.options.home.clone().or_else(env::home_dir);
-                    path.push_str(&self::path(home, field, "It is not known where your home directory is")?);
+                    path.push_str(&self::path(home, field, "the home directory is not known")?);
                 }
                 Part::Workspace { name_only: false } => {
-                    let message =
-                        "It is not known to which project folder this file belongs: name it (`--folder` of the tool)";
+                    let message = "the project folder of this file is not known. Give it with `--folder`";
                     path.push_str(&self::path(workspace(self.options), field, message)?);
                 }
-                _ => return Err(HubError::validation(field, "It is not known which file this is")),
+                _ => {
+                    return Err(HubError::validation(
+                        field,
+                        "the path of the file contains a reference that is not known during the import",
+                    ));
+                }
             }
         }
         Ok(workspace(self.options).unwrap_or_default().join(path))
@@ -164,7 +167,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A variable of the environment of the hub, for the server, if it is set.
+    /// Passes a variable of the hub's environment to the server, if it is set.
     pub(super) fn passed_on(&mut self, name: &str) {
         let is_secret = is_secret_name(name);
         let spec = EnvVarSpec::default();
@@ -172,10 +175,10 @@ impl<'a> Builder<'a> {
         self.config.env_vars.insert(name.to_owned(), value.spec(spec));
     }
 
-    /// Keeps a secret apart, and says where.
+    /// Moves a secret out of the configuration. Returns the reference to it.
     pub(super) fn keep(&mut self, name: &str, value: Secret) -> Result<String, HubError> {
         let mut secret = SecretRef::stored(self.config.id, name)?;
-        // One name may be a variable and a header.
+        // A variable and a header may have the same name.
         while self.secrets.iter().any(|(kept, other)| *kept == secret && *other != value) {
             let SecretRef::Stored { name, .. } = &secret else { break };
             secret = SecretRef::stored(self.config.id, format!("{name}_"))?;
@@ -187,7 +190,7 @@ impl<'a> Builder<'a> {
         Ok(text)
     }
 
-    /// Adds a variable, and says what stands for it in a text.
+    /// Adds a variable to the configuration. Returns the `{name}` by which texts refer to it.
     pub(super) fn variable(&mut self, name: &str, value: &EnvVarConfig) -> String {
         let of_names = |c: char| c.is_alphanumeric() || "_-.".contains(c);
         let mut name: String = name.chars().map(|c| if of_names(c) { c } else { '_' }).collect();
@@ -203,10 +206,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A value of a variable or a header.
+    /// Converts the value of an environment variable or header.
     fn value(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, HubError> {
         if is_placeholder(text) && is_secret_name(name) {
-            self.warn(field, "It looks like something that was to be replaced by a value");
+            self.warn(field, "this looks like a placeholder. Replace it by the value");
         }
         let parts = parts(self.dialect, text);
         if let [Part::Env { name: variable, unset }] = parts.as_slice() {
@@ -217,7 +220,7 @@ impl<'a> Builder<'a> {
         if !literal || !is_secret(name, text) {
             return Ok(EnvVarConfig::value(name, self.joined(field, parts)?));
         }
-        // The word before a token is none: what is to be found in logs is the token.
+        // Only the token is secret, and not the scheme before it.
         if let Some((scheme, token)) = scheme(text) {
             let kept = self.keep(name, Secret::new(token))?;
             let token = self.variable(&format!("secret.{name}"), &EnvVarConfig::secret("", kept));
@@ -227,7 +230,7 @@ impl<'a> Builder<'a> {
         Ok(EnvVarConfig::secret(name, kept))
     }
 
-    /// A text, with variables for what it refers to.
+    /// Converts a text: its references become `{variables}` of the configuration.
     pub(super) fn text(&mut self, field: &str, text: &str) -> Result<String, HubError> {
         self.joined(field, parts(self.dialect, text))
     }
@@ -244,20 +247,17 @@ impl<'a> Builder<'a> {
                 Part::Input(id) => self.input(field, &id)?,
                 Part::Home => {
                     let home = self.options.home.clone().or_else(env::home_dir);
-                    path(home, field, "It is not known where your home directory is")?
+                    path(home, field, "the home directory is not known")?
                 }
                 Part::Workspace { name_only } => {
                     let folder = workspace(self.options);
                     let folder =
                         if name_only { folder.and_then(|folder| Some(folder.file_name()?.into())) } else { folder };
-                    path(
-                        folder,
-                        field,
-                        "It is not known to which project folder this file belongs: name it (`--folder` of the tool)",
-                    )?
+                    path(folder, field, "the project folder of this file is not known. Give it with `--folder`")?
                 }
                 Part::Unknown(reference) => {
-                    let message = format!("`{reference}` means something only to the program whose file this is");
+                    let message =
+                        format!("the reference `{reference}` works only in the program that the file belongs to");
                     return Err(HubError::validation(field, message));
                 }
             };
@@ -266,10 +266,10 @@ impl<'a> Builder<'a> {
         Ok(joined)
     }
 
-    /// What the user is asked for: what they answered, or what they will have to.
+    /// Converts the reference to an input. Without an answer, it becomes a secret that the user can set later.
     fn input(&mut self, field: &str, id: &str) -> Result<String, HubError> {
         let Some(input) = self.inputs.get(id).cloned() else {
-            return Err(HubError::validation(field, format!("The file has no input `{id}`")));
+            return Err(HubError::validation(field, format!("the file does not define the input `{id}`")));
         };
         let name = format!("input.{id}");
         let mut value = EnvVarConfig { is_secret: input.is_secret, ..EnvVarConfig::default() }.spec(input.spec);
@@ -278,15 +278,15 @@ impl<'a> Builder<'a> {
             Some(answer) => value.value = Some(answer.expose().to_owned()),
             None if value.fallback().is_some() => {}
             None => {
-                // Where it is to be kept, so that it can be given later.
+                // So the user can set the secret later.
                 value.secret_ref = Some(SecretRef::stored(self.config.id, id)?.to_string());
-                self.warn(field, format!("It needs a value for the input `{id}`, to be kept as its secret `{id}`"));
+                self.warn(field, format!("the server needs a value for the input `{id}`. Set its secret `{id}`"));
             }
         }
         Ok(self.variable(&name, &value))
     }
 
-    /// The arguments, with the secrets in them kept apart.
+    /// Converts arguments, and moves secrets out of them.
     pub(super) fn args(&mut self, args: &[String]) -> Result<Vec<String>, HubError> {
         let mut all = Vec::with_capacity(args.len());
         for (at, arg) in args.iter().enumerate() {
@@ -303,8 +303,8 @@ impl<'a> Builder<'a> {
             let is_secret = crate::config::names_in(&arg)
                 .any(|name| self.config.variables.get(name).is_some_and(|value| value.is_secret));
             if is_secret && !self.options.secrets_in_args {
-                let message = "It is a secret, and everyone on this machine can read the arguments of a command. Give it \
-                               in `env` if the server can take it there, or allow secrets in arguments";
+                let message = "this argument is a secret, and everyone on this machine can read the arguments of a \
+                               command. Move it to `env` if the server supports that, or allow secrets in arguments";
                 return Err(HubError::validation(field, message));
             }
             self.config.secrets_in_args |= is_secret;
@@ -313,7 +313,7 @@ impl<'a> Builder<'a> {
         Ok(all)
     }
 
-    /// An address, with the secrets in its query kept apart.
+    /// Converts an address, and moves secrets out of its query.
     fn address(&mut self, url: &str) -> Result<String, HubError> {
         let Some((address, query)) = url.split_once('?') else { return self.text("url", url) };
         let mut all = self.text("url", address)?;
@@ -332,7 +332,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The secret in an argument, and what stands before it: `--token=` of `--token=abc`, nothing of the `abc` after `--token`.
+/// Splits an argument before the secret in it: `--token=abc` into `--token=` and `abc`. `None` without a secret.
+///
+/// `before` is the previous argument: the `abc` after `--token` is a secret as a whole.
 fn secret_in<'t>(before: Option<&str>, arg: &'t str) -> Option<(&'t str, &'t str)> {
     let is_option = |text: &str| text.starts_with('-');
     if let Some((option, value)) = arg.split_once('=')
@@ -367,7 +369,7 @@ fn path(path: Option<PathBuf>, field: &str, unknown: &str) -> Result<String, Hub
     text.ok_or_else(|| HubError::validation(field, unknown))
 }
 
-/// The folder that a file belongs to: the one that holds it, or the `.vscode` that holds it.
+/// Returns the project folder of a file: its directory, or the parent if the directory is hidden, such as `.vscode`.
 fn workspace(options: &ImportOptions) -> Option<PathBuf> {
     if let Some(workspace) = &options.workspace {
         return Some(workspace.clone());

@@ -1,4 +1,4 @@
-//! Codex: `mcp_servers` in TOML.
+//! Reads the files of Codex: `mcp_servers` in TOML.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,17 +23,17 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
 }
 
 fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
-    // As Codex itself does: a token that stands in the file is a mistake that is not to be taken over.
+    // Codex refuses a token in the file too.
     if present(members, "bearer_token") {
         let message =
-            "A token does not belong in this file: name the variable that holds it, in `bearer_token_env_var`";
+            "this file must not contain a token. Name the variable that contains it in `bearer_token_env_var`";
         return Err(HubError::validation("bearer_token", message));
     }
     let is_http = present(members, "url");
     let others = if is_http { &OF_PROCESSES } else { &OF_ADDRESSES };
     if let Some(other) = others.iter().find(|name| present(members, name)) {
         let kind = if is_http { "an address" } else { "a command" };
-        return Err(HubError::validation(*other, format!("A server with {kind} has no `{other}`")));
+        return Err(HubError::validation(*other, format!("a server with {kind} cannot have `{other}`")));
     }
     if is_http {
         let headers = pairs(builder, members, "http_headers")?;
@@ -58,7 +58,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             builder.config.cwd = Some(text(members, "cwd")?.into());
         }
     } else {
-        return Err(HubError::validation("command", "It has neither a `command` nor a `url`"));
+        return Err(HubError::validation("command", "the server needs a `command` or a `url`"));
     }
     for (name, value) in members {
         setting(builder, name, value)?;
@@ -66,13 +66,13 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
     Ok(())
 }
 
-/// Variables that are passed on by name.
+/// Passes on the variables that `env_vars` names.
 fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     for variable in members.get("env_vars").and_then(Value::as_array).into_iter().flatten() {
         let name = variable.as_str().or_else(|| variable.get("name")?.as_str());
-        let name = name.ok_or_else(|| HubError::validation("env_vars", "It is not a list of names"))?;
+        let name = name.ok_or_else(|| HubError::validation("env_vars", "this must be a list of names"))?;
         if variable.get("source").and_then(Value::as_str).is_some_and(|source| source != "local") {
-            builder.warn(format!("env_vars.{name}"), "It is taken from the environment of this machine");
+            builder.warn(format!("env_vars.{name}"), "the variable is taken from the environment of this machine");
         }
         if !builder.config.env_vars.contains_key(name) {
             builder.passed_on(name);
@@ -82,7 +82,7 @@ fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<
 }
 
 fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), HubError> {
-    let tools = || texts(value).ok_or_else(|| HubError::validation(name, "It is not a list of names"));
+    let tools = || texts(value).ok_or_else(|| HubError::validation(name, "this must be a list of names"));
     match name {
         name if OF_PROCESSES.contains(&name) || OF_ADDRESSES[..4].contains(&name) => {}
         "enabled" => builder.config.enabled = value != &Value::Bool(false),
@@ -92,13 +92,13 @@ fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), H
             let unit = if name.ends_with("_ms") { 0.001 } else { 1.0 };
             let time = value.as_f64().map(|number| number * unit).filter(|seconds| *seconds > 0.0);
             let Some(time) = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) else {
-                builder.warn(name, "It is not a time; it was left out");
+                builder.warn(name, "this is not a duration, and was omitted");
                 return Ok(());
             };
             let times = &mut builder.config.timeouts;
             *(if name == "tool_timeout_sec" { &mut times.call } else { &mut times.start }) = Some(time);
         }
-        _ => builder.warn(name, "It means nothing here, and was left out"),
+        _ => builder.warn(name, "this member is not supported, and was omitted"),
     }
     Ok(())
 }

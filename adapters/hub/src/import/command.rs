@@ -1,12 +1,12 @@
-//! Recognising the packages in commands, so that they are started, watched and ended as what they are.
+//! Recognizes packages in commands such as `npx`, so that the hub can treat them as packages.
 
 use super::docker;
-use super::recognised::{Recognised, hint};
+use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType, runs};
 
-/// What a command starts. Only the plain forms are taken for packages: all else is a program with its arguments, as it stands.
+/// Returns the package that a command starts. Only simple commands count as packages; others stay programs with arguments.
 pub(super) fn recognise(program: &str, args: &[String]) -> Recognised {
-    // On Windows, packages are often run by way of a shell, which is not needed here.
+    // On Windows, packages are often started by `cmd /c`, which is not necessary here.
     if let [option, inner, rest @ ..] = args
         && option.eq_ignore_ascii_case("/c")
         && runs(program, &["cmd"]).is_some()
@@ -27,7 +27,8 @@ pub(super) fn recognise(program: &str, args: &[String]) -> Recognised {
         runtime_args: Vec::new(),
         args: args.to_vec(),
         env: Vec::new(),
-        warning: is_engine.then_some("The command was not understood, so a container that outlives it is not ended"),
+        warning: is_engine
+            .then_some("the command was not understood, so the hub cannot remove a container that outlives it"),
     })
 }
 
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_commands_are_taken_for_packages() {
+    fn only_simple_commands_count_as_packages() {
         for (command, kind, identifier, args) in [
             ("npx -y @a/b@1 c", McpPackageType::Npm, "@a/b@1", "c"),
             ("npx a", McpPackageType::Npm, "a", ""),

@@ -1,4 +1,4 @@
-//! Whose file it is, and where it usually is.
+//! [`Dialect`]: the programs whose files can be imported, and the usual paths of the files.
 
 use std::env;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::HubError;
 use crate::jsonc::parse_json;
 
-/// Whose file it is.
+/// The program that a configuration file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -37,7 +37,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Dialect; 10] = [
         Dialect::ClaudeDesktop,
         Dialect::ClaudeCode,
@@ -51,7 +51,7 @@ impl Dialect {
         Dialect::McpServers,
     ];
 
-    /// Its name, as on a command line: `claude-desktop`.
+    /// Returns the name for command lines, such as `claude-desktop`.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::ClaudeDesktop => "claude-desktop",
@@ -67,7 +67,7 @@ impl Dialect {
         }
     }
 
-    /// Whose file this is, by where it is and what is in it. `None` if it is nobody's.
+    /// Detects the dialect by the path and the content of a file. Returns `None` if no dialect matches.
     pub fn detect(text: &str, path: Option<&Path>) -> Option<Dialect> {
         if path.is_some_and(|path| path.extension().is_some_and(|end| end == "toml")) {
             return Some(Dialect::CodexToml);
@@ -88,14 +88,14 @@ impl Dialect {
         } else if is_entry(&Value::Object(members.clone())) || members.get("server").is_some_and(is_entry) {
             Some(Dialect::ServerJson)
         } else {
-            // Servers by name, without anything around them.
+            // An object of servers by name, without a member around it.
             let is_server = |value: &Value| value.get("command").or_else(|| value.get("url")).is_some();
             (!members.is_empty() && members.values().all(is_server)).then_some(Dialect::McpServers)
         }
     }
 
-    /// Where the file of this user usually is, on this system; the one of the folder in which the program works comes first. Nothing
-    /// says that it is there.
+    /// Returns the usual paths of the file on this system: first that in the working directory, then that of the user. The files
+    /// need not exist.
     pub fn default_paths(self) -> Vec<PathBuf> {
         let home = env::home_dir().unwrap_or_default();
         let variable = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -114,7 +114,7 @@ impl Dialect {
             Dialect::VsCode => {
                 vec![Path::new(".vscode").join("mcp.json"), config.join("Code").join("User").join("mcp.json")]
             }
-            // Zed has its files in `~/.config` on macOS, too.
+            // Zed uses `~/.config` on macOS too.
             Dialect::Zed if cfg!(target_os = "macos") => vec![home.join(".config").join("zed").join("settings.json")],
             Dialect::Zed => {
                 vec![config.join(if cfg!(windows) { "Zed" } else { "zed" }).join("settings.json")]
@@ -132,7 +132,7 @@ impl Dialect {
     }
 }
 
-/// Whose file with `mcpServers` it is.
+/// Detects the dialect of a file with `mcpServers` by its path.
 fn of_path(path: &Path) -> Dialect {
     let file = path.file_name().unwrap_or_default();
     let is_in = |directory: &str| path.components().any(|part| part.as_os_str() == directory);
@@ -164,7 +164,7 @@ impl FromStr for Dialect {
         let found = Dialect::ALL.into_iter().find(|dialect| dialect.name() == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-            HubError::validation("dialect", format!("It is one of: {}", names.join(", ")))
+            HubError::validation("dialect", format!("unknown format. Use one of: {}", names.join(", ")))
         })
     }
 }

@@ -1,9 +1,9 @@
-//! `docker run`, taken apart: its options, the variables that it sets, the image, and the arguments of that.
+//! Parses `docker run` commands: options, environment variables, the image and its arguments.
 
-use super::recognised::{Recognised, hint};
+use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType};
 
-/// Options without a value that we set ourselves, or that make no sense for a server.
+/// Options without a value that the hub sets itself, or that make no sense for a server.
 const OURS: [&str; 8] = ["-i", "--interactive", "--rm", "--init", "-it", "-ti", "-t", "--tty"];
 
 /// Options without a value.
@@ -62,8 +62,8 @@ const WITH_VALUE: [&str; 48] = [
     "--network-alias",
 ];
 
-/// `None` for anything but a `run` whose options are all known: where one is not, it cannot be told what is its value and
-/// what the image.
+/// Parses a `docker run` command. Returns `None` for other commands, and if an option is unknown: the next word could be its value or
+/// the image.
 pub(super) fn recognise(program: &str, runner: &str, args: &[String]) -> Option<Recognised> {
     let mut rest = args.iter();
     let mut first = rest.next()?.as_str();
@@ -94,7 +94,7 @@ pub(super) fn recognise(program: &str, runner: &str, args: &[String]) -> Option<
             _ if OURS.contains(&option) => {}
             _ if FLAGS.contains(&option) => found.runtime_args.push(arg.clone()),
             "-d" | "--detach" => return None,
-            // It gets a name of ours, by which it is ended.
+            // The hub gives the container its own name, by which it removes the container.
             "--name" => drop(value.or_else(|| rest.next().cloned())?),
             "-e" | "--env" => {
                 let value = value.or_else(|| rest.next().cloned())?;
@@ -109,7 +109,7 @@ pub(super) fn recognise(program: &str, runner: &str, args: &[String]) -> Option<
                     found.runtime_args.push(rest.next()?.clone());
                 }
             }
-            // Whatever it is, its value is in it.
+            // An unknown option that contains its value.
             _ if value.is_some() => found.runtime_args.push(arg.clone()),
             _ => return None,
         }

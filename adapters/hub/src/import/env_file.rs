@@ -1,4 +1,4 @@
-//! `envFile`: the variables of a file, which VS Code and Cursor read at each start, and which are taken over as they are now.
+//! `envFile`: a file of variables. VS Code and Cursor read it at each start; the import copies its current content.
 
 use serde_json::{Map, Value};
 
@@ -8,17 +8,17 @@ use crate::HubError;
 
 const FIELD: &str = "envFile";
 
-/// Takes over the variables of the file that an entry names. What the entry itself says of a variable counts, as it does there.
+/// Imports the variables of the file that an entry names. Variables of the entry itself have precedence, as in those programs.
 pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let path = builder.literal_path(FIELD, &text(members, FIELD)?)?;
     let Some(read) = builder.options.read_file else {
-        builder.warn(FIELD, "The variables of this file were not taken over: add those that it needs");
+        builder.warn(FIELD, "the variables of this file were not imported. Add those that the server needs");
         return Ok(());
     };
     let content = match read(&path) {
         Ok(content) => content,
         Err(error) => {
-            let message = format!("This file cannot be read, so its variables were not taken over: {error}");
+            let message = format!("this file cannot be read, so its variables were not imported: {error}");
             builder.warn(FIELD, message);
             return Ok(());
         }
@@ -30,13 +30,15 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
     }
     builder.warn(
         FIELD,
-        "The variables of this file were taken over as they are now: what is changed in it later is not seen",
+        "the variables of this file were imported as they are now. Later changes of the file have no effect",
     );
     Ok(())
 }
 
-/// The variables of a file, the last of a name: `NAME=value` or `NAME: value` a line, with `export` before it or not. A value
-/// may be in quotes; in double ones, `\n` and `\r` stand for ends of lines. `#` begins a comment, outside of quotes.
+/// Parses a file of variables. If a name occurs several times, the last one counts.
+///
+/// Lines are `NAME=value` or `NAME: value`, optionally after `export`. Values may be quoted; in double quotes, `\n` and `\r` are
+/// line breaks. `#` outside of quotes starts a comment.
 fn parse(content: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in content.split(['\n', '\r']).map(str::trim) {
@@ -64,7 +66,7 @@ fn unquoted(value: &str) -> String {
     value.to_owned()
 }
 
-/// Where one of these characters is first, outside of quotes.
+/// Returns the index of the first of these characters outside of quotes.
 fn find_unquoted(text: &str, wanted: &[char]) -> Option<usize> {
     let (mut quote, mut before) = (None, ' ');
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Writing `mcpServers`.
+//! [`export`]: writes a file with `mcpServers` for other programs.
 
 use serde_json::{Map, Value, json};
 
@@ -12,12 +12,11 @@ use crate::secrets::SecretRef;
 pub struct Exported {
     /// The file: an object with `mcpServers`.
     pub text: String,
-    /// What the other program will not know.
+    /// The secrets that the user has to set for the other program.
     pub warnings: Vec<Warning>,
 }
 
-/// Writes configurations as `mcpServers`. Secrets are not in it: `${NAME}` stands in their place, which programs take from
-/// their environment. Servers that are disabled are not in it either.
+/// Writes the enabled servers as `mcpServers`. Secrets are replaced by `${NAME}`, which other programs read from their environment.
 pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported {
     let (mut servers, mut warnings) = (Map::new(), Vec::new());
     for config in configs.into_iter().filter(|config| config.enabled) {
@@ -83,7 +82,7 @@ impl Export<'_> {
         }
     }
 
-    /// A value, or the reference that stands for it.
+    /// Returns a value, or the reference to the variable that replaces a secret.
     fn value(&mut self, field: &str, name: &str, value: &EnvVarConfig) -> Option<String> {
         let reference = value.secret_ref.as_ref().and_then(|text| text.parse::<SecretRef>().ok());
         let variable = match reference {
@@ -95,7 +94,7 @@ impl Export<'_> {
                     .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
                     .collect();
                 let message =
-                    format!("A secret is not written to a file: set `{variable}` where the program is started");
+                    format!("the secret was not written to the file. Set `{variable}` where the program is started");
                 let server = Some(self.config.name.clone());
                 self.warnings.push(Warning { server, field: field.to_owned(), message });
                 variable
@@ -107,7 +106,7 @@ impl Export<'_> {
         })
     }
 
-    /// A text with what stands for its variables.
+    /// Returns a text in which the `{variables}` of the configuration are replaced by their values or references.
     fn text(&mut self, field: &str, text: &str) -> String {
         let filled = fill::<std::convert::Infallible>(text, |name| {
             let Some(value) = self.config.variables.get(name).cloned() else { return Ok(None) };

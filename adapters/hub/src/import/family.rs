@@ -1,4 +1,4 @@
-//! `mcpServers`: Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI, and all that do as they do.
+//! Reads files with `mcpServers`: Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI and similar programs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use super::members::{pairs, present, text, texts, texts_of};
 use super::model::{Import, ImportOptions, Warning};
 use crate::HubError;
 
-/// Members that say nothing about how a server is started, and can go without a word.
-const SILENT: [&str; 12] = [
+/// Members that do not affect how a server is started. They are omitted without a warning.
+const IGNORED: [&str; 12] = [
     "type",
     "transport",
     "transportType",
@@ -30,8 +30,8 @@ const SILENT: [&str; 12] = [
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let mut servers = match (whole.get("mcpServers"), whole) {
         (Some(Value::Object(servers)), _) => servers.clone(),
-        (Some(_), _) => return Err(HubError::validation("mcpServers", "It is not an object of servers by name")),
-        // Servers by name, without anything around them.
+        (Some(_), _) => return Err(HubError::validation("mcpServers", "this must be an object of servers by name")),
+        // An object of servers by name, without a member around it.
         (None, Value::Object(members)) if import.dialect == Dialect::McpServers => members.clone(),
         (None, _) => Map::new(),
     };
@@ -54,17 +54,17 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     Ok(())
 }
 
-/// The servers by their names that stand in this member; none where it is absent. `kind` is what they are to be in, such as "an
-/// object".
+/// Returns the servers of a member by their names. Without the member, there are none. `kind` is the expected type for the error, such as
+/// "an object".
 pub(super) fn servers_in(member: Option<&Value>, name: &str, kind: &str) -> Result<Map<String, Value>, HubError> {
     match member {
         None => Ok(Map::new()),
         Some(Value::Object(servers)) => Ok(servers.clone()),
-        Some(_) => Err(HubError::validation(name, format!("It is not {kind} of servers by name"))),
+        Some(_) => Err(HubError::validation(name, format!("this must be {kind} of servers by name"))),
     }
 }
 
-/// Reads servers, each with `entry`.
+/// Reads each server with `entry`, and adds it to `import`.
 pub(super) fn read_each(
     servers: &Map<String, Value>,
     inputs: &BTreeMap<String, Input>,
@@ -79,10 +79,10 @@ pub(super) fn read_each(
 }
 
 fn object(entry: &Value) -> Result<&Map<String, Value>, HubError> {
-    entry.as_object().ok_or_else(|| HubError::validation("", "It is not an object"))
+    entry.as_object().ok_or_else(|| HubError::validation("", "this must be an object"))
 }
 
-/// Servers that Claude Code keeps for one folder.
+/// Adds the servers that Claude Code has configured for the project folder. Warns of those of other folders.
 fn add_project(whole: &Value, options: &ImportOptions, servers: &mut Map<String, Value>, import: &mut Import) {
     let Some(Value::Object(projects)) = whole.get("projects") else { return };
     for (folder, project) in projects {
@@ -94,16 +94,14 @@ fn add_project(whole: &Value, options: &ImportOptions, servers: &mut Map<String,
             servers.extend(own.clone());
         } else {
             let field = format!("projects.{folder}");
-            let message = format!(
-                "{} servers of this folder were not imported: name the folder to import them (`--folder` of the tool)",
-                own.len()
-            );
+            let message =
+                format!("{} servers of this folder were not imported. Import them with `--folder`", own.len());
             import.warnings.push(Warning { server: None, field, message });
         }
     }
 }
 
-/// Which servers Gemini CLI uses, and which not.
+/// Returns the names of the servers that Gemini CLI allows, if it has such a list, and of those that it excludes.
 fn gemini_lists(whole: &Value) -> (Option<Vec<String>>, Vec<String>) {
     let list = |name: &str| whole.pointer(&format!("/mcp/{name}")).and_then(texts);
     (list("allowed"), list("excluded").unwrap_or_default())
@@ -115,7 +113,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
     let url = urls.iter().find(|name| present(members, name));
     match (present(members, "command"), url) {
         (true, Some(url)) => {
-            let message = format!("It has both a `command` and a `{url}`, so it cannot be told what it is");
+            let message = format!("the server has both a `command` and a `{url}`. Remove one of them");
             return Err(HubError::validation(*url, message));
         }
         (true, None) => {
@@ -128,14 +126,14 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             builder.http(&text(members, name)?, &headers)?;
         }
         (false, None) => {
-            return Err(HubError::validation("command", "It has neither a `command` nor an address"));
+            return Err(HubError::validation("command", "the server needs a `command` or an address"));
         }
     }
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {
             "command" | "args" | "env" | "headers" => not_used(builder, name, url.is_some()),
             name if urls.contains(&name) => {}
-            name if SILENT.contains(&name) => {}
+            name if IGNORED.contains(&name) => {}
             "cwd" if url.is_none() => {
                 let cwd = builder.text("cwd", &text(members, "cwd")?)?;
                 builder.config.cwd = Some(cwd.into());
@@ -147,20 +145,21 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             "disabledTools" | "excludeTools" => builder.config.tools.deny = tools(value, name)?,
             "includeTools" => builder.config.tools.allow = Some(tools(value, name)?),
             "timeout" => timeout(builder, value, is_gemini),
-            _ => builder.warn(name, "It means nothing here, and was left out"),
+            _ => builder.warn(name, "this member is not supported, and was omitted"),
         }
     }
     Ok(())
 }
 
+/// Warns of a member that the transport of the server does not use.
 fn not_used(builder: &mut Builder<'_>, name: &str, is_http: bool) {
     let belongs = if name == "headers" { is_http } else { !is_http };
     if !belongs {
-        builder.warn(name, "A server of this kind has no use for it; it was left out");
+        builder.warn(name, "the transport of this server does not use this member, so it was omitted");
     }
 }
 
-/// A number of milliseconds, as far as it can be told: other programs count in seconds.
+/// Sets the timeout of calls. Gemini CLI counts in milliseconds; in other files, a number below 1,000 is taken for seconds.
 fn timeout(builder: &mut Builder<'_>, value: &Value, is_gemini: bool) {
     match value.as_u64() {
         Some(number) if number > 0 && (is_gemini || number >= 1000) => {
@@ -168,14 +167,14 @@ fn timeout(builder: &mut Builder<'_>, value: &Value, is_gemini: bool) {
         }
         Some(number) if number > 0 => {
             builder.config.timeouts.call = Some(Duration::from_secs(number));
-            builder.warn("timeout", "It was taken for seconds, because it would be too short in milliseconds");
+            builder.warn("timeout", "the number was taken for seconds, because it would be too short in milliseconds");
         }
-        _ => builder.warn("timeout", "It is not a time; it was left out"),
+        _ => builder.warn("timeout", "this is not a duration, and was omitted"),
     }
 }
 
-/// Names of tools. Gemini CLI can say `name(arguments)`, of which the name is taken.
+/// Returns the names of tools. Gemini CLI allows `name(arguments)`, of which only the name counts.
 fn tools(value: &Value, field: &str) -> Result<Vec<String>, HubError> {
-    let names = texts(value).ok_or_else(|| HubError::validation(field, "It is not a list of names"))?;
+    let names = texts(value).ok_or_else(|| HubError::validation(field, "this must be a list of names"))?;
     Ok(names.into_iter().map(|name| name.split('(').next().unwrap_or_default().to_owned()).collect())
 }

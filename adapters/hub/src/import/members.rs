@@ -1,31 +1,33 @@
-//! Reads the members of an entry.
+//! Reads the members of JSON objects.
 
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use crate::HubError;
 
+/// Returns whether an entry has a member that is neither `null` nor empty text.
 pub(super) fn present(members: &Map<String, Value>, name: &str) -> bool {
     members.get(name).is_some_and(|value| !value.is_null() && value != "")
 }
 
-/// A member that has to be text.
+/// Returns a member that must be text.
 pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<String, HubError> {
     match members.get(name) {
         Some(Value::String(text)) => Ok(text.clone()),
-        _ => Err(HubError::validation(name, "It is not a text")),
+        _ => Err(HubError::validation(name, "this must be text")),
     }
 }
 
-/// A list of texts, and numbers as people write them.
+/// Returns a list as texts. Numbers and booleans are converted, because people forget the quotes.
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(scalar).collect()
 }
 
+/// Returns a member that must be a list of texts. It is empty if the member is missing.
 pub(super) fn texts_of(members: &Map<String, Value>, name: &str) -> Result<Vec<String>, HubError> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(Vec::new()),
-        Some(value) => texts(value).ok_or_else(|| HubError::validation(name, "It is not a list of texts")),
+        Some(value) => texts(value).ok_or_else(|| HubError::validation(name, "this must be a list of texts")),
     }
 }
 
@@ -38,7 +40,10 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Names with texts. A null, by which some take a variable away, is left out: there is nothing to take away.
+/// Returns a member that must be an object of texts, as pairs. Without the member, there are none.
+///
+/// `null` removes an inherited variable in some programs. Here it is omitted, and a warning names the variables that servers
+/// inherit all the same.
 pub(super) fn pairs(
     builder: &mut Builder<'_>,
     members: &Map<String, Value>,
@@ -47,7 +52,7 @@ pub(super) fn pairs(
     let values = match members.get(name) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Object(values)) => values,
-        Some(_) => return Err(HubError::validation(name, "It is not an object of texts by name")),
+        Some(_) => return Err(HubError::validation(name, "this must be an object whose values are texts")),
     };
     let mut pairs = Vec::new();
     for (key, value) in values {
@@ -55,11 +60,26 @@ pub(super) fn pairs(
         match scalar(value) {
             Some(text) => pairs.push((key.clone(), text)),
             None if value.is_null() && mcpwire_client::inherited_env_names().contains(&key.as_str()) => {
-                builder.warn(field, "The server gets this variable of yours all the same");
+                builder.warn(field, "the server inherits this variable: `null` does not remove it");
             }
             None if value.is_null() => {}
-            None => return Err(HubError::validation(field, "It is not a text")),
+            None => return Err(HubError::validation(field, "this must be text")),
         }
     }
     Ok(pairs)
+}
+
+/// Returns a member of an entry of the registry, if it is text.
+pub(super) fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name)?.as_str()
+}
+
+/// Returns a member of an entry of the registry by its current name, or by the name of earlier versions.
+pub(super) fn either<'v>(value: &'v Value, name: &str, earlier: &str) -> Option<&'v Value> {
+    value.get(name).or_else(|| value.get(earlier)).filter(|value| !value.is_null())
+}
+
+/// Returns the items of a member that is a list, or none.
+pub(super) fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
 }

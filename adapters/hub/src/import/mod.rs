@@ -1,23 +1,23 @@
-//! The files of other programs: [`import`] reads them, [`export()`] writes one.
+//! The configuration files of other programs: [`import`] parses them, [`export()`] writes one.
 //!
-//! Nothing is read or written here but text: a host reads the file, and those that it names
-//! ([`ImportOptions::read_file`]), shows what was found, and keeps what the user agrees to.
-//! One bad entry spoils only itself. Whatever cannot be taken over is said in a [`Warning`].
+//! This module converts text. The program reads the file ([`read_file`]), and the files that its entries name
+//! ([`ImportOptions::read_file`]), shows the result to the user, and saves the servers that the user approves. An invalid entry
+//! does not affect the others. A [`Warning`] reports each setting that is not imported.
 //!
-//! | dialect | file | references, and what an unset one becomes |
+//! | dialect | file | references, and the value of an unset one |
 //! |---|---|---|
-//! | `claude-desktop` | `mcpServers` | none: texts are literal |
-//! | `claude-code` | `mcpServers` | `${VAR}`, which stays as it is, and `${VAR:-default}` |
-//! | `cursor`, `windsurf` | `mcpServers` | `${env:VAR}`, empty; Cursor also `${userHome}`, `${workspaceFolder}` |
+//! | `claude-desktop` | `mcpServers` | none: text is literal |
+//! | `claude-code` | `mcpServers` | `${VAR}`: unchanged, and `${VAR:-default}` |
+//! | `cursor`, `windsurf` | `mcpServers` | `${env:VAR}`: empty; Cursor also `${userHome}`, `${workspaceFolder}` |
 //! | `gemini` | `mcpServers` | `$VAR`, `${VAR}`, and `%VAR%` on Windows: empty |
-//! | `mcp-servers` | `mcpServers` of any other program | `${VAR}`, `${env:VAR}`: an error at the start, `${VAR:-default}` |
-//! | `vscode` | `servers`, `inputs`, with comments | `${env:VAR}`, empty; `${input:id}`, to be answered; `${userHome}`, `${workspaceFolder}` |
+//! | `mcp-servers` | `mcpServers` of any other program | `${VAR}`, `${env:VAR}`: the start fails, `${VAR:-default}` |
+//! | `vscode` | `servers`, `inputs`, with comments | `${env:VAR}`: empty; `${input:id}`: the user's answer; `${userHome}`, `${workspaceFolder}` |
 //! | `zed` | `context_servers`, with comments | none |
-//! | `codex` | `mcp_servers`, TOML | none; variables are named by members of their own |
-//! | `server-json` | an entry of the registry | `{name}`, which stays as it is if nothing defines it |
+//! | `codex` | `mcp_servers`, TOML | none: other members name the variables |
+//! | `server-json` | an entry of the registry | `{name}`: unchanged if the entry does not define it |
 //!
-//! References stay references: they become a `secret_ref` of [`McpConfig`](crate::config::McpConfig), or a variable of it, and are resolved at each start.
-//! Secrets that stand in a file as they are do not stay there: they come apart from the configuration, as [`Imported::secrets`].
+//! References become a `secret_ref` or a variable of the [`McpConfig`](crate::config::McpConfig), and are resolved at each start.
+//! Secrets in plain text are not part of the imported configuration: they are in [`Imported::secrets`], for a store of secrets.
 //!
 //! ```
 //! use mcpwire_hub::import::{ImportOptions, import};
@@ -30,7 +30,7 @@
 //! let import = import(text, &ImportOptions::default())?;
 //! let github = &import.servers[0];
 //! assert_eq!(github.config.package.identifier, "@modelcontextprotocol/server-github");
-//! assert_eq!(github.secrets.len(), 1, "it is to be kept in a store of secrets, and is not in the configuration");
+//! assert_eq!(github.secrets.len(), 1, "the token is not part of the configuration");
 //! assert_eq!(import.refused[0].error.field, "url");
 //! # Ok::<(), mcpwire_hub::HubError>(())
 //! ```
@@ -43,34 +43,49 @@ mod docker;
 mod env_file;
 mod export;
 mod family;
-mod literals;
 mod members;
 mod model;
-mod recognised;
 mod references;
 mod server_json;
 mod vscode;
 mod zed;
 
+use std::io;
+use std::path::Path;
+
+use mcpwire_client::regular_file::read_regular;
 use serde_json::Value;
 
 pub use dialect::Dialect;
 pub use export::{Exported, export};
-pub use literals::is_secret;
 pub use model::{Import, ImportOptions, Imported, Refused, Warning};
 
 use crate::HubError;
 use crate::jsonc::parse_json;
+pub use crate::secrets::is_secret;
 
-/// Reads a file of another program.
+/// Maximum size of a file to import, in bytes. A thousand servers take 1 MiB.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// Returns the text of a file to import. Only regular files of at most 16 MiB are read, so that no path can stop the program.
 ///
 /// # Errors
 ///
-/// `VALIDATION_ERROR` if it is no such file at all, or if it cannot be told whose it is.
+/// If the file cannot be read, is not regular, is too large, or is not UTF-8.
+pub fn read_file(path: &Path) -> io::Result<String> {
+    let bytes = read_regular(path, MAX_FILE_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// Parses the text of a file of another program.
+///
+/// # Errors
+///
+/// `VALIDATION_ERROR` if the text cannot be parsed, or if the dialect is not given and cannot be detected.
 pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {
-        let message = "It cannot be told whose file this is. It should be one of: ".to_owned();
+        let message = "cannot detect which program this file belongs to. Name the format: ".to_owned();
         let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
         return Err(HubError::validation("dialect", message + &names.join(", ")));
     };
@@ -88,11 +103,11 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
 
 fn parse(dialect: Dialect, text: &str) -> Result<Value, HubError> {
     let wrong =
-        |reason: String| Err(HubError::validation("", format!("It is not a file of `{}`: {reason}", dialect.name())));
+        |reason: String| Err(HubError::validation("", format!("this is not a file of `{}`: {reason}", dialect.name())));
     if dialect == Dialect::CodexToml {
         return match toml::from_str::<Value>(text) {
             Ok(value) => Ok(value),
-            // Without the lines of the file that the whole error shows.
+            // The whole error contains lines of the file, which may contain secrets.
             Err(error) => wrong(error.message().to_owned()),
         };
     }

@@ -1,4 +1,4 @@
-//! [`Import`]: what a file of another program contains, and how it is read.
+//! [`ImportOptions`], [`Import`]: the options and the result of an import.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,64 +6,65 @@ use std::path::{Path, PathBuf};
 
 use super::Dialect;
 use crate::HubError;
-use crate::config::McpConfig;
+use crate::config::{McpConfig, McpPackage, McpPackageType};
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
-/// How a file is to be read.
+/// The options of an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
-    /// Whose file it is; found out by default.
+    /// The program that the file belongs to. By default, it is detected.
     pub dialect: Option<Dialect>,
-    /// Where the file is, which tells of its dialect, and of the folder that it belongs to.
+    /// The path of the file. It helps to detect the dialect and the project folder.
     pub path: Option<PathBuf>,
-    /// What `${workspaceFolder}` stands for; the folder that the file belongs to by default.
+    /// The value of `${workspaceFolder}`. The default is the project folder of the file.
     pub workspace: Option<PathBuf>,
-    /// What `${userHome}` stands for; the home directory of this user by default.
+    /// The value of `${userHome}`. The default is the home directory of this user.
     pub home: Option<PathBuf>,
-    /// What the user gave for inputs of VS Code, by their id, and for variables, headers and arguments of a registry's entry,
-    /// by their name.
+    /// The user's answers: to the inputs of VS Code by their ids, and for variables, headers and arguments of a registry's entry
+    /// by their names.
     pub answers: BTreeMap<String, Secret>,
-    /// How a file is read that an entry names: the `envFile` of VS Code and Cursor. By default none is read, and a warning says so.
+    /// Reads the `envFile` of an entry of VS Code and Cursor, usually [`read_file`](super::read_file). Without it, the file is not
+    /// read, and a warning says so.
     pub read_file: Option<fn(&Path) -> io::Result<String>>,
-    /// Whether servers are taken over that get a secret as an argument, where every user of the machine can read it.
+    /// Whether to import servers with secrets in their arguments, which every user of the machine can read.
     pub secrets_in_args: bool,
 }
 
-/// What a file held.
+/// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// Whose file it was.
+    /// The program that the file belongs to.
     pub dialect: Dialect,
-    /// The servers, by name.
+    /// The servers.
     pub servers: Vec<Imported>,
-    /// The entries that are no servers for us, and why.
+    /// The entries that cannot be imported.
     pub refused: Vec<Refused>,
-    /// What was not taken over as it was.
+    /// The settings that were omitted or changed.
     pub warnings: Vec<Warning>,
 }
 
-/// A server of a file.
+/// An imported server.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// Its configuration, with a new id. It needs the user's consent before it is started.
+    /// The configuration, with a new id. The user must approve it before the server can be started.
     pub config: McpConfig,
-    /// Secrets that stood in the file, or were given as answers. The configuration refers to them.
+    /// The secrets of the file and of the answers. The configuration refers to them.
     pub secrets: Vec<(SecretRef, Secret)>,
-    /// What is missing before it can be kept: values that nobody has given yet.
+    /// The error for required values that are missing. The configuration cannot be saved without them.
     pub missing: Option<HubError>,
 }
 
 impl Imported {
-    /// Keeps its secrets. To be called before the configuration is kept, which is of no use without them.
+    /// Stores the secrets. Call this before you save the configuration, which is useless without them.
     ///
     /// # Errors
     ///
-    /// Those of the store. What was kept before the error is removed again.
+    /// Those of the store. Then the secrets that were already stored are removed.
     pub fn keep_secrets(&self, store: &dyn SecretStore) -> Result<(), HubError> {
         for (kept, (secret, value)) in self.secrets.iter().enumerate() {
             if let Err(error) = store.set(secret, value) {
                 for (secret, _) in &self.secrets[..kept] {
-                    // The error that is told is the first.
+                    // The first error is returned.
                     let _ = store.remove(secret);
                 }
                 return Err(error);
@@ -73,22 +74,39 @@ impl Imported {
     }
 }
 
-/// An entry that is no server for us.
+/// An entry that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
-    /// Why. Its field begins with the name of the entry's member.
+    /// The reason. The field is the path of a member of the entry.
     pub error: HubError,
 }
 
-/// Something that was not taken over as it was.
+/// A setting that was omitted or changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// In which entry, by its name; `None` for the file as a whole.
+    /// The name of the entry, or `None` for the whole file.
     pub server: Option<String>,
-    /// Which member of it, as a path.
+    /// The path of the member.
     pub field: String,
-    /// What came of it, in a sentence. It holds no values.
+    /// What was done. It contains no values of the file.
     pub message: String,
+}
+
+/// The package that a command starts, with its arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Recognised {
+    pub(super) package: McpPackage,
+    pub(super) runtime_args: Vec<String>,
+    pub(super) args: Vec<String>,
+    /// Variables that the command itself sets. Those without a value are passed on from the environment.
+    pub(super) env: Vec<(String, Option<String>)>,
+    pub(super) warning: Option<&'static str>,
+}
+
+/// Returns the program that runs a package, if it is not the usual one.
+pub(super) fn hint(program: &str, runner: &str, package_type: McpPackageType) -> Option<String> {
+    let is_usual = program == runner && package_type.runtimes().first() == Some(&runner);
+    (!is_usual).then(|| program.to_owned())
 }

@@ -1,4 +1,4 @@
-//! References to variables in the texts of each dialect.
+//! Splits texts of imported files into plain text and references, by the rules of each dialect.
 
 use super::Dialect;
 
@@ -6,24 +6,24 @@ use super::Dialect;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
-    /// A variable of the environment, and what stands in for it when it is not set; `None` if nothing may.
+    /// An environment variable. `unset` is the text in its place if it is not set; without `unset`, the variable is required.
     Env {
         name: String,
         unset: Option<String>,
     },
-    /// What the user is asked for.
+    /// The id of an input that the user is asked for.
     Input(String),
     /// The home directory of the user.
     Home,
-    /// The folder that the file belongs to, or only its name.
+    /// The path of the project folder, or only its name.
     Workspace {
         name_only: bool,
     },
-    /// A reference that means nothing here.
+    /// A reference that only the other program can resolve.
     Unknown(String),
 }
 
-/// The parts of a text. Those of a dialect without references are one.
+/// Splits a text into parts. In a dialect without references, the whole text is one part.
 pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut plain = String::new();
@@ -46,7 +46,7 @@ pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
     parts
 }
 
-/// The reference that the text begins with, and its length.
+/// Returns the reference at the start of the text, with its length.
 fn reference(dialect: Dialect, text: &str) -> Option<(Part, usize)> {
     let braced = || {
         let inner = text.strip_prefix("${")?;
@@ -73,7 +73,7 @@ fn reference(dialect: Dialect, text: &str) -> Option<(Part, usize)> {
     }
 }
 
-/// `VAR` or `VAR:-default`.
+/// Parses `VAR` or `VAR:-default`. `unset` is the value of an unset variable without a default.
 fn shell(inner: &str, unset: Option<&str>) -> Option<Part> {
     let (name, default) = match inner.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
@@ -101,8 +101,8 @@ fn gemini(text: &str, braced: Option<(&str, usize)>) -> Option<(Part, usize)> {
     None
 }
 
-/// What VS Code and its descendants know. `Some(None)` is one that looks like theirs and means nothing here.
-#[expect(clippy::option_option, reason = "no reference, a known one, and one that is not known")]
+/// Parses a reference of VS Code and its forks. Returns `Some(None)` for one that only these programs can resolve.
+#[expect(clippy::option_option, reason = "no reference, a known one, and one that only the other program can resolve")]
 fn editor(dialect: Dialect, inner: &str) -> Option<Option<Part>> {
     if let Some(name) = inner.strip_prefix("env:") {
         return Some(Some(Part::Env { name: name.to_owned(), unset: Some(String::new()) }));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn case_10_each_dialect_knows_its_own_references() {
+    fn each_dialect_knows_its_own_references() {
         let all = "${A} ${B:-c} $D ${env:E} ${input:f}";
         assert_eq!(parts(Dialect::ClaudeDesktop, all), [text(all)]);
         assert_eq!(parts(Dialect::Zed, all), [text(all)]);

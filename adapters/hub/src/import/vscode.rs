@@ -1,4 +1,4 @@
-//! VS Code: `servers` and `inputs`.
+//! Reads the files of VS Code: `servers` and `inputs`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     Ok(())
 }
 
-/// What the user is asked for, by id.
+/// Returns the inputs by their ids.
 fn inputs(whole: &Value) -> BTreeMap<String, Input> {
     let mut inputs = BTreeMap::new();
     for input in whole.get("inputs").and_then(Value::as_array).into_iter().flatten() {
@@ -37,7 +37,7 @@ fn inputs(whole: &Value) -> BTreeMap<String, Input> {
     inputs
 }
 
-/// The values of a list to choose from: texts, or objects with a `value`.
+/// Returns the choices of an input, which are texts or objects with a `value`.
 fn options_of(options: &Value) -> Vec<String> {
     let value = |option: &Value| option.as_str().or_else(|| option.get("value")?.as_str()).map(str::to_owned);
     options.as_array().into_iter().flatten().filter_map(value).collect()
@@ -47,7 +47,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
     let is_http = present(members, "url");
     match (present(members, "command"), is_http) {
         (true, true) => {
-            let message = "It has both a `command` and a `url`, so it cannot be told what it is";
+            let message = "the server has both a `command` and a `url`. Remove one of them";
             return Err(HubError::validation("url", message));
         }
         (true, false) => {
@@ -59,7 +59,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             let headers = pairs(builder, members, "headers")?;
             builder.http(&text(members, "url")?, &headers)?;
         }
-        (false, false) => return Err(HubError::validation("command", "It has neither a `command` nor a `url`")),
+        (false, false) => return Err(HubError::validation("command", "the server needs a `command` or a `url`")),
     }
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {
@@ -71,8 +71,10 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             "envFile" if !is_http => env_file::read(builder, members)?,
             "disabled" => builder.config.enabled = value != &Value::Bool(true),
             "tools" if texts(value).is_some() => builder.config.tools.allow = texts(value),
-            "sandboxEnabled" | "sandbox" => builder.warn(name, "There is no sandbox here: the server runs without one"),
-            _ => builder.warn(name, "It means nothing here, and was left out"),
+            "sandboxEnabled" | "sandbox" => {
+                builder.warn(name, "sandboxes are not supported: the server runs without one");
+            }
+            _ => builder.warn(name, "this member is not supported, and was omitted"),
         }
     }
     Ok(())

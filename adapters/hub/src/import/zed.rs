@@ -1,4 +1,4 @@
-//! Zed: `context_servers`.
+//! Reads the settings of Zed: `context_servers`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
     let is_http = present(members, "url");
     match (members.get("command"), is_http) {
         (Some(command), false) if !command.is_null() => {
-            // An older form has the whole command in an object, with `path` for the program.
+            // Earlier versions have an object for the command, whose member `path` is the program.
             let (program, members) = match command {
                 Value::Object(command) => (text(command, "path")?, command),
                 _ => (text(members, "command")?, members),
@@ -30,7 +30,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             builder.command(&program, &args, &env)?;
         }
         (Some(command), true) if !command.is_null() => {
-            let message = "It has both a `command` and a `url`, so it cannot be told what it is";
+            let message = "the server has both a `command` and a `url`. Remove one of them";
             return Err(HubError::validation("url", message));
         }
         (_, true) => {
@@ -38,10 +38,10 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             builder.http(&text(members, "url")?, &headers)?;
         }
         _ if members.contains_key("settings") => {
-            let message = "It comes with an extension of Zed, which alone knows how it is started";
+            let message = "the server belongs to an extension of Zed, and only Zed can start it";
             return Err(HubError::validation("settings", message));
         }
-        _ => return Err(HubError::validation("command", "It has neither a `command` nor a `url`")),
+        _ => return Err(HubError::validation("command", "the server needs a `command` or a `url`")),
     }
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {
@@ -49,10 +49,10 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             "enabled" => builder.config.enabled = value != &Value::Bool(false),
             "timeout" => match value.as_u64().filter(|seconds| *seconds > 0) {
                 Some(seconds) => builder.config.timeouts.call = Some(Duration::from_secs(seconds)),
-                None => builder.warn(name, "It is not a time; it was left out"),
+                None => builder.warn(name, "this is not a duration, and was omitted"),
             },
             "remote" if value == &Value::Bool(false) => {}
-            _ => builder.warn(name, "It means nothing here, and was left out"),
+            _ => builder.warn(name, "this member is not supported, and was omitted"),
         }
     }
     Ok(())

@@ -18,6 +18,7 @@ mod instance;
 mod preview;
 mod resolve;
 
+use std::fmt;
 use std::time::Duration;
 
 use mcpwire_client::McpServerDef;
@@ -33,10 +34,8 @@ use crate::secrets::SecretStore;
 use crate::{HubError, HubErrorKind};
 
 /// A server that can be started or connected to.
-#[derive(Debug)]
 pub struct Launch {
-    /// The command or address. It contains secrets, which `{:?}` omits. Its arguments contain secrets only if the
-    /// configuration allows that.
+    /// The command or address. It contains secrets. Its arguments contain secrets only if the configuration allows that.
     pub def: McpServerDef,
     /// The container of the server, if it has one.
     pub container: Option<Container>,
@@ -44,6 +43,18 @@ pub struct Launch {
     pub start_timeout: Duration,
     /// Removes the secrets from what the server writes.
     pub redactor: Redactor,
+}
+
+impl fmt::Debug for Launch {
+    /// Omits the secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let def = self.redactor.redact(&format!("{:?}", self.def));
+        f.debug_struct("Launch")
+            .field("def", &format_args!("{def}"))
+            .field("container", &self.container)
+            .field("start_timeout", &self.start_timeout)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Launch {

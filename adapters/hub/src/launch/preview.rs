@@ -6,6 +6,7 @@ use super::command;
 use super::container::Container;
 use super::instance::Instance;
 use crate::config::{EnvVarConfig, McpConfig, McpPackageType, McpTransport, fill, names_in};
+use crate::secrets::is_secret;
 
 /// Everything that a server is started or contacted with, except secret values. Nothing is shortened, and characters that could
 /// hide a part are escaped.
@@ -51,7 +52,7 @@ pub fn preview(config: &McpConfig) -> Preview {
     };
     let filled = |args: &[String]| args.iter().map(|arg| described(config, arg)).collect::<Vec<String>>();
     let (url, argv) = match &config.transport {
-        McpTransport::Http { url } => (Some(described(config, url)), Vec::new()),
+        McpTransport::Http { url } => (Some(without_secret_query(&described(config, url))), Vec::new()),
         McpTransport::Stdio => {
             let is_docker = config.package.package_type == McpPackageType::Docker;
             let container = is_docker.then(|| Container::of(config, &Instance::default()));
@@ -95,7 +96,7 @@ fn shown(config: &McpConfig, value: &EnvVarConfig) -> Shown {
     }
     match value.literal() {
         None => Shown::Nothing,
-        Some(_) if value.is_secret => Shown::Secret,
+        Some(text) if value.is_secret || is_secret(&value.name, text) => Shown::Secret,
         Some(text) => Shown::Value(described(config, text)),
     }
 }
@@ -115,6 +116,17 @@ fn described(config: &McpConfig, text: &str) -> String {
     };
     let Ok(text) = fill::<std::convert::Infallible>(text, |name| Ok(value(name)));
     text
+}
+
+/// Replaces the values in the query of an address that are probably secret.
+fn without_secret_query(url: &str) -> String {
+    let Some((address, query)) = url.split_once('?') else { return url.to_owned() };
+    let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
+    let shown = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if !value.starts_with('<') && is_secret(name, value) => format!("{name}=<secret>"),
+        _ => pair.to_owned(),
+    };
+    format!("{address}?{}{fragment}", query.split('&').map(shown).collect::<Vec<_>>().join("&"))
 }
 
 impl fmt::Display for Preview {

@@ -6,7 +6,8 @@ use mcpwire_supervisor::Failure;
 
 use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, check_literal, fill, is_address};
-use crate::secrets::{Secret, SecretRef, SecretStore};
+use crate::redact::percent_decoded;
+use crate::secrets::{Secret, SecretRef, SecretStore, is_secret, secrets_in_args};
 
 /// The resolved values. Optional values that are missing are omitted.
 pub(super) struct Resolved {
@@ -41,13 +42,28 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
         McpTransport::Http { url } => Some(resolver.filled(url)),
     };
     if url.as_ref().is_some_and(|url| !is_address(url)) {
-        let message = "With its variables, it is not an address: absolute, `http` or `https`, and with a host";
+        let message =
+            "with its variables, this is not an address: it must start with `http://` or `https://` and have a host";
         return Err(HubError::validation("transport", message));
     }
     if let Some(at) = args.iter().position(|arg| arg.contains('\0')) {
-        return Err(HubError::validation(format!("args.{at}"), "No system takes a NUL character in an argument"));
+        return Err(HubError::validation(format!("args.{at}"), "an argument must not contain a NUL character"));
     }
-    Ok(Resolved { env, headers, args, runtime_args, url, secrets: resolver.secrets })
+    let mut secrets = resolver.secrets;
+    let values = env.iter().chain(&headers).filter(|(name, value)| is_secret(name, value.expose()));
+    secrets.extend(values.map(|(_, value)| value.clone()));
+    secrets.extend(secrets_in_args(&runtime_args).chain(secrets_in_args(&args)));
+    secrets.extend(url.iter().flat_map(|url| secrets_in_query(url)));
+    Ok(Resolved { env, headers, args, runtime_args, url, secrets })
+}
+
+/// Returns the values in the query of an address that are probably secret, as they are there and decoded.
+fn secrets_in_query(url: &str) -> impl Iterator<Item = Secret> {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let pairs = query.split(['&', '#']).filter_map(|pair| pair.split_once('='));
+    pairs
+        .filter(|(name, value)| is_secret(name, value))
+        .flat_map(|(_, value)| [Secret::new(value), Secret::new(percent_decoded(value).as_str())])
 }
 
 type Values = BTreeMap<String, Secret>;
@@ -97,7 +113,7 @@ impl<'a> Resolver<'a> {
                 let found = self.store.get(&reference)?.filter(|value| !value.is_empty());
                 found.or_else(|| config.fallback().map(Secret::new))
             }
-            // What stands for the variables is in the list of missing things itself.
+            // A variable in this text that is missing is reported by itself.
             None => config
                 .literal()
                 .map(|text| Secret::new(if group == "variables" { text.to_owned() } else { self.filled(text) })),
@@ -107,10 +123,10 @@ impl<'a> Resolver<'a> {
             return Ok(None);
         }
         if value.expose().contains('\0') {
-            return Err(HubError::validation(field, "No value holds a NUL character"));
+            return Err(HubError::validation(field, "a value must not contain a NUL character"));
         }
         if group == "headers" && value.expose().chars().any(|c| c.is_control() && c != '\t') {
-            let message = "The value of a header is one line, without control characters";
+            let message = "the value of a header must be one line without control characters";
             return Err(HubError::validation(field, message));
         }
         if let Some(spec) = &config.spec

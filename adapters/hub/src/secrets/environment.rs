@@ -1,4 +1,4 @@
-//! Secrets in the environment of the hub.
+//! [`EnvSecrets`]: secrets in the environment of the hub.
 
 use std::env;
 use std::fmt;
@@ -11,16 +11,16 @@ use crate::HubError;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// `env:NAME`: variables of the environment. They can be read, and nothing else.
+/// Returns the values of `env:NAME` from the environment. They cannot be changed here.
 pub struct EnvSecrets(Box<Lookup>);
 
 impl EnvSecrets {
-    /// The environment of this process. A variable that is not text counts as not set.
+    /// Uses the environment of this process. A variable that is not UTF-8 counts as not set.
     pub fn of_process() -> Self {
         EnvSecrets::from_fn(|name| env::var(name).ok())
     }
 
-    /// Another environment.
+    /// Uses a function in place of the environment. It returns `None` for a variable that is not set.
     pub fn from_fn(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         EnvSecrets(Box::new(lookup))
     }
@@ -35,11 +35,11 @@ impl SecretStore for EnvSecrets {
     }
 
     fn set(&self, secret: &SecretRef, _: &Secret) -> Result<(), HubError> {
-        Err(HubError::validation("secret_ref", format!("`{secret}` is set where the hub is started, not by it")))
+        Err(read_only(secret))
     }
 
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
-        Err(HubError::validation("secret_ref", format!("`{secret}` is set where the hub is started, not by it")))
+        Err(read_only(secret))
     }
 
     fn names(&self, _: Uuid) -> Result<Vec<String>, HubError> {
@@ -49,6 +49,11 @@ impl SecretStore for EnvSecrets {
     fn remove_all(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }
+}
+
+fn read_only(secret: &SecretRef) -> HubError {
+    let message = format!("`{secret}` cannot be changed by the hub. Set the variable where the hub is started");
+    HubError::validation("secret_ref", message)
 }
 
 impl fmt::Debug for EnvSecrets {

@@ -1,12 +1,14 @@
-//! Secrets in files of this user: one for each server, `mcp_{uuid}.key`.
+//! [`FileSecrets`]: secrets in private files, `mcp_{uuid}.key`, one for each server.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::Duration;
 
+use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use zeroize::{Zeroize, Zeroizing};
@@ -14,36 +16,46 @@ use zeroize::{Zeroize, Zeroizing};
 use super::store::not_kept_here;
 use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
-use crate::disk::{Fs, SystemFs, replace, unavailable};
+use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
 
-/// `mcp_{uuid}#NAME`: files that nobody but this user can read, in a directory that nobody else can enter.
+/// Maximum size of the secrets of one server, in bytes. A private key with its certificates has some KiB.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Stores `mcp_{uuid}#NAME` in files that only this user can read, in a directory that only this user can enter.
 ///
-/// A file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. Where others could read a file or put one in its place, it is
-/// neither read nor written, and the error says what to do. On systems without the permissions of Unix, the directory has to be one
-/// that others cannot enter, as those in a user's profile are.
+/// A file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. A file that other users could read or replace is neither read nor
+/// written, and the error says what to do. On systems without Unix permissions, choose a directory that others cannot enter,
+/// such as one in the user's profile.
 pub struct FileSecrets {
     directory: PathBuf,
     fs: Box<dyn Fs>,
-    grace_periods: Duration,
+    lock_timeout: Duration,
+    /// Called by the first change only, because the directory may contain the files of many servers.
+    remove_leftovers: Once,
 }
 
 impl FileSecrets {
-    /// Secrets in this directory, which is made when the first is kept.
+    /// Creates a store in this directory, which is created with the first secret.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        FileSecrets { directory: directory.into(), fs: Box::new(SystemFs), grace_periods: Duration::from_secs(10) }
+        FileSecrets {
+            directory: directory.into(),
+            fs: Box::new(SystemFs),
+            lock_timeout: Duration::from_secs(10),
+            remove_leftovers: Once::new(),
+        }
     }
 
-    /// The file with the secrets of a server. The id is an id, so the name cannot lead elsewhere.
+    /// Returns the path of the file with the secrets of a server.
     pub fn path(&self, id: Uuid) -> PathBuf {
         self.directory.join(format!("mcp_{id}.key"))
     }
 
-    /// The file for the tokens that a server's authorization server gave. It is removed with the secrets.
+    /// Returns the path of the file for the OAuth tokens of a server. [`SecretStore::remove_all`] removes it too.
     pub fn oauth_path(&self, id: Uuid) -> PathBuf {
         self.directory.join(format!("mcp_{id}.oauth"))
     }
 
-    /// What is not safe about the directory and its files; empty if all is as it should be.
+    /// Checks the directory and its files. Returns an error for each that other users can read or replace.
     pub fn audit(&self) -> Vec<HubError> {
         if let Err(error) = self.check_directory() {
             return vec![error];
@@ -64,95 +76,95 @@ impl FileSecrets {
             return Ok(Values::default());
         }
         let failed = |error: io::Error| unavailable("read", &path, &error).at("secrets");
-        let Some(bytes) = read_without_links(&path).map_err(failed)? else { return Ok(Values::default()) };
-        let bytes = Zeroizing::new(bytes);
-        // The error of the parser could show a part of a value.
+        let mut options = fs::OpenOptions::new();
+        options.read(true);
+        let (file, metadata) = match open_regular(&path, options, Links::Refuse) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Values::default()),
+            Err(error) => return Err(failed(error)),
+        };
+        // Another file may have taken the place of the one that was checked.
+        check_private(&path, &metadata, 0o600)?;
+        let bytes = Zeroizing::new(read_open_file(file, &metadata, MAX_BYTES).map_err(failed)?);
+        // Without the error of the parser, which may contain a part of a value.
         Values::parse(&bytes).ok_or_else(|| {
-            let message = format!("{} is not a file of secrets. It was left as it is", path.display());
+            let message = format!(
+                "{} is not a valid file of secrets. Restore it, or remove it and set the secrets again",
+                path.display()
+            );
             HubError::unavailable(message).at("secrets")
         })
     }
 
     fn change<T>(&self, id: Uuid, change: impl FnOnce(&mut Values) -> T) -> Result<T, HubError> {
-        let at = |what: &'static str, path: &Path, error: &io::Error| unavailable(what, path, error).at("secrets");
+        let failed = |what: &'static str, path: &Path, error: &io::Error| unavailable(what, path, error).at("secrets");
         self.check_directory()?;
-        self.fs.create_directory(&self.directory).map_err(|error| at("made", &self.directory, &error))?;
+        self.fs.create_directory(&self.directory).map_err(|error| failed("created", &self.directory, &error))?;
         self.check_directory()?;
         let lock = self.directory.join(format!("mcp_{id}.lock"));
-        let _held = self.fs.lock(&lock, self.grace_periods).map_err(|error| at("locked", &lock, &error))?;
+        let _held = self.fs.lock(&lock, self.lock_timeout).map_err(|error| failed("locked", &lock, &error))?;
+        self.remove_leftovers.call_once(|| remove_leftovers(&self.directory.join("mcp_")));
         let mut values = self.read(id)?;
         let result = change(&mut values);
         let path = self.path(id);
         if values.0.is_empty() {
             return match self.fs.remove(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("removed", &path, &error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("removed", &path, &error)),
                 _ => Ok(result),
             };
         }
-        replace(&*self.fs, &path, &values.to_bytes(), None).map_err(|error| at("written", &path, &error))?;
+        replace(&*self.fs, &path, &values.to_bytes(), None).map_err(|error| failed("written", &path, &error))?;
         Ok(result)
     }
 
-    /// That nobody else can enter the directory, or has put a link in its place.
+    /// Checks that only this user can enter the directory, and that it is not a link.
     fn check_directory(&self) -> Result<(), HubError> {
         check(&self.directory, fs::FileType::is_dir, "a directory", 0o700).map(|_| ())
     }
 }
 
-/// Whether there is a file, and that nobody else can read it.
+/// Returns whether a file exists. Checks that only this user can read it.
 fn check_file(path: &Path) -> Result<bool, HubError> {
     check(path, fs::FileType::is_file, "a file", 0o600)
 }
 
+/// Returns whether a file or directory exists. Checks its kind, owner and mode, without following links.
 fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> Result<bool, HubError> {
-    let refuse = |reason: String| {
-        let message = format!("{} {reason}, so the secrets there are not used", path.display());
-        Err(HubError::unavailable(message).at("secrets"))
-    };
-    let meta = match fs::symlink_metadata(path) {
-        Ok(meta) => meta,
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(unavailable("looked at", path, &error).at("secrets")),
+        Err(error) => return Err(unavailable("examined", path, &error).at("secrets")),
     };
-    if meta.is_symlink() {
-        return refuse("is a link".to_owned());
+    if metadata.is_symlink() {
+        return Err(refused(path, "is a link"));
     }
-    if !is(&meta.file_type()) {
-        return refuse(format!("is not {what}"));
+    if !is(&metadata.file_type()) {
+        return Err(refused(path, &format!("is not {what}")));
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        if meta.uid() != rustix::process::geteuid().as_raw() {
-            return refuse("belongs to another user".to_owned());
-        }
-        if meta.mode() & 0o077 != 0 {
-            return refuse(format!("is open to other users; `chmod {mode:o}` closes it"));
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
-    Ok(true)
+    check_private(path, &metadata, mode).map(|()| true)
 }
 
-/// Reads a file, but not through a link that has been put in its place since it was checked.
-fn read_without_links(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let mut options = fs::OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+/// Checks that a file or directory belongs to this user, and that nobody else can use it. `mode` is the mode that it should have.
+#[cfg(unix)]
+fn check_private(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), HubError> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused(path, "belongs to another user"));
     }
-    match options.open(path) {
-        Ok(mut file) => {
-            let mut bytes = Vec::new();
-            io::Read::read_to_end(&mut file, &mut bytes)?;
-            Ok(Some(bytes))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    if metadata.mode() & 0o077 != 0 {
+        return Err(refused(path, &format!("is open to other users (`chmod {mode:o}` closes it)")));
     }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_private(_: &Path, _: &fs::Metadata, _: u32) -> Result<(), HubError> {
+    Ok(())
+}
+
+fn refused(path: &Path, reason: &str) -> HubError {
+    HubError::unavailable(format!("{} {reason}, so the secrets there are not used", path.display())).at("secrets")
 }
 
 impl SecretStore for FileSecrets {
@@ -193,7 +205,7 @@ impl SecretStore for FileSecrets {
             }
             _ => {}
         }
-        // Nobody waits for the secrets of a server that is gone.
+        // The server is deleted, so no other process needs the lock.
         let _ = self.fs.remove(&self.directory.join(format!("mcp_{id}.lock")));
         Ok(names)
     }
@@ -205,7 +217,7 @@ impl fmt::Debug for FileSecrets {
     }
 }
 
-/// What a file holds.
+/// The content of a file: the secrets by their names.
 #[derive(Default)]
 struct Values(BTreeMap<String, Secret>);
 

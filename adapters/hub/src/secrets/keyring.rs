@@ -1,4 +1,4 @@
-//! Secrets in the keyring of the system.
+//! [`KeyringSecrets`]: secrets in the keyring of the system.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,21 +11,22 @@ use super::store::not_kept_here;
 use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 
-/// `keyring:service/account`: a keyring of the crate `keyring-core`, such as those of macOS, of Windows, and of the Secret
-/// Service. It is settled once which one: if it is locked or gone, that is an error, and no other is asked.
+/// Stores `keyring:service/account` in a keyring of the crate `keyring-core`, such as that of macOS, Windows or the Secret Service.
+///
+/// If the keyring is locked or missing, operations fail. No other store is used instead.
 pub struct KeyringSecrets(Arc<CredentialStore>);
 
 impl KeyringSecrets {
-    /// Secrets in this keyring.
+    /// Uses this keyring.
     pub fn new(store: Arc<CredentialStore>) -> Self {
         KeyringSecrets(store)
     }
 
-    /// Secrets in the keyring that the program has settled with `keyring_core::set_default_store`.
+    /// Uses the keyring that the program has set with `keyring_core::set_default_store`.
     ///
     /// # Errors
     ///
-    /// `SERVICE_UNAVAILABLE` if it has settled none.
+    /// `SERVICE_UNAVAILABLE` if the program has set none.
     pub fn of_program() -> Result<Self, HubError> {
         keyring_core::get_default_store().map(KeyringSecrets).ok_or_else(|| failed(Error::NoDefaultStore))
     }
@@ -38,22 +39,22 @@ impl KeyringSecrets {
     }
 }
 
-/// What went wrong, without the bytes that some errors carry.
+/// Converts an error of the keyring, without the secret bytes that some errors contain.
 fn failed(error: Error) -> HubError {
     let reason = match error {
-        Error::NoStorageAccess(_) => "it is locked, or cannot be reached: unlock it, and try again".to_owned(),
-        Error::NoDefaultStore => "this program has settled none".to_owned(),
-        Error::Ambiguous(_) => "it has more than one such secret".to_owned(),
+        Error::NoStorageAccess(_) => "it is locked or cannot be reached. Unlock it and try again".to_owned(),
+        Error::NoDefaultStore => "this program has set none".to_owned(),
+        Error::Ambiguous(_) => "it has several secrets with this service and account".to_owned(),
         Error::TooLong(what, at_most) => format!("{what} is longer than {at_most} bytes"),
         Error::Invalid(what, why) => format!("{what} is not valid: {why}"),
         Error::BadEncoding(mut bytes) | Error::BadDataFormat(mut bytes, _) => {
             bytes.zeroize();
-            "what it has is not text".to_owned()
+            "the stored secret is not text".to_owned()
         }
         Error::PlatformFailure(error) => error.to_string(),
-        _ => "it does not do that".to_owned(),
+        _ => "it does not support the operation".to_owned(),
     };
-    HubError::unavailable(format!("The keyring does not work: {reason}")).at("secrets")
+    HubError::unavailable(format!("the keyring failed: {reason}")).at("secrets")
 }
 
 impl SecretStore for KeyringSecrets {
@@ -77,12 +78,12 @@ impl SecretStore for KeyringSecrets {
         }
     }
 
-    /// None: what is in a keyring belongs to no server, and other programs may use it.
+    /// Returns no names: entries of a keyring belong to no server, and other programs may use them.
     fn names(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }
 
-    /// None, for the same reason.
+    /// Removes nothing, for the same reason as in [`names`](Self::names).
     fn remove_all(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }

@@ -1,11 +1,13 @@
-//! Secrets: where they are kept, how they are named, how they are got.
+//! Secrets: where they are stored, and how configurations refer to them.
 //!
-//! A configuration holds no secrets, only where they are: a [`SecretRef`]. A [`SecretStore`] knows some kinds of these:
-//! [`FileSecrets`] those in files of this user, [`EnvSecrets`] those in the environment, [`MemorySecrets`] those of hubs without files, `KeyringSecrets` (with the feature
-//! `keyring`) those in the keyring of the system. [`Secrets`] puts them together. There is no falling back from one to another.
+//! A configuration contains references to secrets, [`SecretRef`], and a [`SecretStore`] returns their values. Each store has one
+//! kind of references: [`FileSecrets`] has private files, [`EnvSecrets`] the environment, [`MemorySecrets`] the memory of a hub
+//! without files, and `KeyringSecrets` (feature `keyring`) the system's keyring. [`Secrets`] combines them. A secret that is
+//! missing in its store is not searched for in another.
 
 mod environment;
 mod file;
+mod guess;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod memory;
@@ -20,6 +22,8 @@ use uuid::Uuid;
 
 pub use environment::EnvSecrets;
 pub use file::FileSecrets;
+pub use guess::is_secret;
+pub(crate) use guess::{is_placeholder, is_secret_name, is_secret_text, scheme, secrets_in_args};
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringSecrets;
 pub use memory::MemorySecrets;
@@ -29,7 +33,7 @@ pub use value::Secret;
 
 use crate::HubError;
 
-/// A store for each kind of reference.
+/// A [`SecretStore`] for all kinds of references, which passes each to the store of its kind.
 pub struct Secrets {
     stored: Box<dyn SecretStore>,
     environment: Box<dyn SecretStore>,
@@ -37,23 +41,23 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Files in this directory, the environment of this process, and no keyring.
+    /// Creates a store of files in this directory and of the environment of this process, without a keyring.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         Secrets::new(FileSecrets::new(directory))
     }
 
-    /// This store for `mcp_{uuid}#NAME`, the environment of this process, and no keyring.
+    /// Creates a store that has `mcp_{uuid}#NAME` in `stored`, and the environment of this process. It has no keyring.
     pub fn new(stored: impl SecretStore + 'static) -> Self {
         Secrets { stored: Box::new(stored), environment: Box::new(EnvSecrets::of_process()), keyring: None }
     }
 
-    /// Takes `env:NAME` from elsewhere.
+    /// Sets the store of `env:NAME`.
     pub fn with_environment(mut self, environment: impl SecretStore + 'static) -> Self {
         self.environment = Box::new(environment);
         self
     }
 
-    /// Takes `keyring:service/account` from this store.
+    /// Sets the store of `keyring:service/account`.
     pub fn with_keyring(mut self, keyring: impl SecretStore + 'static) -> Self {
         self.keyring = Some(Box::new(keyring));
         self
@@ -64,8 +68,7 @@ impl Secrets {
             SecretRef::Stored { .. } => Ok(&*self.stored),
             SecretRef::Env { .. } => Ok(&*self.environment),
             SecretRef::Keyring { .. } => self.keyring.as_deref().ok_or_else(|| {
-                HubError::unavailable("There is no keyring: this program was built or started without one")
-                    .at("secrets")
+                HubError::unavailable("this program was built or started without a keyring").at("secrets")
             }),
         }
     }

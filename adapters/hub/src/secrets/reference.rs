@@ -1,4 +1,4 @@
-//! How a secret is named in a configuration.
+//! [`SecretRef`]: how a configuration refers to a secret.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::HubError;
 
-/// Where a secret is kept: `mcp_{uuid}#NAME`, `env:NAME` or `keyring:service/account`.
+/// The place of a secret: `mcp_{uuid}#NAME`, `env:NAME` or `keyring:service/account`.
 ///
 /// ```
 /// use mcpwire_hub::secrets::SecretRef;
@@ -20,39 +20,42 @@ use crate::HubError;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SecretRef {
-    /// In the store of the hub, among the secrets of a server.
+    /// A secret of one server, in the hub's store.
     Stored {
-        /// The server.
+        /// The id of the server.
         id: Uuid,
-        /// The name among its secrets.
+        /// The name, which is unique among the secrets of the server.
         name: String,
     },
-    /// In the environment of the hub.
+    /// An environment variable of the hub's process.
     Env {
         /// The name of the variable.
         name: String,
     },
-    /// In the keyring of the system.
+    /// An entry of the system's keyring.
     Keyring {
-        /// Under which service.
+        /// The service of the entry.
         service: String,
-        /// Under which account.
+        /// The account of the entry.
         account: String,
     },
 }
 
 impl SecretRef {
-    /// A secret of a server.
+    /// Creates the reference to a secret of a server.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` if it cannot be a name: it is empty, longer than 200 characters, or holds control characters.
+    /// `VALIDATION_ERROR` if the name is empty, longer than 200 bytes, or contains control characters.
     pub fn stored(id: Uuid, name: impl Into<String>) -> Result<SecretRef, HubError> {
         let name = name.into();
         if is_name(&name) {
             Ok(SecretRef::Stored { id, name })
         } else {
-            Err(HubError::validation("secret_ref", "The name of a secret is a short line of text"))
+            Err(HubError::validation(
+                "secret_ref",
+                "the name of a secret must be one line of at most 200 bytes, and must not be empty",
+            ))
         }
     }
 }
@@ -74,7 +77,7 @@ impl FromStr for SecretRef {
             (is_name(&service) && is_name(&account)).then_some(SecretRef::Keyring { service, account })
         } else if let Some(entry) = text.strip_prefix("mcp_") {
             let (id, name) = entry.split_once('#').ok_or(NotASecretRef(()))?;
-            // No other way to write an id than the usual one.
+            // Only the usual spelling of an id, so that each secret has one reference.
             let id = (id.len() == 36).then(|| Uuid::parse_str(id).ok()).flatten().ok_or(NotASecretRef(()))?;
             is_name(name).then(|| SecretRef::Stored { id, name: name.to_owned() })
         } else {
@@ -94,24 +97,17 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// A text is no [`SecretRef`]. The text is not shown: it may be a secret that stands in the wrong place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The error for a text that is not a [`SecretRef`]. It does not contain the text, which may be a secret in the wrong place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is not the reference to a secret. Use `mcp_{{uuid}}#NAME`, `env:NAME` or `keyring:service/account`")]
 pub struct NotASecretRef(());
-
-impl fmt::Display for NotASecretRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("A secret is named by `mcp_{uuid}#NAME`, `env:NAME` or `keyring:service/account`")
-    }
-}
-
-impl std::error::Error for NotASecretRef {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn case_24_only_the_three_kinds_are_references() {
+    fn only_the_three_kinds_are_references() {
         let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
         for text in [format!("mcp_{id}#A"), format!("mcp_{id}#a/../b"), "env:HOME".into(), "keyring:a/b/c".into()] {
             assert_eq!(text.parse::<SecretRef>().unwrap().to_string(), text);

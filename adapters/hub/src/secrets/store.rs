@@ -1,32 +1,32 @@
-//! [`SecretStore`]: where secrets are kept.
+//! [`SecretStore`]: the trait of the stores of secrets.
 
 use uuid::Uuid;
 
 use super::{Secret, SecretRef};
 use crate::HubError;
 
-/// Where secrets are kept.
+/// Stores secrets, and returns them by their references.
 ///
-/// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work, or is not safe to use, and `VALIDATION_ERROR` if
-/// something cannot be a secret of it. None holds a value.
+/// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work or is not safe to use, and `VALIDATION_ERROR` if the
+/// store has no references of this kind. They do not contain values.
 pub trait SecretStore: Send + Sync {
-    /// The value; `None` if there is none.
+    /// Returns the value of a secret, or `None` if it is not stored.
     fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError>;
 
-    /// Keeps a value, in place of an earlier one.
+    /// Stores a value, and replaces an earlier one.
     fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError>;
 
-    /// Forgets a value. Whether there was one.
+    /// Removes a secret. Returns whether it was stored.
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError>;
 
-    /// The names of the secrets of a server.
+    /// Returns the names of the stored secrets of a server.
     fn names(&self, id: Uuid) -> Result<Vec<String>, HubError>;
 
-    /// Forgets all secrets of a server, and says which there were.
+    /// Removes all secrets of a server. Returns their names.
     fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError>;
 }
 
-/// Creates the error for a reference of a kind that the store does not keep.
+/// Creates the error for a reference of a kind that the store does not have.
 pub(super) fn not_kept_here(secret: &SecretRef) -> HubError {
-    HubError::validation("secret_ref", format!("This store does not keep `{secret}`"))
+    HubError::validation("secret_ref", format!("this store does not have secrets like `{secret}`"))
 }

@@ -1,25 +1,25 @@
-//! A value that must show nowhere.
+//! [`Secret`]: a value that is never shown.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A secret. It is not shown by `{:?}`, has no `Display`, and its memory is overwritten when it is dropped.
+/// A secret value. `{:?}` does not show it, and it has no `Display`. Its memory is overwritten when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Keeps a value.
+    /// Creates a secret with this value.
     pub fn new(value: impl Into<String>) -> Self {
         Secret(Zeroizing::new(value.into()))
     }
 
-    /// The value itself, for whom it is meant.
+    /// Returns the value. Do not show it or write it to a log.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether nothing is in it.
+    /// Returns whether the value is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

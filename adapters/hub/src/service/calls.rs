@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use mcpwire_core::{Json, Progress, Timestamp};
+use mcpwire_core::{CallToolResult, ContentBlock, Json, Progress, Timestamp};
 use mcpwire_supervisor::{CallRejection, Command, Generation, ServerId};
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ use super::options::Settings;
 use super::outcome::{CallOptions, CancelSignal, ToolOutcome};
 use super::state::{State, hub_has_ended};
 use crate::config::{McpConfig, Timeouts};
+use crate::redact::Redactor;
 use crate::{HubError, HubErrorKind};
 
 /// Maximum number of times a call waits for its server to start. A server may stop again before the call is sent, but
@@ -346,7 +347,28 @@ impl BegunCall {
             }
             Pin::new(&mut calls_failed).poll(cx).map(|error| Err(error.unwrap_or_else(|_| hub_has_ended())))
         });
-        Ok(ToolOutcome::within(result.await?, &config.limits))
+        let mut result = result.await?;
+        if result.is_error {
+            redact_error(&mut result, &connection.redactor);
+        }
+        Ok(ToolOutcome::within(result, &config.limits))
+    }
+}
+
+/// Removes the secrets from the result of a tool that failed, because servers repeat credentials in their error texts. Other
+/// results are data, and stay as they are.
+fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
+    if redactor.is_empty() {
+        return;
+    }
+    for block in &mut result.content {
+        if let ContentBlock::Text(content) = block {
+            content.text = redactor.redact(&content.text);
+        }
+    }
+    for json in [&mut result.structured_content, &mut result.without_content] {
+        // `None` if a number was a secret.
+        *json = json.take().and_then(|json| Json::parse(redactor.redact(json.get())).ok());
     }
 }
 

@@ -62,6 +62,27 @@ impl Configuration {
         self.create_locked(config).await
     }
 
+    /// Adds new servers with one write of the file. The results are in the order of `configs`.
+    pub(super) async fn create_all(&self, configs: Vec<McpConfig>) -> Result<Vec<Result<(), HubError>>, HubError> {
+        let _changing = self.changing.lock().await;
+        let checked = configs.into_iter().map(|config| {
+            check(&config)?;
+            server_spec(&config, &self.settings).map(|spec| (config, spec))
+        });
+        let mut results: Vec<Result<(McpConfig, ServerSpec), HubError>> = checked.collect();
+        if let Some(store) = self.settings.store.clone() {
+            let valid: Vec<McpConfig> = results.iter().flatten().map(|(config, _)| config.clone()).collect();
+            let mut saved = self.settings.tasks.block(move || store.create_all(&valid)).await??.into_iter();
+            for result in results.iter_mut().filter(|result| result.is_ok()) {
+                if let Some(Err(error)) = saved.next() {
+                    *result = Err(error);
+                }
+            }
+        }
+        let add = |result: Result<_, _>| result.and_then(|(config, spec)| self.add(config, spec));
+        Ok(results.into_iter().map(add).collect())
+    }
+
     async fn create_locked(&self, config: McpConfig) -> Result<(), HubError> {
         check(&config)?;
         let spec = server_spec(&config, &self.settings)?;

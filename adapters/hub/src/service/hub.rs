@@ -140,8 +140,8 @@ impl Hub {
 
     /// Calls a tool of any server. The call is made when it is awaited.
     ///
-    /// `name` is an exposed name, or a name that only one server uses. `arguments` are what the clients take: anything that
-    /// serializes to a JSON object, or pairs of a name and a value.
+    /// `name` is an exposed name, or a name that only one server uses. `arguments` is anything
+    /// that serializes to a JSON object, or pairs of a name and a value.
     ///
     /// A call waits for a server that sleeps. For a server that is starting, it waits as long as
     /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start) allows, and then fails with
@@ -324,6 +324,10 @@ impl McpService for Hub {
 
     fn create(&self, config: McpConfig) -> ServiceFuture<'_, ()> {
         Box::pin(self.0.configuration.create(config))
+    }
+
+    fn create_all(&self, configs: Vec<McpConfig>) -> ServiceFuture<'_, Vec<Result<(), HubError>>> {
+        Box::pin(self.0.configuration.create_all(configs))
     }
 
     fn update(&self, config: McpConfig) -> ServiceFuture<'_, ()> {

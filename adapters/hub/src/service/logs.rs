@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use mcpwire_client::regular_file::{Links, open_regular, read_regular};
 use mcpwire_core::printable;
 use mcpwire_driver::CallbackPanic;
 
@@ -102,7 +103,6 @@ impl Logs {
 }
 
 impl Inner {
-    /// Writes a line to the file, after the time in UTC.
     fn write(&mut self, line: &str) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let line = format!("{:.3} {line}\n", Timestamp::now());
@@ -156,19 +156,20 @@ fn open(path: &Path) -> io::Result<File> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(directory)?;
     }
-    options.open(path)
+    Ok(open_regular(path, options, Links::Refuse)?.0)
 }
 
-/// Returns a line of a file without its time. Files of earlier versions have no times.
+/// Returns a line of a log file without the time. Files of earlier versions contain no times.
 fn without_time(line: &str) -> &str {
-    line.split_once(' ').filter(|(time, _)| time.parse::<Timestamp>().is_ok()).map_or(line, |(_, rest)| rest)
+    line.split_once(' ').filter(|(time, _)| time.parse::<Timestamp>().is_ok()).map_or(line, |(_, line)| line)
 }
 
-/// Returns the last lines of a log file, without a hub. Each line starts with the time in UTC, as RFC 3339, and a space.
+/// Returns the last lines of a log file, without a hub. Each line starts with its time in UTC, as in RFC 3339.
 pub fn tail(path: &Path, most: usize) -> Vec<String> {
     let mut text = String::new();
     for at in (0..FILES).rev() {
-        if let Ok(bytes) = fs::read(numbered(path, at)) {
+        // The last line of a file may exceed its maximum size.
+        if let Ok(bytes) = read_regular(&numbered(path, at), 2 * FILE_BYTES) {
             text.push_str(&String::from_utf8_lossy(&bytes));
         }
     }
@@ -185,21 +186,36 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("logs/a.log");
         let logs = Logs::new(Some(path.clone()));
-        // With the time and the line break, a line in the file takes 1 KiB.
-        let line = "x".repeat(1024 - "2026-11-23T21:40:23.000Z \n".len());
+        let line = "x".repeat(1023);
         for _ in 0..5 * 1024 {
             logs.push(&line);
         }
         logs.push("last");
-        assert!(logs.lines().len() <= MAX_BYTES / line.len() + 1);
+        assert!(logs.lines().len() <= MAX_BYTES / 1023 + 1);
         assert_eq!(logs.tail(1), ["last"]);
         let size = |at| fs::metadata(numbered(&path, at)).map_or(0, |meta| meta.len());
-        assert!(size(0) <= FILE_BYTES && size(1) == FILE_BYTES && size(2) == FILE_BYTES && size(3) == 0);
-        let lines = tail(&path, 2);
-        assert_eq!(lines.iter().map(|line| without_time(line)).collect::<Vec<_>>(), [&line, "last"]);
-        assert!(lines.iter().all(|line| without_time(line) != line), "each line in a file has its time: {lines:?}");
+        let is_full = |at| (FILE_BYTES - 2 * 1024..=FILE_BYTES).contains(&size(at));
+        assert!(size(0) <= FILE_BYTES && is_full(1) && is_full(2) && size(3) == 0);
+        let last = tail(&path, 2);
+        assert_eq!(last.iter().map(|line| without_time(line)).collect::<Vec<_>>(), [line.as_str(), "last"]);
+        let (time, _) = last[1].split_once(' ').unwrap();
+        assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
+        assert_eq!(Logs::new(Some(path.clone())).lines().last().unwrap(), "last");
+        assert_eq!(without_time("a line of an earlier version"), "a line of an earlier version");
         logs.remove().unwrap();
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_the_log_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.log");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let logs = Logs::new(Some(path));
+        assert_eq!(logs.lines(), Vec::<String>::new());
+        logs.push("the lines in memory remain");
+        assert_eq!(logs.lines(), ["the lines in memory remain"]);
     }
 
     #[test]
@@ -209,8 +225,8 @@ mod tests {
         let logs = Logs::new(Some(path.clone()));
         logs.follower(Redactor::new(["hunter22".into()]))("the token is hunter22\u{1b}[2J");
         let file = fs::read_to_string(&path).unwrap();
-        for text in [without_time(&file), &logs.lines()[0]] {
-            assert!(text.starts_with("the token is [secret]") && !text.contains('\u{1b}'), "{text:?}");
+        for text in [&file, &logs.lines()[0]] {
+            assert!(text.contains("the token is [secret]") && !text.contains('\u{1b}'), "{text:?}");
         }
     }
 }

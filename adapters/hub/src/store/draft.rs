@@ -1,4 +1,4 @@
-//! A change of the file that is not written yet.
+//! [`Draft`]: a change of the configuration file that is not written yet.
 
 use jsonc_parser::cst::{CstArray, CstRootNode};
 use mcpwire_supervisor::ServerId;
@@ -10,111 +10,131 @@ use super::merge;
 use crate::HubError;
 use crate::config::{McpConfig, folded};
 
-/// The file between being read and being written: see [`Store::modify`](super::Store::modify).
+/// The configuration file while it is changed. See [`Store::modify`](super::Store::modify).
 pub struct Draft {
     document: Document,
-    /// The text as a tree, from the first change on.
+    /// The text as a tree with its comments. `None` before the first change.
     tree: Option<(CstRootNode, CstArray)>,
-    /// What the entries say, in their order. Those that cannot be read are `None`, and keep their place.
-    configs: Vec<Option<McpConfig>>,
-    entries: Vec<Value>,
+    /// The entries in the order of the file.
+    entries: Vec<DraftEntry>,
+}
+
+/// One server in the file.
+struct DraftEntry {
+    /// `None` if the entry cannot be read. It stays in the file.
+    config: Option<McpConfig>,
+    /// The id and the folded name, also of an entry that cannot be read.
+    id: Option<Uuid>,
+    folded_name: Option<String>,
+}
+
+impl DraftEntry {
+    fn parse(entry: &Value) -> Self {
+        let folded_name = name_of(entry).map(|name| folded(&name));
+        DraftEntry { config: McpConfig::from_json(entry).ok(), id: id_of(entry), folded_name }
+    }
+
+    fn new(config: &McpConfig) -> Self {
+        DraftEntry { config: Some(config.clone()), id: Some(config.id), folded_name: Some(config.folded_name()) }
+    }
 }
 
 impl Draft {
     pub(super) fn new(document: Document) -> Self {
-        let entries = document.entries().to_vec();
-        let configs = entries.iter().map(|entry| McpConfig::from_json(entry).ok()).collect();
-        Draft { document, tree: None, configs, entries }
+        let entries = document.entries().iter().map(DraftEntry::parse).collect();
+        Draft { document, tree: None, entries }
     }
 
-    /// The file as it is to be.
+    /// Returns the text with the changes.
     pub(super) fn text(&self) -> String {
         self.tree.as_ref().map_or_else(|| self.document.text().to_owned(), |(root, _)| root.to_string())
     }
 
-    /// The list, to be changed.
+    /// Returns the list of servers in the tree.
     fn servers(&mut self) -> Result<&CstArray, HubError> {
         if self.tree.is_none() {
             self.tree = self.document.tree();
         }
-        let tree = self.tree.as_ref().ok_or_else(|| HubError::validation("servers", "The file cannot be changed"));
+        let tree = self.tree.as_ref().ok_or_else(|| {
+            HubError::validation("servers", "the file cannot be changed: its list of servers was not found")
+        });
         Ok(&tree?.1)
     }
 
-    /// The configurations that can be read.
+    /// Returns the configurations that are readable.
     pub fn configs(&self) -> impl Iterator<Item = &McpConfig> {
-        self.configs.iter().flatten()
+        self.entries.iter().filter_map(|entry| entry.config.as_ref())
     }
 
-    /// The configuration with this id.
+    /// Returns the configuration with this id.
     pub fn get(&self, id: Uuid) -> Option<&McpConfig> {
         self.configs().find(|config| config.id == id)
     }
 
-    /// Adds a configuration: see [`Store::create`](super::Store::create).
+    /// Adds a configuration. See [`Store::create`](super::Store::create) for the errors.
     pub fn create(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         if self.place(config.id).is_some() {
-            return Err(HubError::conflict("id", format!("A server with the id {} is there already", config.id)));
+            return Err(HubError::conflict("id", format!("the id {} belongs to another server", config.id)));
         }
         self.name_is_free(config)?;
-        let entry = config.to_json();
         let servers = self.servers()?;
         servers.ensure_multiline();
-        servers.append(merge::entry(&entry));
-        self.configs.push(Some(config.clone()));
-        self.entries.push(entry);
+        servers.append(merge::entry(&config.to_json()));
+        self.entries.push(DraftEntry::new(config));
         Ok(())
     }
 
-    /// Replaces a configuration: see [`Store::update`](super::Store::update). An entry that could not be read is replaced,
-    /// too, if its id could.
+    /// Replaces a configuration, also one that is unreadable except for its id. See [`Store::update`](super::Store::update)
+    /// for the errors.
     pub fn update(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let place = self.known(config.id)?;
         self.name_is_free(config)?;
         let new = config.to_json();
-        // What this program would not have read it does not remove, either: only what differs is changed.
-        let old = self.configs[place].as_ref().map_or(Value::Null, McpConfig::to_json);
+        // Only differences are written, so members that this program does not know stay.
+        let old = self.entries[place].config.as_ref().map_or(Value::Null, McpConfig::to_json);
         let entry = self.servers()?.elements().into_iter().nth(place).and_then(|entry| entry.as_object());
         match (entry, &old, &new) {
             (Some(entry), Value::Object(old), Value::Object(new)) => merge::object(&entry, old, new),
             (Some(entry), _, new) => drop(entry.replace_with(merge::entry(new))),
             (None, ..) => {}
         }
-        self.configs[place] = Some(config.clone());
-        self.entries[place] = new;
+        self.entries[place] = DraftEntry::new(config);
         Ok(())
     }
 
-    /// Removes a configuration: see [`Store::delete`](super::Store::delete).
+    /// Removes a configuration. See [`Store::delete`](super::Store::delete) for the errors.
     pub fn delete(&mut self, id: Uuid) -> Result<(), HubError> {
         let place = self.known(id)?;
         if let Some(node) = self.servers()?.elements().into_iter().nth(place) {
             node.remove();
         }
-        self.configs.remove(place);
         self.entries.remove(place);
         Ok(())
     }
 
-    /// Where the entry with this id is.
+    /// Returns the index of the entry with this id.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`.
     pub(super) fn known(&self, id: Uuid) -> Result<usize, HubError> {
         self.place(id).ok_or_else(|| HubError::unknown_server(ServerId::from_u128(id.as_u128())))
     }
 
     fn place(&self, id: Uuid) -> Option<usize> {
-        self.entries.iter().position(|entry| id_of(entry) == Some(id))
+        self.entries.iter().position(|entry| entry.id == Some(id))
     }
 
-    /// Whether no other entry has the name, also none that cannot be read.
+    /// Checks that no other entry has the name. Unreadable entries count.
     fn name_is_free(&self, config: &McpConfig) -> Result<(), HubError> {
         let name = config.folded_name();
-        let is_taken = |entry: &Value| {
-            id_of(entry) != Some(config.id) && name_of(entry).is_some_and(|other| folded(&other) == name)
-        };
+        let is_taken = |entry: &DraftEntry| entry.id != Some(config.id) && entry.folded_name.as_ref() == Some(&name);
         if self.entries.iter().any(is_taken) {
-            return Err(HubError::conflict("name", format!("Another server is called `{}`", config.name.trim())));
+            return Err(HubError::conflict(
+                "name",
+                format!("the name `{}` belongs to another server", config.name.trim()),
+            ));
         }
         Ok(())
     }

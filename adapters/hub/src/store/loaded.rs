@@ -1,4 +1,4 @@
-//! [`Loaded`]: what the file of configurations contains.
+//! [`Loaded`]: the content of the configuration file.
 
 use std::fmt::Write as _;
 
@@ -8,25 +8,25 @@ use uuid::Uuid;
 use crate::HubError;
 use crate::config::McpConfig;
 
-/// What the file held when it was read.
+/// The content of the configuration file when it was read.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The configurations, in the order of the file. They could be read; whether they are valid, [`McpConfig::validate`] tells.
+    /// The readable configurations, in the order of the file. [`McpConfig::validate`] checks whether they are valid.
     pub configs: Vec<McpConfig>,
-    /// The entries that could not be read. They are kept in the file as they are.
+    /// The unreadable entries. They stay in the file.
     pub broken: Vec<BrokenEntry>,
-    /// Which version of the file it was.
+    /// The revision of the file.
     pub revision: Revision,
 }
 
 impl Loaded {
-    /// The configuration with this id.
+    /// Returns the configuration with this id.
     pub fn get(&self, id: Uuid) -> Option<&McpConfig> {
         self.configs.iter().find(|config| config.id == id)
     }
 }
 
-/// A version of the file: two are the same if their bytes are.
+/// A hash of the file's bytes. Two revisions are equal if the files are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Revision(String);
 
@@ -39,21 +39,21 @@ impl Revision {
         Revision(text)
     }
 
-    /// As text.
+    /// Returns the hash in hexadecimal.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// An entry of the file that could not be read.
+/// An unreadable entry of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenEntry {
-    /// Where it is in the list, from 0.
+    /// The index in the list of servers.
     pub index: usize,
-    /// Its id, if that could be read.
+    /// The id, if it is readable.
     pub id: Option<Uuid>,
-    /// Its name, if that could be read.
+    /// The name, if it is readable.
     pub name: Option<String>,
-    /// What is wrong with it.
+    /// Why the entry is unreadable.
     pub error: HubError,
 }

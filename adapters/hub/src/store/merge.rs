@@ -1,9 +1,9 @@
-//! Changing an object in a text so that all else in it stays.
+//! Changes a JSON object in a text, and keeps comments and unknown members.
 
 use jsonc_parser::cst::{CstInputValue, CstObject};
 use serde_json::{Map, Value};
 
-/// Makes the changes that lead from `old` to `new`. Members that neither of them has are not touched.
+/// Applies the differences between `old` and `new` to an object. Members that neither of them has stay.
 pub(super) fn object(object: &CstObject, old: &Map<String, Value>, new: &Map<String, Value>) {
     for (name, value) in new {
         if old.get(name) == Some(value) {
@@ -25,10 +25,10 @@ pub(super) fn object(object: &CstObject, old: &Map<String, Value>, new: &Map<Str
     }
 }
 
-/// What people look for first in an entry.
+/// The members that a new entry starts with, because people look for them first.
 const FIRST: [&str; 6] = ["id", "name", "enabled", "source", "package", "transport"];
 
-/// A whole entry, to be written.
+/// Converts a new entry for the tree of the text, with [`FIRST`] at its start.
 pub(super) fn entry(value: &Value) -> CstInputValue {
     let Value::Object(members) = value else { return input(value) };
     let first = FIRST.iter().filter_map(|name| members.get_key_value(*name));
@@ -36,7 +36,7 @@ pub(super) fn entry(value: &Value) -> CstInputValue {
     CstInputValue::Object(first.chain(others).map(|(name, value)| (name.clone(), input(value))).collect())
 }
 
-/// A value, to be written.
+/// Converts a value for the tree of the text.
 pub(super) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,

@@ -1,12 +1,11 @@
-//! [`Store`]: the configurations on disk, in `servers.json`.
+//! [`Store`]: the configuration file, `servers.json`.
 //!
-//! The file is an object with the members `version` (1) and `servers`, a list of [`McpConfig`]. It may hold comments. Many
-//! processes may use it at the same time: whoever changes it holds the lock `servers.lock` from reading it until it is
-//! written, and it is replaced as a whole, so that a reader sees the old one or the new one. What was there before the last change is in
-//! `servers.json.bak`.
+//! The file is an object with the members `version` (1) and `servers`, a list of [`McpConfig`]. It may contain comments. Several
+//! processes can use it at the same time: a writer holds the lock `servers.lock` while it reads, changes and replaces the file,
+//! and readers see either the old file or the new one. `servers.json.bak` is the file before the last change.
 //!
-//! A change touches nothing but what it is about: other entries, unknown members and comments stay as they are. A file that
-//! cannot be read is never written to, and never taken for an empty one.
+//! A change of one entry keeps the other entries, unknown members and comments. An unreadable file is never overwritten, and
+//! never counts as empty.
 //!
 //! ```no_run
 //! use mcpwire_hub::config::McpConfig;
@@ -36,56 +35,56 @@ use uuid::Uuid;
 
 use crate::HubError;
 use crate::config::McpConfig;
-use crate::disk::{Fs, SystemFs, replace, unavailable};
+use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
 use document::Document;
 
 pub use draft::Draft;
 pub use loaded::{BrokenEntry, Loaded, Revision};
 
-/// How long others may hold the lock. They hold it for milliseconds, unless their disk hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Default timeout of the lock. Other processes hold it for milliseconds, unless their disk hangs.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The file of configurations.
+/// The configuration file.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     fs: Box<dyn Fs>,
-    grace_periods: Duration,
+    lock_timeout: Duration,
 }
 
 impl Store {
-    /// The store in this file, which is usually called `servers.json`, and need not be there yet.
+    /// Creates a store for this file, usually named `servers.json`, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Store { path: path.into(), fs: Box::new(SystemFs), grace_periods: PATIENCE }
+        Store { path: path.into(), fs: Box::new(SystemFs), lock_timeout: LOCK_TIMEOUT }
     }
 
     #[cfg(test)]
     pub(crate) fn with_fs(path: impl Into<PathBuf>, fs: impl Fs + 'static) -> Self {
-        Store { path: path.into(), fs: Box::new(fs), grace_periods: PATIENCE }
+        Store { path: path.into(), fs: Box::new(fs), lock_timeout: LOCK_TIMEOUT }
     }
 
-    /// How long another process may hold the lock before a change is given up; 10 s by default.
-    pub fn grace_periods(mut self, grace_periods: Duration) -> Self {
-        self.grace_periods = grace_periods;
+    /// Sets the maximum time to wait for another process that changes the file. The default is 10 s.
+    pub fn lock_timeout(mut self, timeout: Duration) -> Self {
+        self.lock_timeout = timeout;
         self
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file as it was before the last change.
+    /// Returns the path of the backup: the file before the last change.
     pub fn backup_path(&self) -> PathBuf {
         self.with_ending(".bak")
     }
 
-    /// Reads the file. None at all is one without servers.
+    /// Reads the file. A missing file has no servers.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` if it is there and is not what it should be, and `SERVICE_UNAVAILABLE` if it cannot be read. What
-    /// is wrong with one entry spoils only that: see [`Loaded::broken`].
+    /// `VALIDATION_ERROR` if the file is not a configuration file, and `SERVICE_UNAVAILABLE` if it cannot be read. An invalid
+    /// entry is no error: see [`Loaded::broken`].
     pub fn load(&self) -> Result<Loaded, HubError> {
         Ok(self.read()?.loaded())
     }
@@ -94,31 +93,44 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` if it is not valid; `CONFLICT` with the field `id` or `name` if another has it; and those of
-    /// [`Store::load`] and of writing. After an error, the file is as it was.
+    /// `VALIDATION_ERROR` if the configuration is invalid; `CONFLICT` with the field `id` or `name` if another server has it;
+    /// those of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be written. After an error, the file is unchanged.
     pub fn create(&self, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.create(config)).map(|((), loaded)| loaded)
+    }
+
+    /// Adds configurations with one write. Returns, in their order, which of them were added: one that is not valid, or whose
+    /// id or name is in use, does not keep the others out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::load`], and `SERVICE_UNAVAILABLE` if the file cannot be written. Nothing is added then.
+    pub fn create_all(&self, configs: &[McpConfig]) -> Result<Vec<Result<(), HubError>>, HubError> {
+        self.modify(|draft| Ok(configs.iter().map(|config| draft.create(config)).collect())).map(|(results, _)| results)
     }
 
     /// Replaces a configuration.
     ///
     /// # Errors
     ///
-    /// `NOT_FOUND` if there is none with its id; otherwise those of [`Store::create`].
+    /// `NOT_FOUND` if no configuration has its id, and those of [`Store::create`].
     pub fn update(&self, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.update(config)).map(|((), loaded)| loaded)
     }
 
-    /// Replaces a configuration if it is still what it was when the caller read it.
+    /// Replaces a configuration, if it is still equal to `was`, which the caller has read.
     ///
     /// # Errors
     ///
-    /// `CONFLICT` with the field `revision` if it is not; otherwise those of [`Store::update`].
+    /// `CONFLICT` with the field `revision` if it has changed, and those of [`Store::update`].
     pub fn update_from(&self, was: &McpConfig, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| {
             if draft.get(was.id) != Some(was) {
                 draft.known(was.id)?;
-                let message = format!("`{}` has been changed by somebody else meanwhile. Read it again", was.name);
+                let message = format!(
+                    "the configuration of `{}` was changed by somebody else meanwhile. Read it again",
+                    was.name
+                );
                 return Err(HubError::conflict("revision", message));
             }
             draft.update(config)
@@ -126,17 +138,18 @@ impl Store {
         .map(|((), loaded)| loaded)
     }
 
-    /// Removes a configuration. Its secrets are elsewhere, and stay.
+    /// Removes a configuration. The secrets of the server are not removed: see [`SecretStore`](crate::secrets::SecretStore).
     ///
     /// # Errors
     ///
-    /// `NOT_FOUND` if there is none with this id; otherwise those of [`Store::load`] and of writing.
+    /// `NOT_FOUND` if no configuration has this id; those of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be
+    /// written.
     pub fn delete(&self, id: Uuid) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.delete(id)).map(|((), loaded)| loaded)
     }
 
-    /// Changes the file: reads it, hands it to `change`, and writes it, all under the lock. If `change` fails, or changes nothing,
-    /// nothing is written.
+    /// Reads the file, passes it to `change`, and writes the result, under the lock. Writes nothing if `change` fails or changes
+    /// nothing.
     pub fn modify<T>(&self, change: impl FnOnce(&mut Draft) -> Result<T, HubError>) -> Result<(T, Loaded), HubError> {
         let _held = self.lock()?;
         let document = self.read()?;
@@ -144,9 +157,12 @@ impl Store {
         let mut draft = Draft::new(document);
         let value = change(&mut draft)?;
         let after = draft.text();
-        // What could not be read again must not be written.
+        // The file must stay readable.
         let document = Document::parse(after.as_bytes()).map_err(|reason| {
-            HubError::validation("servers", format!("With this change, {} {reason}", self.path.display()))
+            HubError::validation(
+                "servers",
+                format!("the change was not saved, because with it {} {reason}", self.path.display()),
+            )
         })?;
         if after != before {
             replace(&*self.fs, &self.path, after.as_bytes(), Some(&self.backup_path()))
@@ -155,23 +171,25 @@ impl Store {
         Ok((value, document.loaded()))
     }
 
-    /// Puts the file as it was before the last change in the place of one that cannot be read, which is kept as
-    /// `servers.json.broken`.
+    /// Replaces an unreadable file by its backup. The unreadable file is renamed to `servers.json.broken`.
     ///
     /// # Errors
     ///
-    /// `CONFLICT` with the field `servers` if the file can be read; `NOT_FOUND` if there is no earlier one that could be; and
-    /// `SERVICE_UNAVAILABLE` if it cannot be written.
+    /// `CONFLICT` with the field `servers` if the file is readable; `NOT_FOUND` if there is no readable backup; and
+    /// `SERVICE_UNAVAILABLE` if the file cannot be written.
     pub fn restore(&self) -> Result<Loaded, HubError> {
         let _held = self.lock()?;
         if self.read().is_ok() {
-            return Err(HubError::conflict("servers", "The file is as it should be, and nothing was restored"));
+            return Err(HubError::conflict("servers", "the file is readable, so nothing was restored"));
         }
         let backup = self.backup_path();
         let bytes = self.fs.read(&backup).map_err(|error| unavailable("read", &backup, &error))?;
         let good = bytes.and_then(|bytes| Document::parse(&bytes).ok());
         let Some(document) = good else {
-            return Err(HubError::not_found("servers", format!("{} cannot be read either", backup.display())));
+            return Err(HubError::not_found(
+                "servers",
+                format!("{} is missing or unreadable, so nothing was restored", backup.display()),
+            ));
         };
         let written = |error| unavailable("written", &self.path, &error);
         replace(&*self.fs, &self.path, document.text().as_bytes(), Some(&self.with_ending(".broken")))
@@ -182,10 +200,17 @@ impl Store {
     fn lock(&self) -> Result<File, HubError> {
         let directory = self.path.parent().filter(|directory| !directory.as_os_str().is_empty());
         if let Some(directory) = directory {
-            self.fs.create_directory(directory).map_err(|error| unavailable("made", directory, &error))?;
+            self.fs.create_directory(directory).map_err(|error| unavailable("created", directory, &error))?;
         }
         let lock = self.path.with_extension("lock");
-        self.fs.lock(&lock, self.grace_periods).map_err(|error| unavailable("locked", &lock, &error))
+        let held = self.fs.lock(&lock, self.lock_timeout).map_err(|error| unavailable("locked", &lock, &error))?;
+        remove_leftovers(&self.path);
+        if let Ok(target) = self.fs.resolve(&self.path)
+            && target != self.path
+        {
+            remove_leftovers(&target);
+        }
+        Ok(held)
     }
 
     fn read(&self) -> Result<Document, HubError> {
@@ -196,11 +221,11 @@ impl Store {
             let backup = self.backup_path();
             let advice = match self.fs.read(&backup) {
                 Ok(Some(bytes)) if Document::parse(&bytes).is_ok() => {
-                    format!("; it can be restored as it was before the last change, from {}", backup.display())
+                    format!(". The file before the last change is {}", backup.display())
                 }
                 _ => String::new(),
             };
-            let message = format!("{} {reason}. It was left as it is{advice}", self.path.display());
+            let message = format!("{} {reason}. Correct the file{advice}", self.path.display());
             HubError::validation("servers", message)
         })
     }

@@ -1,4 +1,4 @@
-//! The file stays whole, whatever happens while it is written.
+//! Crashes and errors while the configuration file is written.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::ErrorCode;
 use crate::config::McpConfig;
 use crate::disk::faults::{Fault, FaultyFs};
 
-/// A file with two servers, and another configuration that is to replace the first.
+/// Creates a file with two servers. Returns the store, a changed configuration of the first server, and the content.
 fn prepared(directory: &Path) -> (Store, McpConfig, Vec<u8>) {
     let store = Store::new(directory.join("mcp").join("servers.json"));
     let mut first = McpConfig::npm("first", "one");
@@ -22,7 +22,7 @@ fn prepared(directory: &Path) -> (Store, McpConfig, Vec<u8>) {
     (store, first, old)
 }
 
-/// What the file is after the change, without anything that goes wrong.
+/// Returns the content after the change, without a fault.
 fn new(config: &McpConfig, old: &[u8]) -> Vec<u8> {
     let directory = TempDir::new().unwrap();
     let store = Store::new(directory.path().join("servers.json"));
@@ -32,7 +32,7 @@ fn new(config: &McpConfig, old: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn case_13_a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
+fn a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
     let (mut olds, mut news, mut step) = (0, 0, 0);
     loop {
         let directory = TempDir::new().unwrap();
@@ -47,7 +47,7 @@ fn case_13_a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
             assert_eq!(found, new(&config, &old), "step {step}");
             news += 1;
         }
-        // The next program works with what it finds, and a good earlier version is there once there was one.
+        // The next program can read and change the file, and the backup is readable.
         store.load().unwrap();
         Store::new(store.backup_path()).load().unwrap();
         store.update(&config).unwrap();
@@ -62,7 +62,7 @@ fn case_13_a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn case_16_what_fails_is_told_and_leaves_the_file_as_it_was() {
+fn an_error_is_returned_and_the_file_stays_the_same() {
     for kind in [io::ErrorKind::StorageFull, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::PermissionDenied] {
         let mut step = 0;
         loop {
@@ -72,7 +72,7 @@ fn case_16_what_fails_is_told_and_leaves_the_file_as_it_was() {
             let faulty = Store::with_fs(store.path(), fs.clone());
             let before = faulty.load().unwrap();
             match faulty.update(&config) {
-                // Two steps may fail without harm: giving the backup its second name, and making a name durable.
+                // Two steps may fail: the hard link of the backup, and the sync of the directory.
                 Ok(loaded) => assert_eq!(loaded.revision, store.load().unwrap().revision),
                 Err(error) => {
                     assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "step {step}: {error}");
@@ -96,17 +96,77 @@ fn assert_no_rubbish(directory: &Path) {
 }
 
 #[test]
-fn another_program_that_holds_the_lock_is_waited_for_and_not_for_ever() {
+fn waiting_for_the_lock_of_another_program_times_out() {
     let directory = TempDir::new().unwrap();
     let (store, config, old) = prepared(directory.path());
     let lock = fs::File::open(store.path().with_extension("lock")).unwrap();
     lock.lock().unwrap();
-    let store = Store::new(store.path()).grace_periods(std::time::Duration::ZERO);
+    let store = Store::new(store.path()).lock_timeout(std::time::Duration::ZERO);
     let error = store.update(&config).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
     assert_eq!(fs::read(store.path()).unwrap(), old);
     store.load().expect("readers need no lock");
     drop(lock);
-    // Whoever gave up may get it for a moment, to give it back.
+    // The thread that gave up may still get the lock for a moment.
     Store::new(store.path()).update(&config).unwrap();
+}
+
+fn many(count: usize) -> Vec<McpConfig> {
+    (0..count).map(|number| McpConfig::npm(format!("server {number}"), "a")).collect()
+}
+
+#[test]
+fn many_servers_are_added_with_the_steps_of_one() {
+    let steps = |configs: &[McpConfig]| {
+        let directory = TempDir::new().unwrap();
+        let (store, ..) = prepared(directory.path());
+        let fs = FaultyFs::new(usize::MAX, Fault::Crash);
+        let results = Store::with_fs(store.path(), fs.clone()).create_all(configs).unwrap();
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!(store.load().unwrap().configs.len(), 2 + configs.len());
+        assert_eq!(Store::new(store.backup_path()).load().unwrap().configs.len(), 2, "one change, one backup");
+        fs.steps()
+    };
+    assert_eq!(steps(&many(300)), steps(&many(1)));
+}
+
+#[test]
+fn a_crash_while_many_servers_are_added_leaves_none_or_all() {
+    for step in 0.. {
+        let directory = TempDir::new().unwrap();
+        let (store, _, old) = prepared(directory.path());
+        let fs = FaultyFs::new(step, Fault::Crash);
+        let result = Store::with_fs(store.path(), fs.clone()).create_all(&many(20));
+        fs.lose_power();
+        let count = store.load().unwrap().configs.len();
+        assert!(count == 22 || fs::read(store.path()).unwrap() == old, "step {step}: {count}");
+        if fs.steps() <= step {
+            assert_eq!(result.unwrap().len(), 20);
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_added_does_not_keep_others_out() {
+    let directory = TempDir::new().unwrap();
+    let (store, first, _) = prepared(directory.path());
+    let mut same_id = McpConfig::npm("same id", "a");
+    same_id.id = first.id;
+    let configs = [
+        McpConfig::npm("third", "a"),
+        McpConfig::npm(" SECOND", "a"),
+        McpConfig::npm("", "a"),
+        same_id,
+        McpConfig::npm("Third", "b"),
+        McpConfig::npm("fourth", "a"),
+    ];
+    let results = store.create_all(&configs).unwrap();
+    let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| &*error.field)).collect();
+    assert_eq!(fields, [None, Some("name"), Some("name"), Some("id"), Some("name"), None]);
+    let names: Vec<_> = store.load().unwrap().configs.into_iter().map(|config| config.name).collect();
+    assert_eq!(names, ["first", "second", "third", "fourth"]);
+    let text = fs::read(store.path()).unwrap();
+    assert!(store.create_all(&configs[1..5]).unwrap().iter().all(Result::is_err));
+    assert_eq!(fs::read(store.path()).unwrap(), text, "nothing to add, nothing written");
 }

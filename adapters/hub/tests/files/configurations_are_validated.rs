@@ -1,4 +1,4 @@
-//! What a configuration has to be, and which field is named when it is not.
+//! The rules for configurations, and the fields that their errors name.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn a_configuration_survives_a_round_trip_and_unknown_members_are_kept() {
 }
 
 #[test]
-fn case_3_names_that_nobody_sees_are_none() {
+fn names_that_nobody_sees_are_none() {
     for name in ["", " ", "\u{a0}", "\u{200b}", "\t\n", "\0", "\u{3000}\u{feff}"] {
         let mut config = server();
         config.name = name.into();
@@ -127,7 +127,7 @@ fn case_3_names_that_nobody_sees_are_none() {
 }
 
 #[test]
-fn case_4_the_transport_has_to_fit_the_package() {
+fn the_transport_has_to_fit_the_package() {
     let mut config = McpConfig::docker("a", "img");
     config.transport = McpTransport::Http { url: "http://a".into() };
     assert_wrong(&config, "transport");
@@ -137,7 +137,7 @@ fn case_4_the_transport_has_to_fit_the_package() {
 }
 
 #[test]
-fn case_5_addresses_that_are_none() {
+fn addresses_that_are_none() {
     for url in
         ["ftp://a", "http://u:p@a/", "https://", "a", "http://a:b", "http://a b", "http:///x", "http://a\r\nX: y"]
     {
@@ -153,7 +153,7 @@ fn case_5_addresses_that_are_none() {
 }
 
 #[test]
-fn case_6_variables_and_headers_that_no_system_takes() {
+fn variables_and_headers_that_no_system_takes() {
     for name in ["", "A=B", "A\0"] {
         let config = server().env(EnvVarConfig::value(name, "x"));
         assert_wrong(&config, &format!("env_vars.{name}"));
@@ -168,7 +168,7 @@ fn case_6_variables_and_headers_that_no_system_takes() {
 }
 
 #[test]
-fn case_7_a_value_is_given_in_one_way() {
+fn a_value_is_given_in_one_way() {
     let config = server();
     let reference = SecretRef::stored(config.id, "A").unwrap();
     let value = EnvVarConfig { value: Some("x".into()), ..EnvVarConfig::secret("A", &reference) };
@@ -176,7 +176,7 @@ fn case_7_a_value_is_given_in_one_way() {
 }
 
 #[test]
-fn case_8_choices_and_formats_of_the_registry_hold() {
+fn choices_and_formats_of_the_registry_hold() {
     let of = |format| spec(|spec| spec.format = format);
     let choice = spec(|spec| spec.choices = vec!["a".into(), "b".into()]);
     for (spec, good, bad) in [
@@ -194,7 +194,7 @@ fn case_8_choices_and_formats_of_the_registry_hold() {
 }
 
 #[test]
-fn case_9_what_the_registry_fixes_cannot_be_another() {
+fn what_the_registry_fixes_cannot_be_another() {
     let fixed = || spec(|spec| spec.value = Some("fixed".into()));
     server().env(EnvVarConfig { name: "A".into(), ..EnvVarConfig::default() }.spec(fixed())).validate().unwrap();
     assert_wrong(&server().env(EnvVarConfig::value("A", "other").spec(fixed())), "env_vars.A");
@@ -218,14 +218,14 @@ fn mc_nt4_a_required_variable_of_the_registry_blocks_saving() {
 }
 
 #[test]
-fn case_10_a_reference_that_nobody_replaces_is_an_error_here() {
+fn a_reference_that_nobody_replaces_is_an_error_here() {
     let message = assert_wrong(&server().env(EnvVarConfig::value("A", "x ${TOKEN}")), "env_vars.A");
     assert!(message.contains("env:TOKEN"), "{message}");
     assert_wrong(&McpConfig::http("a", "http://a/${X}"), "transport");
 }
 
 #[test]
-fn case_24_secrets_are_where_references_can_point() {
+fn secrets_are_where_references_can_point() {
     for reference in ["../../etc/passwd", "mcp_../x#A", "hunter2"] {
         let message = assert_wrong(&server().env(EnvVarConfig::secret("A", reference)), "env_vars.A");
         assert!(!message.contains("hunter2"), "{message}");
@@ -279,7 +279,7 @@ fn a_registry_may_not_change_what_programs_load() {
 }
 
 #[test]
-fn case_23_a_secret_in_an_argument_is_refused_unless_it_is_allowed() {
+fn a_secret_in_an_argument_is_refused_unless_it_is_allowed() {
     let mut config = server().args(["--token", "{token}"]).variable(EnvVarConfig::secret("token", "env:T"));
     assert_wrong(&config, "args.1");
     config.secrets_in_args = true;

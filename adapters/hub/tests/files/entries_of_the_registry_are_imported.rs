@@ -1,4 +1,4 @@
-//! `server.json`: commands and addresses put together from their parts, and what the registry says about values.
+//! Imports of `server.json`: commands, addresses, and the requirements of the registry for values.
 
 use crate::importing::{REGISTRY, launch, read, read_with, server};
 use mcpwire_hub::config::{McpSource, Origin};

@@ -1,4 +1,4 @@
-//! Each dialect: what is taken over, what is refused, what becomes of references and of secrets.
+//! Imports of each dialect: supported and refused entries, references, and secrets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
 }
 
 #[test]
-fn case_10_what_is_not_set_becomes_what_the_dialect_makes_of_it() {
+fn what_is_not_set_becomes_what_the_dialect_makes_of_it() {
     let set = [("SET", "yes")];
     let one = |text: &str| format!(r#"{{"mcpServers": {{"a": {text}}}}}"#);
     let dollar = one(
@@ -72,7 +72,7 @@ fn case_10_what_is_not_set_becomes_what_the_dialect_makes_of_it() {
 }
 
 #[test]
-fn case_11_one_bad_entry_spoils_only_itself() {
+fn one_bad_entry_spoils_only_itself() {
     let text = r#"{"mcpServers": {
         "both": {"command": "x", "url": "http://a"},
         "neither": {"type": "stdio"},
@@ -196,7 +196,7 @@ fn the_variables_of_a_named_file_are_taken_over() {
     let import = read_with(Dialect::Cursor, cursor, |options| options.read_file = Some(|_| Ok("A=1".into())));
     assert_eq!(launch(server(&import, "a"), &[]).unwrap().env["A"], "1");
     let import = read(Dialect::Cursor, cursor);
-    assert!(import.warnings[0].message.contains("not taken over"), "nothing is read by itself");
+    assert!(import.warnings[0].message.contains("not imported"), "nothing is read by itself");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a hub keeps and reads: configurations, the files of other programs, secrets, and the list of what it has started.
+//! The files of a hub: configurations, imports, secrets, and the process registry.
 
 mod configurations_are_validated;
 mod entries_of_the_registry_are_imported;
@@ -7,4 +7,6 @@ mod importing;
 mod leftovers_are_reaped;
 mod secrets_are_kept_safe;
 mod servers_are_launched_from_configurations;
+#[cfg(unix)]
+mod special_files_do_not_stop_the_program;
 mod store_keeps_the_file_whole;

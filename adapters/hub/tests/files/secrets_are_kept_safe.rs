@@ -1,4 +1,4 @@
-//! Secrets in files: who can read them, what is refused, and that no error shows one.
+//! Secrets in files: permissions, refused files, and errors without values.
 
 use std::fs;
 
@@ -99,7 +99,7 @@ mod unix {
     }
 
     #[test]
-    fn case_19_what_others_can_read_is_refused_and_reported() {
+    fn what_others_can_read_is_refused_and_reported() {
         let directory = TempDir::new().unwrap();
         let at = directory.path().join("secrets");
         let secrets = FileSecrets::new(&at);
@@ -122,7 +122,7 @@ mod unix {
     }
 
     #[test]
-    fn case_19_what_belongs_to_another_user_is_refused() {
+    fn what_belongs_to_another_user_is_refused() {
         let directory = TempDir::new().unwrap();
         let at = directory.path().join("secrets");
         let secrets = FileSecrets::new(&at);
@@ -135,7 +135,7 @@ mod unix {
     }
 
     #[test]
-    fn case_20_links_are_refused() {
+    fn links_are_refused() {
         let directory = TempDir::new().unwrap();
         let (at, real) = (directory.path().join("secrets"), directory.path().join("real"));
         let id = Uuid::new_v4();

@@ -1,4 +1,4 @@
-//! From a configuration and secrets to a command, an environment, an address.
+//! Commands, environments and addresses that result from configurations and secrets.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, SecretRef, SecretStore, Secr
 use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
 use tempfile::TempDir;
 
-/// A store in a directory of its own, with this environment.
+/// Creates a store of secrets in a new directory, with this environment.
 struct Fixture {
     _directory: TempDir,
     secrets: Secrets,
@@ -58,7 +58,7 @@ fn mc_t1_each_package_is_started_by_its_command() {
 }
 
 #[test]
-fn case_23_a_container_is_owned_and_its_command_holds_no_values() {
+fn a_container_is_owned_and_its_command_holds_no_values() {
     let fixture = with_env(&[("TOKEN", "hunter22")]);
     let mut config = McpConfig::docker("a", "img:1")
         .args(["serve"])
@@ -138,7 +138,7 @@ fn mc_t7_secrets_come_from_the_store_and_are_redacted() {
 }
 
 #[test]
-fn case_21_missing_and_empty_secrets_are_all_named_and_nothing_is_composed() {
+fn missing_and_empty_secrets_are_all_named_and_nothing_is_composed() {
     let fixture = with_env(&[("EMPTY", "")]);
     let config = McpConfig::binary("a", "a");
     let reference = SecretRef::stored(config.id, "KEY").unwrap();
@@ -171,7 +171,7 @@ fn headers_are_made_of_secrets() {
 }
 
 #[test]
-fn case_8_resolved_values_are_held_against_the_registry_and_not_shown() {
+fn resolved_values_are_held_against_the_registry_and_not_shown() {
     let spec = EnvVarSpec { format: InputFormat::Number, ..EnvVarSpec::default() };
     let config = McpConfig::binary("a", "a").env(EnvVarConfig::secret("PORT", "env:P").spec(spec));
     let error = launch(&config, &with_env(&[("P", "hunter22")])).unwrap_err();

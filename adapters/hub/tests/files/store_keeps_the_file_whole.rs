@@ -1,4 +1,4 @@
-//! `servers.json`: what is kept, what is refused, and who may change it at the same time.
+//! Changes of `servers.json`: invalid files, comments that stay, and several writers at the same time.
 
 use std::fs;
 use std::process::Command;
@@ -44,7 +44,7 @@ fn a_server_is_created_updated_and_deleted() {
 }
 
 #[test]
-fn case_1_the_same_id_again_is_a_conflict_and_the_file_stays() {
+fn the_same_id_again_is_a_conflict_and_the_file_stays() {
     let directory = TempDir::new().unwrap();
     let store = store(&directory);
     let config = McpConfig::binary("a", "a");
@@ -57,7 +57,7 @@ fn case_1_the_same_id_again_is_a_conflict_and_the_file_stays() {
 }
 
 #[test]
-fn case_2_the_same_name_in_other_letters_is_a_conflict() {
+fn the_same_name_in_other_letters_is_a_conflict() {
     let directory = TempDir::new().unwrap();
     let store = store(&directory);
     let first = McpConfig::binary("Straße Ö", "a");
@@ -82,7 +82,7 @@ fn mc_nt3_create_without_a_name_saves_nothing() {
 }
 
 #[test]
-fn case_12_a_file_that_is_not_one_is_an_error_and_is_left_alone() {
+fn a_file_that_is_not_one_is_an_error_and_is_left_alone() {
     for wrong in [
         "",
         "  \n",
@@ -130,7 +130,7 @@ fn case_12_a_file_that_is_not_one_is_an_error_and_is_left_alone() {
 }
 
 #[test]
-fn case_17_what_a_change_is_not_about_stays_as_it_is() {
+fn what_a_change_is_not_about_stays_as_it_is() {
     let directory = TempDir::new().unwrap();
     let store = store(&directory);
     let (one, two) = (Uuid::new_v4(), Uuid::new_v4());
@@ -200,7 +200,7 @@ fn case_17_what_a_change_is_not_about_stays_as_it_is() {
 }
 
 #[test]
-fn case_18_what_is_not_there_cannot_be_updated_or_deleted() {
+fn what_is_not_there_cannot_be_updated_or_deleted() {
     let directory = TempDir::new().unwrap();
     let store = store(&directory);
     assert_error(store.update(&McpConfig::binary("a", "a")), ErrorCode::NotFound, "mcp_id");
@@ -228,7 +228,7 @@ fn an_update_from_what_is_no_longer_there_is_a_conflict() {
 
 #[cfg(unix)]
 #[test]
-fn case_15_a_link_stays_a_link_and_permissions_stay() {
+fn a_link_stays_a_link_and_permissions_stay() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let directory = TempDir::new().unwrap();
@@ -251,7 +251,7 @@ fn case_15_a_link_stays_a_link_and_permissions_stay() {
     assert_eq!(store.load().unwrap().configs.len(), 3);
 }
 
-/// Run as a program of its own by the test below.
+/// A writer, which the test below runs as a separate program.
 #[test]
 fn a_writer_of_many_updates() {
     let Some(path) = std::env::var_os("STORE_OF_WRITER") else { return };
@@ -272,7 +272,7 @@ fn a_writer_of_many_updates() {
 }
 
 #[test]
-fn case_14_two_programs_with_200_updates_each_lose_none() {
+fn two_programs_with_200_updates_each_lose_none() {
     let directory = TempDir::new().unwrap();
     let store = store(&directory);
     let mut shared = McpConfig::binary("shared", "a");

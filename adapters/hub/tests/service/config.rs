@@ -1,4 +1,4 @@
-//! The file, and what it means for what runs.
+//! Changes of the configuration and their effects on running servers.
 
 use std::fs;
 
@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::support::{Place, good, pid, server, soon, state, until};
 
-/// Cases 1, 2 and 18.
 #[tokio::test]
 async fn ids_and_names_are_taken_once() {
     let place = Place::new();
@@ -30,7 +29,24 @@ async fn ids_and_names_are_taken_once() {
     assert_eq!(soon(hub.delete(unknown.id)).await.unwrap_err().code(), ErrorCode::NotFound);
 }
 
-/// Case 16, of a directory that cannot be written.
+#[tokio::test]
+async fn servers_are_added_at_once_and_those_that_cannot_be_are_named() {
+    let in_memory = mcpwire_hub::HubOptions::in_memory();
+    let place = Place::new();
+    for hub in [place.hub_with([]).await, mcpwire_hub::Hub::open(in_memory).await.unwrap()] {
+        let configs = vec![good("a"), good("b"), good(" A"), good(""), good("c")];
+        let results = soon(hub.create_all(configs.clone())).await.unwrap();
+        let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| &*error.field)).collect();
+        assert_eq!(fields, [None, None, Some("name"), Some("name"), None]);
+        let expected = [&configs[0], &configs[1], &configs[4]];
+        assert!(hub.list().iter().eq(expected), "{:?}", hub.list());
+    }
+    assert_eq!(place.hub().await.list().len(), 3, "they are in the file");
+    fs::write(place.layout().servers(), "garbage").unwrap();
+    let hub = mcpwire_hub::Hub::open(mcpwire_hub::HubOptions::in_memory()).await.unwrap();
+    assert!(soon(hub.create_all(Vec::new())).await.unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn what_cannot_be_saved_does_not_hold() {
     let place = Place::new();
@@ -52,7 +68,6 @@ async fn the_configuration_outlives_the_hub() {
     assert!(hub.broken().is_empty());
 }
 
-/// Case 12.
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     let place = Place::new();
@@ -64,7 +79,6 @@ async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\": 1, \"servers\": [");
 }
 
-/// Case 42, its second half.
 #[tokio::test]
 async fn an_edit_by_somebody_else_is_not_overwritten() {
     let place = Place::new();

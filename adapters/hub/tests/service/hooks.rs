@@ -1,4 +1,4 @@
-//! Callbacks of the program that allow, ask and deny.
+//! Callbacks of the program that allow, ask for, or deny tool calls.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Hubs that keep no files, with servers that run in this process.
+//! Hubs without files, with servers that run in this process.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};

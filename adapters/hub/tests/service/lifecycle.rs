@@ -1,4 +1,4 @@
-//! Lives and ends of servers.
+//! Starts, failures, restarts and stops of servers.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use crate::support::{
     Place, call, good, is_alive, missing, pid, processes_with, server, soon, state, under_shell, until, until_gone,
 };
 
-/// A server whose processes can be told from all others.
+/// Creates a server whose processes have a unique mark in their environment.
 fn marked(config: McpConfig) -> (McpConfig, String) {
     let mark = format!("marked-{}", config.id);
     (config.env(EnvVarConfig::value("HUB_TEST_MARK", &mark)), mark)
@@ -26,7 +26,6 @@ fn kill(pid: u32) {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
 }
 
-/// Case 28.
 #[tokio::test]
 async fn started_twice_it_runs_once_and_both_are_answered() {
     let place = Place::new();
@@ -37,7 +36,6 @@ async fn started_twice_it_runs_once_and_both_are_answered() {
     assert_eq!(processes_with(&mark), [pid(&hub, config.id)]);
 }
 
-/// Case 29.
 #[tokio::test]
 async fn stopped_while_it_starts_it_leaves_no_process() {
     let place = Place::new();
@@ -58,7 +56,6 @@ async fn stopped_while_it_starts_it_leaves_no_process() {
     }
 }
 
-/// Case 30.
 #[tokio::test]
 async fn deleted_while_it_starts_it_is_a_conflict_for_those_who_wait() {
     let place = Place::new();
@@ -77,7 +74,6 @@ async fn deleted_while_it_starts_it_is_a_conflict_for_those_who_wait() {
     assert_eq!(soon(hub.delete(config.id)).await.unwrap_err().code(), ErrorCode::NotFound);
 }
 
-/// Case 31.
 #[tokio::test]
 async fn disabled_while_it_waits_to_be_started_again_it_is_not() {
     let place = Place::new();
@@ -96,7 +92,6 @@ async fn disabled_while_it_waits_to_be_started_again_it_is_not() {
     assert!(processes_with(&mark).is_empty());
 }
 
-/// Case 32.
 #[tokio::test]
 async fn a_server_that_ignores_everything_does_not_hold_up_the_end() {
     let place = Place::new();
@@ -109,7 +104,6 @@ async fn a_server_that_ignores_everything_does_not_hold_up_the_end() {
     assert!(processes_with(&mark).is_empty());
 }
 
-/// Cases 33 and 34.
 #[tokio::test]
 async fn a_restart_is_no_crash() {
     let place = Place::new();
@@ -124,7 +118,6 @@ async fn a_restart_is_no_crash() {
     assert_eq!((detail.restarts, detail.last_error), (0, None));
 }
 
-/// Case 35.
 #[tokio::test]
 async fn a_crash_loop_comes_to_an_end() {
     let place = Place::new();
@@ -138,7 +131,6 @@ async fn a_crash_loop_comes_to_an_end() {
     assert!(processes_with(&mark).is_empty());
 }
 
-/// Case 36.
 #[tokio::test]
 async fn a_server_that_ends_without_a_word_is_said_to() {
     let place = Place::new();
@@ -161,7 +153,6 @@ async fn the_last_words_of_a_server_are_in_its_error() {
     assert!(log.contains("no database here"));
 }
 
-/// Case 37.
 #[tokio::test]
 async fn programs_that_cannot_be_started_are_told_apart() {
     let place = Place::new();
@@ -183,7 +174,6 @@ async fn programs_that_cannot_be_started_are_told_apart() {
     assert_eq!(failed, [ErrorCode::NotFound, ErrorCode::ValidationError, ErrorCode::ValidationError]);
 }
 
-/// Case 38.
 #[tokio::test]
 async fn what_a_killed_wrapper_started_is_ended() {
     let place = Place::new();
@@ -199,7 +189,6 @@ async fn what_a_killed_wrapper_started_is_ended() {
     assert!(before.iter().all(|pid| !is_alive(*pid)), "it rests: nothing may be left");
 }
 
-/// Case 39.
 #[tokio::test]
 async fn a_descendant_that_holds_the_pipes_does_not_hide_the_end() {
     let place = Place::new();
@@ -218,7 +207,6 @@ async fn a_descendant_that_holds_the_pipes_does_not_hide_the_end() {
     assert!(before.iter().all(|pid| !is_alive(*pid)));
 }
 
-/// Case 40.
 #[tokio::test]
 async fn dropped_without_a_word_the_hub_leaves_nothing() {
     let place = Place::new();
@@ -238,7 +226,7 @@ async fn dropped_without_a_word_the_hub_leaves_nothing() {
     }
 }
 
-/// What the next test kills.
+/// A hub that the next test runs as a separate program and kills.
 #[tokio::test]
 async fn host() {
     let Ok(directory) = std::env::var("HUB_TEST_HOST") else { return };
@@ -249,7 +237,6 @@ async fn host() {
     std::future::pending::<()>().await;
 }
 
-/// Case 41.
 #[tokio::test]
 async fn what_a_killed_hub_has_left_is_ended_by_the_next_one() {
     let place = Place::new();
@@ -290,7 +277,6 @@ async fn what_a_killed_hub_has_left_is_ended_by_the_next_one() {
     foreign.wait().unwrap();
 }
 
-/// Case 42.
 #[tokio::test]
 async fn a_start_that_fails_takes_the_flag_back() {
     let place = Place::new();
@@ -314,7 +300,6 @@ async fn a_start_that_fails_takes_the_flag_back() {
     assert!(matches!(hub.status(config.id), McpStatus::Running { .. }));
 }
 
-/// Case 43.
 #[tokio::test]
 async fn all_who_wait_for_a_start_that_fails_are_told_the_same() {
     let place = Place::new();

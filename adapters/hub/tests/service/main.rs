@@ -1,4 +1,4 @@
-//! The service with real processes. What runs is this very program: see `server.rs`.
+//! The hub with real processes. The servers are this test program: see `server.rs`.
 #![cfg(target_os = "linux")]
 
 mod acceptance;
@@ -11,6 +11,7 @@ mod process_registry;
 mod redefined;
 mod required;
 mod secrets;
+mod secrets_everywhere;
 mod server;
 mod snapshot;
 mod support;

@@ -1,4 +1,4 @@
-//! The program's own code panics: what was asked for fails with the message, and the hub goes on.
+//! Panics in callbacks of the program: the operation fails with the message, and the hub continues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

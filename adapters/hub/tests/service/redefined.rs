@@ -1,4 +1,4 @@
-//! A tool that becomes another under the same name: it is told, now, after a restart of its server, and after one of the hub.
+//! Reports of changed tools: while the server runs, after its restart, and after a restart of the hub.
 
 use mcpwire_hub::service::{Events, HubEvent};
 use mcpwire_hub::{Hub, McpService, ToolChange, Uuid};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{Place, call, good, pid, soon, until, until_tools};
 
-/// The next changes that are told.
+/// Waits for the next report of changed tools.
 async fn told(events: &mut Events, wanted: Uuid) -> Vec<String> {
     soon(async {
         loop {

@@ -1,4 +1,4 @@
-//! That the values of secrets show nowhere.
+//! Secrets of servers: missing ones, and outputs that must not contain them.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ async fn with_secret(place: &Place, mode: &str) -> (Hub, mcpwire_hub::config::Mc
     (hub, config)
 }
 
-/// Everything in a directory, but for the secrets themselves.
+/// Adds the texts of all files in a directory, except for the files of secrets.
 fn files(directory: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(directory).unwrap().flatten() {
         if entry.path().is_dir() {
@@ -36,7 +36,6 @@ fn files(directory: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Case 21.
 #[tokio::test]
 async fn without_its_secret_nothing_is_started() {
     let place = Place::new();
@@ -52,7 +51,6 @@ async fn without_its_secret_nothing_is_started() {
     assert!(!registry.contains(&config.id.to_string()));
 }
 
-/// Cases 22 and 23.
 #[tokio::test]
 async fn a_secret_that_the_server_tells_is_not_passed_on() {
     let place = Place::new();

@@ -1,6 +1,6 @@
-//! The server of these tests: this program, started with the name of the one test that serves.
+//! The server of these tests: this test program, started so that it runs only the test [`serve`].
 //!
-//! Above the messages, the test harness prints that it runs a test: lines that are no messages, as many a server prints them.
+//! The test harness prints lines before the messages, as some real servers do.
 
 use std::env;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
 use mcpwire_tokio::{Compat, Tokio};
 use serde_json::json;
 
-/// What the server is to do. Without it, this is an ordinary test, and passes.
+/// The variable with the behaviour of the server. Without it, the test does nothing and passes.
 pub(crate) const MODE: &str = "HUB_TEST_SERVER";
 
 #[test]

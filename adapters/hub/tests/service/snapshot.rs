@@ -1,6 +1,6 @@
-//! The snapshot of the tools: whoever is answered, or is told of an event, finds it as it is by then.
+//! The snapshot of the tools is current as soon as a method returns or an event arrives.
 //!
-//! On several threads, where those who wait go on at once; often, because it is a race.
+//! The tests use several threads and many rounds, because a stale snapshot would be a race.
 
 use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::{Hub, McpService};

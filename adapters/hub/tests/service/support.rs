@@ -1,4 +1,4 @@
-//! A hub in a directory of its own, and servers for it.
+//! Hubs in temporary directories, and servers for them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 use crate::server::MODE;
 
-/// Nothing in these tests takes so long, unless it hangs.
+/// Timeout of all operations in these tests. Only a hang exceeds it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A directory that is removed at the end, and where things are in it.
+/// A temporary directory for a hub.
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -32,7 +32,7 @@ impl Place {
         Layout::below(self.path())
     }
 
-    /// A hub here whose servers are started again soon.
+    /// Opens a hub in this directory that restarts servers after short delays.
     pub(crate) async fn hub(&self) -> Hub {
         let options = HubOptions::new(self.layout()).policy(|_, policy| {
             policy.first_backoff = Duration::from_millis(20);
@@ -42,7 +42,7 @@ impl Place {
         Hub::open(options).await.expect("the hub opens")
     }
 
-    /// A hub here with these servers, none of which is started.
+    /// Opens a hub in this directory with these servers. None is started.
     pub(crate) async fn hub_with(&self, configs: impl IntoIterator<Item = McpConfig>) -> Hub {
         let hub = self.hub().await;
         for config in configs {
@@ -51,7 +51,7 @@ impl Place {
         hub
     }
 
-    /// A hub here with this server, which runs.
+    /// Opens a hub in this directory with this server, and starts the server.
     pub(crate) async fn running(&self, config: &McpConfig) -> Hub {
         let hub = self.hub_with([config.clone()]).await;
         soon(hub.start(config.id)).await.expect("it starts");
@@ -59,12 +59,12 @@ impl Place {
     }
 }
 
-/// A server that does as it should.
+/// Creates a server without faults.
 pub(crate) fn good(name: &str) -> McpConfig {
     server(name, "good")
 }
 
-/// A server of this kind: see `server.rs`.
+/// Creates a server with this mode. See `server.rs` for the modes.
 pub(crate) fn server(name: &str, mode: &str) -> McpConfig {
     let program = std::env::current_exe().expect("this program");
     McpConfig::binary(name, program.to_string_lossy())
@@ -72,12 +72,12 @@ pub(crate) fn server(name: &str, mode: &str) -> McpConfig {
         .env(EnvVarConfig::value(MODE, mode))
 }
 
-/// A server that cannot be started.
+/// Creates a server whose program does not exist.
 pub(crate) fn missing(name: &str) -> McpConfig {
     McpConfig::binary(name, "/no/such/program")
 }
 
-/// The same server, by way of a shell that does this first.
+/// Changes a server so that a shell runs the commands `first` and then the server.
 pub(crate) fn under_shell(config: &McpConfig, first: &str) -> McpConfig {
     let mut under = config.clone();
     let mut args = vec!["-c".to_owned(), format!("{first}; \"$0\" \"$@\""), config.package.identifier.clone()];
@@ -92,7 +92,7 @@ pub(crate) async fn soon<T>(future: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future.into_future()).await.expect("it takes too long")
 }
 
-/// Waits for a server to be in a state.
+/// Waits until a server is in this state. Returns the error of the event.
 pub(crate) async fn until(events: &mut Events, wanted: Uuid, in_state: State) -> Option<HubError> {
     soon(async {
         loop {
@@ -105,7 +105,7 @@ pub(crate) async fn until(events: &mut Events, wanted: Uuid, in_state: State) ->
     .await
 }
 
-/// Waits for the tools to be such.
+/// Waits until the tools of the hub meet a condition.
 pub(crate) async fn until_tools(hub: &Hub, events: &mut Events, are: impl Fn(&Hub) -> bool) {
     soon(async {
         while !are(hub) {
@@ -115,7 +115,7 @@ pub(crate) async fn until_tools(hub: &Hub, events: &mut Events, are: impl Fn(&Hu
     .await;
 }
 
-/// The only call of these tests that is more than its text.
+/// Calls a tool, and returns the text of its result.
 pub(crate) async fn call(hub: &Hub, id: Uuid, tool: &str, arguments: Value) -> Result<String, HubError> {
     soon(hub.call_tool(id, tool, &arguments)).await
 }
@@ -128,7 +128,7 @@ pub(crate) fn pid(hub: &Hub, id: Uuid) -> u32 {
     hub.status_detail(id).and_then(|detail| detail.pid).expect("it has a process")
 }
 
-/// Whether a process is there; one that has ended and was not taken notice of is not.
+/// Returns whether a process runs. A zombie does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')')
@@ -137,7 +137,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
         .is_some_and(|state| !"ZX".contains(state))
 }
 
-/// Waits until a process is gone. What was killed takes a moment, and nothing tells when it is over.
+/// Waits until a process has ended. It polls, because the end of a foreign process is not reported.
 pub(crate) async fn until_gone(pid: u32) {
     soon(async {
         while is_alive(pid) {
@@ -147,7 +147,7 @@ pub(crate) async fn until_gone(pid: u32) {
     .await;
 }
 
-/// The processes whose environment has this in it.
+/// Returns the processes whose environment contains a text.
 pub(crate) fn processes_with(text: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for process in std::fs::read_dir("/proc").expect("processes").flatten() {

@@ -1,4 +1,4 @@
-//! Tools: what is offered, and what becomes of calls.
+//! The tools of a hub: names, filters, limits, and calls.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,6 @@ use serde_json::json;
 
 use crate::support::{Place, call, good, missing, pid, server, soon, state, until, until_tools};
 
-/// Case 44, of which the other answers are matters of the connection.
 #[tokio::test]
 async fn a_server_of_an_unknown_revision_is_refused() {
     let place = Place::new();
@@ -24,7 +23,6 @@ async fn a_server_of_an_unknown_revision_is_refused() {
     assert!(error.message.contains("2099-01-01"), "{error}");
 }
 
-/// Case 46.
 #[tokio::test]
 async fn a_list_without_an_end_is_cut_off() {
     let place = Place::new();
@@ -35,7 +33,6 @@ async fn a_list_without_an_end_is_cut_off() {
     soon(hub.stop(config.id)).await.unwrap();
 }
 
-/// Case 47.
 #[tokio::test]
 async fn names_are_unique_and_do_not_depend_on_who_started_first() {
     let place = Place::new();
@@ -64,7 +61,6 @@ async fn names_are_unique_and_do_not_depend_on_who_started_first() {
     assert_eq!(hub.resolve(&first[0]).unwrap().name, first[0]);
 }
 
-/// Case 48.
 #[tokio::test]
 async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
     for mode in ["good", "modern"] {
@@ -84,7 +80,6 @@ async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
     }
 }
 
-/// Case 49.
 #[tokio::test]
 async fn a_storm_of_changes_is_a_few_requests() {
     for mode in ["good", "modern"] {
@@ -101,7 +96,6 @@ async fn a_storm_of_changes_is_a_few_requests() {
     }
 }
 
-/// Case 50.
 #[tokio::test]
 async fn a_tool_that_is_denied_is_not_there() {
     let place = Place::new();
@@ -123,7 +117,7 @@ async fn a_tool_that_is_denied_is_not_there() {
     assert_eq!(pid(&hub, config.id), before);
 }
 
-/// By the exposed name and by the server's own, whatever tools are allowed.
+/// Calls by exposed names and by the names of the server.
 #[tokio::test]
 async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
     let place = Place::new();
@@ -186,7 +180,6 @@ async fn a_call_waits_for_a_server_that_starts_or_is_told_that_it_does() {
     }
 }
 
-/// Case 51.
 #[tokio::test]
 async fn a_call_while_the_hub_boots_waits_for_the_server_or_says_that_it_is_starting() {
     for (mode, wait) in [("slow-list", Duration::ZERO), ("good", Duration::from_secs(60))] {
@@ -348,7 +341,7 @@ async fn a_lazy_server_is_started_by_a_call_and_known_before() {
     assert_eq!(state(&hub, config.id), State::Running);
 }
 
-/// A program that takes the arguments of `docker`, and does this for `run`.
+/// Creates a program that takes the arguments of `docker` and runs a script for `run`.
 fn engine(place: &Place, run: &str) -> String {
     let path = place.path().join("docker");
     let log = place.path().join("docker.log");
@@ -358,7 +351,6 @@ fn engine(place: &Place, run: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Case 53, as far as it goes without an engine.
 #[tokio::test]
 async fn an_engine_that_does_not_run_is_said_not_to() {
     let place = Place::new();
@@ -376,7 +368,6 @@ async fn an_engine_that_does_not_run_is_said_not_to() {
     assert_eq!(error.code(), ErrorCode::NotFound, "{error}");
 }
 
-/// Cases 23 and 53.
 #[tokio::test]
 async fn a_container_is_given_its_secrets_unseen_and_ended_by_its_name() {
     let place = Place::new();

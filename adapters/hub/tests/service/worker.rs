@@ -1,4 +1,4 @@
-//! The example's worker, from end to end: what it perceives, and what it makes of what goes wrong.
+//! The worker of the example `worker`, from end to end, and its reactions to errors.
 
 #[path = "../../../../examples/worker/worker.rs"]
 mod subject;

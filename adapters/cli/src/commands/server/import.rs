@@ -4,8 +4,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use mcpwire_hub::HubError;
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::import::{Dialect, ImportOptions, import};
+use mcpwire_hub::import::{Dialect, ImportOptions, import, read_file};
 use mcpwire_hub::secrets::{SecretStore as _, Secrets};
 use owo_colors::OwoColorize as _;
 
@@ -25,11 +26,11 @@ pub(super) fn run(
     options: &Options,
 ) -> Result<u8, Failure> {
     let console = Console::new(options);
-    let content = fs::read_to_string(file)
+    let content = read_file(file)
         .map_err(|error| Failure::usage("file", format!("could not read {}: {error}", file.display())))?;
     let workspace = folder.map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
     let mut reading = ImportOptions { dialect, path: Some(file.to_owned()), workspace, ..ImportOptions::default() };
-    reading.read_file = Some(|path| fs::read_to_string(path));
+    reading.read_file = Some(read_file);
     let imported = import(&content, &reading).map_err(Failure::from_hub)?;
     for warning in &imported.warnings {
         let server = warning.server.as_deref().unwrap_or("the file");
@@ -46,12 +47,22 @@ pub(super) fn run(
         }
     }
     let mut handle = HubHandle::open(place, options)?;
+    let kept: Vec<Result<(), HubError>> = servers.iter().map(|server| server.keep_secrets(&secrets)).collect();
+    let with_secrets = servers.iter().zip(&kept).filter(|(_, kept)| kept.is_ok());
+    let configs: Vec<_> = with_secrets.map(|(server, _)| server.config.to_json()).collect();
+    let count = configs.len();
+    let add = Request::AddAll { configs, start: handle.is_remote() };
+    let mut results = match handle.ask::<Vec<Option<HubError>>>(add) {
+        Ok(results) => results,
+        // One error for all of them.
+        Err(error) => vec![Some(error); count],
+    }
+    .into_iter();
     let mut added: Vec<McpConfig> = Vec::new();
-    for server in servers {
-        let add = Request::Add { config: server.config.to_json(), start: handle.is_remote() };
-        match server.keep_secrets(&secrets).and_then(|()| handle.ask::<()>(add)) {
-            Ok(()) => added.push(server.config),
-            Err(error) => {
+    for (server, kept) in servers.into_iter().zip(kept) {
+        match kept.err().or_else(|| results.next().flatten()) {
+            None => added.push(server.config),
+            Some(error) => {
                 for (secret, _) in &server.secrets {
                     let _ = secrets.remove(secret);
                 }

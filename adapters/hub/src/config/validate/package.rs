@@ -24,16 +24,16 @@ fn identifier(package: &McpPackage) -> Result<(), &'static str> {
         return Ok(());
     }
     if text.chars().any(char::is_control) {
-        return Err("An identifier has no control characters");
+        return Err("the identifier must not contain control characters");
     }
     if package.package_type == McpPackageType::Binary {
         return Ok(());
     }
     if text.starts_with('-') {
-        return Err("An identifier that starts with `-` would be taken for an option");
+        return Err("the identifier must not start with `-`, because it would be an option");
     }
     if text.chars().any(char::is_whitespace) {
-        return Err("An identifier has no white space; arguments go into `args`");
+        return Err("the identifier must not contain spaces. Put arguments into `args`");
     }
     let (name, _) = split_version(package);
     let of = |more: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
@@ -43,7 +43,7 @@ fn identifier(package: &McpPackage) -> Result<(), &'static str> {
         McpPackageType::Pypi => of("._-[],"),
         _ => of("/._-:"),
     };
-    if fits { Ok(()) } else { Err("It is not the name of such a package") }
+    if fits { Ok(()) } else { Err("the identifier is not a valid name for this kind of package") }
 }
 
 fn version(config: &McpConfig, problems: &mut Problems) {
@@ -52,9 +52,9 @@ fn version(config: &McpConfig, problems: &mut Problems) {
     let takes_one =
         matches!(config.package.package_type, McpPackageType::Npm | McpPackageType::Pypi | McpPackageType::Docker);
     if !takes_one {
-        problems.add(field, "Only packages and images have versions");
+        problems.add(field, "only packages and images can have a version");
     } else if split_version(&config.package).1.is_some() {
-        problems.add(field, "The identifier holds a version already");
+        problems.add(field, "the identifier contains a version already");
     } else if version.is_empty() || !version.chars().all(|c| c.is_ascii_alphanumeric() || "._+-:!".contains(c)) {
         problems.add(field, "A version is an exact one, such as `1.2.3`, or a tag: letters, digits and `._+-`");
     } else if version.starts_with('-') {
@@ -85,12 +85,12 @@ fn runtime_hint(config: &McpConfig, problems: &mut Problems) {
     let known = config.package.package_type.runtimes();
     if runs(hint, known).is_none() {
         let message = match known {
-            [] => "Such a server is run by nothing else".to_owned(),
-            known => format!("Such a package is run by {}", known.join(" or ")),
+            [] => "this kind of server is not run by another program".to_owned(),
+            known => format!("the program that runs the package must be {}", known.join(" or ")),
         };
         problems.add(field, message);
     } else if config.origin == Origin::Registry && !known.contains(&hint.as_str()) {
-        problems.add(field, "What comes from a registry names a program, not a path");
+        problems.add(field, "a server of a registry must name a program, not a path");
     }
 }
 
@@ -118,7 +118,8 @@ fn transport(config: &McpConfig, problems: &mut Problems) {
             // The values of the variables are not known yet. Each could be a port number.
             let filled = fill::<()>(url, |name| Ok(config.variables.contains_key(name).then(|| "1".to_owned())));
             if !filled.is_ok_and(|url| is_address(&url)) {
-                let message = "An address is absolute, `http` or `https`, with a host, and without user and password";
+                let message =
+                    "an address must start with `http://` or `https://` and have a host, but no user and no password";
                 problems.add("transport", message);
             }
         }

@@ -48,7 +48,7 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
         problems.add("env_vars", "A server that is reached by HTTP has no environment; it takes `headers`");
     }
     if !is_http && !config.headers.is_empty() {
-        problems.add("headers", "Only a server that is reached by HTTP takes headers");
+        problems.add("headers", "only a server over HTTP can have headers");
     }
     for name in &config.inherit_env {
         if !is_variable(name) {
@@ -58,9 +58,12 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     for (name, value) in &config.env_vars {
         let field = format!("env_vars.{name}");
         if !is_variable(name) {
-            problems.add(field, "The name of a variable is not empty, and holds neither `=` nor NUL");
+            problems.add(field, "the name of an environment variable must not be empty or contain `=` or NUL");
         } else if config.origin == Origin::Registry && is_dangerous(name) {
-            problems.add(field, "What comes from a registry may not change what programs load or run");
+            problems.add(
+                field,
+                "a server of a registry must not set this variable, which can make programs load other code",
+            );
         } else {
             one(config, &field, name, value, problems);
         }
@@ -70,7 +73,7 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
         if is_header(name) {
             one(config, &field, name, value, problems);
         } else {
-            problems.add(field, "That is not the name of a header");
+            problems.add(field, "this is not a valid header name");
         }
     }
     for (name, value) in &config.variables {
@@ -78,7 +81,7 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
         if super::names_in(&format!("{{{name}}}")).next() == Some(name) {
             one(config, &field, name, value, problems);
         } else {
-            problems.add(field, "The name of a variable is made of letters, digits and `_-.`");
+            problems.add(field, "the name of a variable must consist of letters, digits and `_-.`");
         }
     }
     if config.origin == Origin::User
@@ -92,13 +95,13 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
 
 fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, problems: &mut Problems) {
     if !value.name.is_empty() && value.name != name {
-        problems.add(field, "Its name is not the one under which it is listed");
+        problems.add(field, "the `name` differs from the key of this value");
     }
     let fixed = value.spec.as_ref().and_then(|spec| spec.value.as_ref());
     if let Some(fixed) = fixed
         && (value.secret_ref.is_some() || value.value.as_ref().is_some_and(|value| value != fixed))
     {
-        problems.add(field, "The registry fixes this value; it cannot be another");
+        problems.add(field, "the registry fixes this value, so it cannot be changed");
         return;
     }
     if let Some(text) = &value.secret_ref {
@@ -109,7 +112,7 @@ fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, proble
         match text.parse::<SecretRef>() {
             Err(error) => problems.add(field, error.to_string()),
             Ok(SecretRef::Stored { id, .. }) if id != config.id => {
-                problems.add(field, "That is a secret of another server");
+                problems.add(field, "this refers to a secret of another server");
             }
             Ok(_) => {}
         }
@@ -137,10 +140,10 @@ fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, proble
 /// Checks whether a text is valid as the value of a variable or header.
 fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
     if text.contains('\0') {
-        return Err("No value holds a NUL character");
+        return Err("a value must not contain a NUL character");
     }
     if field.starts_with("headers.") && text.chars().any(|c| c.is_control() && c != '\t') {
-        return Err("The value of a header is one line, without control characters");
+        return Err("the value of a header must be one line without control characters");
     }
     Ok(())
 }
@@ -148,16 +151,16 @@ fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
 /// Checks a value against the requirements of the registry. The message does not contain the value.
 pub(crate) fn check_literal(spec: &EnvVarSpec, value: &str) -> Result<(), String> {
     if !spec.choices.is_empty() && !spec.choices.iter().any(|choice| choice == value) {
-        return Err(format!("It has to be one of: {}", spec.choices.join(", ")));
+        return Err(format!("the value must be one of: {}", spec.choices.join(", ")));
     }
     match spec.format {
         InputFormat::String => Ok(()),
         InputFormat::Number if is_number(value) => Ok(()),
-        InputFormat::Number => Err("It has to be a number".to_owned()),
+        InputFormat::Number => Err("the value must be a number".to_owned()),
         InputFormat::Boolean if matches!(value, "true" | "false") => Ok(()),
-        InputFormat::Boolean => Err("It has to be `true` or `false`".to_owned()),
+        InputFormat::Boolean => Err("the value must be `true` or `false`".to_owned()),
         InputFormat::Filepath if !value.trim().is_empty() && !value.contains('\0') => Ok(()),
-        InputFormat::Filepath => Err("It has to be a path".to_owned()),
+        InputFormat::Filepath => Err("the value must be a path".to_owned()),
     }
 }
 

@@ -1,20 +1,20 @@
-//! Inputs: values with what the registry says about them, and the variables within them.
+//! Reads inputs of the registry: values with their requirements, and the variables in them.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::super::builder::Builder;
-use super::members::{either, list, text};
+use super::super::members::{either, list, text_of};
 use crate::HubError;
 use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, fill};
 
-/// Variables that a text may refer to, and what they are called in the configuration.
+/// The variables that a text can refer to, with the references to them in the configuration.
 #[derive(Default)]
 pub(super) struct Scope(BTreeMap<String, String>);
 
 impl Scope {
-    /// Takes in the `variables` of an input.
+    /// Adds the `variables` of an input to the scope and to the configuration.
     pub(super) fn define(&mut self, builder: &mut Builder<'_>, variables: Option<&Value>) -> Result<(), HubError> {
         for (name, input) in variables.and_then(Value::as_object).into_iter().flatten() {
             let value = self::input(builder, name, input)?;
@@ -24,18 +24,18 @@ impl Scope {
         Ok(())
     }
 
-    /// The text, with the variables as they are called in the configuration. Others stay as they are.
+    /// Replaces the references to the variables by those of the configuration. Unknown references stay.
     pub(super) fn fill(&self, text: &str) -> String {
         let Ok(text) = fill::<std::convert::Infallible>(text, |name| Ok(self.0.get(name).cloned()));
         text
     }
 }
 
-/// An input of this name, with the answer that the user gave for it.
+/// Converts an input, with the user's answer to it.
 pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Result<EnvVarConfig, HubError> {
-    let of = |name: &str| text(input, name).map(str::to_owned);
+    let of = |name: &str| text_of(input, name).map(str::to_owned);
     let is = |name: &str, before: &str| either(input, name, before) == Some(&Value::Bool(true));
-    let format = match text(input, "format") {
+    let format = match text_of(input, "format") {
         Some("number") => InputFormat::Number,
         Some("boolean") => InputFormat::Boolean,
         Some("filepath" | "file_path") => InputFormat::Filepath,
@@ -56,7 +56,7 @@ pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Res
         value: fixed,
     };
     let mut value = EnvVarConfig { name: name.to_owned(), is_secret, ..EnvVarConfig::default() };
-    // An answer for a variable within the value is one for that variable.
+    // If a variable in the value has the same name, the answer belongs to that variable.
     let is_within = input.get("variables").is_some_and(|variables| variables.get(name).is_some());
     if let Some(answer) = builder.options.answers.get(name).filter(|_| !is_within).cloned() {
         if is_secret && spec.value.is_none() {
@@ -70,13 +70,13 @@ pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Res
     Ok(value.spec(spec))
 }
 
-/// An input with its name.
+/// Converts an input that contains its own name. Returns the name too.
 pub(super) fn key_value(
     builder: &mut Builder<'_>,
     input: &Value,
     field: &str,
 ) -> Result<(String, EnvVarConfig), HubError> {
-    let name = text(input, "name").filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| HubError::validation(field, "A name is required"))?;
+    let name = text_of(input, "name").filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| HubError::validation(field, "a name is required"))?;
     Ok((name.to_owned(), self::input(builder, name, input)?))
 }

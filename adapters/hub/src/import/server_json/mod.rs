@@ -1,32 +1,31 @@
-//! An entry of the official registry: `server.json`, of the schema of 2025-12-11 and its predecessors.
+//! Reads entries of the official registry: `server.json`, schema 2025-12-11 and earlier.
 //!
-//! The first of its packages that can be run here is taken, and if there is none, the first of its remotes. Commands are put
-//! together from their parts, without a shell. What the registry says about values goes along as
-//! [`EnvVarSpec`](crate::config::EnvVarSpec), so that wrong ones are refused.
+//! The first package that the hub can run is imported, or else the first remote. No shell is used for commands. The registry's
+//! requirements for values become an [`EnvVarSpec`](crate::config::EnvVarSpec), by which values are validated.
 
 mod inputs;
-mod members;
 mod package;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use self::members::{either, list, text};
 use super::builder::Builder;
+use super::members::{either, list, text_of};
 use super::model::{Import, ImportOptions, Refused, Warning};
 use crate::HubError;
 use crate::config::{McpPackage, McpPackageType, McpSource, McpTransport, Origin};
 use inputs::Scope;
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
-    // Answers of the registry have it in a wrapper.
+    // Responses of the registry contain the entry in a wrapper.
     let entry = whole.get("server").filter(|server| server.is_object()).unwrap_or(whole);
-    let name = text(entry, "name").unwrap_or_default();
+    let name = text_of(entry, "name").unwrap_or_default();
     status(whole, name, import)?;
-    let version = text(entry, "version").or_else(|| entry.pointer("/version_detail/version").and_then(Value::as_str));
+    let version =
+        text_of(entry, "version").or_else(|| entry.pointer("/version_detail/version").and_then(Value::as_str));
     let source = McpSource::Official { name: name.to_owned(), version: version.unwrap_or_default().to_owned() };
-    let short = text(entry, "title").unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
+    let short = text_of(entry, "title").unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
     let mut reasons = Vec::new();
     let candidates = list(entry, "packages").map(|package| (true, package));
     let candidates = candidates.chain(list(entry, "remotes").map(|remote| (false, remote)));
@@ -38,7 +37,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
         builder.config.source = source.clone();
         builder.config.origin = Origin::Registry;
         builder.read(&mut trial, |builder| {
-            let members = candidate.as_object().ok_or_else(|| HubError::validation("", "It is not an object"))?;
+            let members = candidate.as_object().ok_or_else(|| HubError::validation("", "this must be an object"))?;
             if is_package { package::read(builder, members) } else { remote(builder, members) }
         });
         if let Some(refused) = trial.refused.pop() {
@@ -51,7 +50,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
         return Ok(());
     }
     let error = match reasons.len() {
-        0 => HubError::validation("packages", "It has neither packages nor remotes"),
+        0 => HubError::validation("packages", "the entry has no packages and no remotes"),
         1 => reasons.swap_remove(0),
         _ => {
             let all: Vec<String> =
@@ -63,17 +62,17 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     Ok(())
 }
 
-/// What the registry has deleted it has deleted for a reason.
+/// Refuses an entry that the registry has deleted, and warns of a deprecated one.
 fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), HubError> {
     let mut official = whole.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let status = official.find_map(|meta| text(meta, "status")).or_else(|| text(whole, "status"));
+    let status = official.find_map(|meta| text_of(meta, "status")).or_else(|| text_of(whole, "status"));
     match status {
         Some("deleted") => {
-            let message = "The registry has deleted this server, as it does with harmful ones";
+            let message = "the registry has deleted this server. It may be harmful";
             Err(HubError::validation("status", message))
         }
         Some("deprecated") => {
-            let message = "Its author no longer recommends it".to_owned();
+            let message = "the author no longer recommends this server".to_owned();
             import.warnings.push(Warning { server: Some(name.to_owned()), field: "status".to_owned(), message });
             Ok(())
         }
@@ -87,9 +86,9 @@ fn remote(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(),
         either(&remote, "type", "transport_type").and_then(Value::as_str),
         Some("streamable-http" | "sse" | "streamable")
     ) {
-        return Err(HubError::validation("type", "It is not a transport that is known here"));
+        return Err(HubError::validation("type", "this transport is not supported"));
     }
-    let url = text(&remote, "url").ok_or_else(|| HubError::validation("url", "An address is required"))?;
+    let url = text_of(&remote, "url").ok_or_else(|| HubError::validation("url", "an address is required"))?;
     let mut scope = Scope::default();
     scope.define(builder, remote.get("variables"))?;
     let url = scope.fill(url);

@@ -1,10 +1,10 @@
-//! A package: what runs it, with which arguments and variables.
+//! Reads packages of the registry: their kind, arguments and variables.
 
 use serde_json::{Map, Value};
 
 use super::super::builder::Builder;
+use super::super::members::{either, text_of};
 use super::inputs;
-use super::members::{either, text};
 use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpPackage, McpPackageType, McpTransport};
 
@@ -19,19 +19,27 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
         Some("pypi") => McpPackageType::Pypi,
         Some("oci" | "docker") => McpPackageType::Docker,
         Some(other) => return wrong("registryType", &advice(other, &package)),
-        None => return wrong("registryType", "It is required"),
+        None => return wrong("registryType", "the kind of the package is required"),
     };
     match package.pointer("/transport/type").and_then(Value::as_str) {
         None | Some("stdio") => {}
-        Some(other) => return wrong("transport", &format!("A package is spoken to by `stdio`, and not by `{other}`")),
+        Some(other) => {
+            return wrong(
+                "transport",
+                &format!("packages with the transport `{other}` are not supported, only `stdio`"),
+            );
+        }
     }
     if either(&package, "fileSha256", "file_sha256").is_some() {
-        return wrong("fileSha256", "What runs such packages cannot hold them against this");
+        return wrong(
+            "fileSha256",
+            "the checksum cannot be verified, because the program that runs the package does not support that",
+        );
     }
-    let identifier = text(&package, "identifier").or_else(|| text(&package, "name")).unwrap_or_default();
+    let identifier = text_of(&package, "identifier").or_else(|| text_of(&package, "name")).unwrap_or_default();
     builder.config.package = McpPackage::new(package_type, identifier);
     builder.config.transport = McpTransport::Stdio;
-    if let Some(version) = text(&package, "version").filter(|version| !version.is_empty()) {
+    if let Some(version) = text_of(&package, "version").filter(|version| !version.is_empty()) {
         check_version(version)?;
         if crate::config::split_version(&builder.config.package).1.is_none() {
             builder.config.package.version = Some(version.to_owned());
@@ -57,32 +65,30 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
     secrets(builder)
 }
 
-/// What to do about a package of a kind that is not run here.
+/// Returns the error message for a kind of package that the hub cannot run, with what to do instead.
 fn advice(kind: &str, package: &Value) -> String {
-    let name = text(package, "identifier").unwrap_or("NAME");
-    let version = text(package, "version").map(|version| format!("@{version}")).unwrap_or_default();
+    let name = text_of(package, "identifier").unwrap_or("NAME");
+    let version = text_of(package, "version").map(|version| format!("@{version}")).unwrap_or_default();
     let what = match kind {
-        "nuget" => format!("with .NET 10 or later, configure it as the command `dnx {name}{version} --yes`"),
-        "mcpb" => {
-            "it is a bundle: unpack it, and configure the command that is named in its `manifest.json`".to_owned()
-        }
-        "cargo" => format!("install it by `cargo install {name}`, and configure the program as a command"),
-        _ => "configure what starts it as a command".to_owned(),
+        "nuget" => format!("with .NET 10 or later, configure the command `dnx {name}{version} --yes`"),
+        "mcpb" => "unpack the bundle, and configure the command of its `manifest.json`".to_owned(),
+        "cargo" => format!("install it with `cargo install {name}`, and configure the program as a command"),
+        _ => "configure the program that starts it as a command".to_owned(),
     };
-    format!("Packages of `{kind}` are not run here by their name; {what}")
+    format!("packages of the kind `{kind}` are not supported. Instead, {what}")
 }
 
-/// A version is one version: not the newest of some, which is another tomorrow.
+/// Checks that a version is exact. A range could select another version at the next start.
 fn check_version(version: &str) -> Result<(), HubError> {
     let is_range = version == "latest" || version.contains(['^', '~', '*', '>', '<', '=', '|', ' ']);
     let is_open = version.split('.').any(|part| matches!(part, "x" | "X"));
     if is_range || is_open {
-        return Err(HubError::validation("version", "An exact version is required"));
+        return Err(HubError::validation("version", "an exact version is required"));
     }
     Ok(())
 }
 
-/// Where the package is taken from, if the entry says so: another registry could have another package of this name.
+/// Returns the option that selects the registry of the package, because another registry may have another package of this name.
 fn origin(config: &mut McpConfig, package: &Value) -> Option<String> {
     let base = either(package, "registryBaseUrl", "registry_base_url")?.as_str()?.trim_end_matches('/');
     match config.package.package_type {
@@ -100,7 +106,7 @@ fn origin(config: &mut McpConfig, package: &Value) -> Option<String> {
     }
 }
 
-/// Arguments, each as one element of the command, or two for an option with its value.
+/// Converts arguments. An option with a value becomes two arguments.
 fn arguments(
     builder: &mut Builder<'_>,
     arguments: Option<&Value>,
@@ -108,8 +114,8 @@ fn arguments(
 ) -> Result<Vec<String>, HubError> {
     let mut all = Vec::new();
     for argument in arguments.and_then(Value::as_array).into_iter().flatten() {
-        let name = text(argument, "name").unwrap_or_default();
-        let is_named = text(argument, "type") == Some("named");
+        let name = text_of(argument, "name").unwrap_or_default();
+        let is_named = text_of(argument, "type") == Some("named");
         let hint = either(argument, "valueHint", "value_hint").and_then(Value::as_str);
         let key = if is_named { name.trim_start_matches('-') } else { hint.unwrap_or("argument") };
         let value = inputs::input(builder, key, argument)?;
@@ -142,12 +148,12 @@ fn arguments(
     Ok(all)
 }
 
-/// The text of a value that nobody can give another.
+/// Returns the text of a fixed value.
 fn plain(value: &EnvVarConfig) -> Option<String> {
     value.spec.as_ref()?.value.clone().filter(|_| !value.is_secret && value.value.is_none())
 }
 
-/// `NAME=text` of a container: it goes into the environment, and not into the command.
+/// Moves `NAME=text` of the option `--env` of a container to the environment variables.
 fn variable(builder: &mut Builder<'_>, text: &str) {
     let (name, text) = text.split_once('=').unwrap_or((text, ""));
     if !builder.config.env_vars.contains_key(name) {
@@ -155,7 +161,7 @@ fn variable(builder: &mut Builder<'_>, text: &str) {
     }
 }
 
-/// An argument that is a secret can be read by everyone, and is refused, unless the user allows it.
+/// Refuses secrets in arguments, which everyone on the machine can read, unless the user allows them.
 fn secrets(builder: &mut Builder<'_>) -> Result<(), HubError> {
     let config = &mut builder.config;
     let is_secret = |arg: &String| {
@@ -163,8 +169,8 @@ fn secrets(builder: &mut Builder<'_>) -> Result<(), HubError> {
     };
     let has_one = config.args.iter().chain(&config.runtime_args).any(is_secret);
     if has_one && !builder.options.secrets_in_args {
-        let message = "One of them is a secret, and everyone on this machine can read the arguments of a command. Allow \
-                       secrets in arguments, if that is meant";
+        let message = "an argument is a secret, and everyone on this machine can read the arguments of a command. \
+                       Allow secrets in arguments if you accept that";
         return Err(HubError::validation("packageArguments", message));
     }
     config.secrets_in_args = has_one;

@@ -1,4 +1,4 @@
-//! [`Context`]: what all actions use.
+//! [`Context`]: the parts of the hub that actions work with.
 
 use std::sync::Arc;
 

@@ -153,7 +153,7 @@ impl State {
         self.request(move |supervisor, command_id, now| supervisor.command(id, command_id, command, now))
     }
 
-    /// Stops all servers, and waits until no process is left, `within` this time at the latest.
+    /// Stops all servers, and waits until no process is left, but at most for `within`.
     pub(super) fn shutdown(&self, within: Duration) -> impl Future<Output = Result<(), HubError>> + Send + use<'_> {
         self.request(move |supervisor, command_id, now| supervisor.shutdown(command_id, now + within, now))
     }

@@ -1,6 +1,8 @@
-//! Telling secrets that stand in a file as they are from other texts.
+//! Guesses which plain values of a configuration are secrets, by their names and their form.
 
-/// What tokens of well-known services begin with.
+use super::Secret;
+
+/// The prefixes of tokens of well-known services.
 const PREFIXES: [&str; 26] = [
     "sk-",
     "sk_live_",
@@ -30,21 +32,22 @@ const PREFIXES: [&str; 26] = [
     "lin_api_",
 ];
 
-/// Parts of names that only secrets have.
+/// Parts of names that only secrets have. They count anywhere in a name.
 const WITHIN: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "PASSPHRASE"];
 
-/// Words of names that secrets have.
+/// Words that make a name that of a secret. They count as whole words only: `KEYBOARD` is no secret.
 const WORDS: [&str; 9] = ["KEY", "PAT", "AUTH", "AUTHORIZATION", "PASS", "DSN", "COOKIE", "BEARER", "JWT"];
 
-/// Whether a value of this name is usually a secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
+/// Returns whether values with this name are usually secrets.
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let is_word = |word: &str| WORDS.contains(&word);
     WITHIN.iter().any(|part| name.contains(part)) || name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_word)
 }
 
-/// Whether a text looks like a secret, whatever it is called.
-pub(super) fn is_secret_text(text: &str) -> bool {
+/// Returns whether a text looks like a secret, whatever its name: a known token, a credential with its scheme, or an address
+/// with a password.
+pub(crate) fn is_secret_text(text: &str) -> bool {
     let text = text.trim();
     let is_token = |text: &str| text.len() >= 16 && !text.contains(char::is_whitespace);
     let known = PREFIXES.iter().any(|prefix| text.starts_with(prefix)) && is_token(text);
@@ -58,22 +61,39 @@ pub fn is_secret(name: &str, text: &str) -> bool {
     is_secret_text(text) || (is_secret_name(name) && !is_path && !is_plain && !text.starts_with("http"))
 }
 
-/// The scheme of a header such as `Bearer abc`, and what follows it.
-pub(super) fn scheme(text: &str) -> Option<(&str, &str)> {
+/// Returns the arguments that are probably secret, such as those of `--token X` and `--api-key=X`.
+pub(crate) fn secrets_in_args(args: &[String]) -> impl Iterator<Item = Secret> {
+    let mut option = "";
+    args.iter().filter_map(move |arg| {
+        let name = std::mem::take(&mut option);
+        let (name, value) = match arg.strip_prefix('-').map(|option| option.trim_start_matches('-').split_once('=')) {
+            Some(Some(pair)) => pair,
+            Some(None) => {
+                option = arg.trim_start_matches('-');
+                return None;
+            }
+            None => (name, arg.as_str()),
+        };
+        is_secret(name, value).then(|| Secret::new(value))
+    })
+}
+
+/// Splits a credential such as `Bearer abc` into its scheme and the rest.
+pub(crate) fn scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, token) = text.split_once(' ')?;
     let known = ["bearer", "basic", "token", "apikey"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     (known && !token.trim().is_empty()).then_some((scheme, token))
 }
 
-/// Whether it is an address with a password in it, such as that of a database.
+/// Returns whether a text is an address with a password, such as that of a database.
 fn has_password(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     authority.rsplit_once('@').is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| !word.is_empty()))
 }
 
-/// Whether it only says what is to be put in its place.
-pub(super) fn is_placeholder(text: &str) -> bool {
+/// Returns whether a text only stands for a value that the user has to fill in, such as `<YOUR_TOKEN>`.
+pub(crate) fn is_placeholder(text: &str) -> bool {
     let upper = text.to_ascii_uppercase();
     (text.starts_with('<') && text.ends_with('>'))
         || ["YOUR_", "YOUR-", "CHANGEME", "REPLACE_", "REPLACE-", "XXXX", "..."].iter().any(|part| upper.contains(part))

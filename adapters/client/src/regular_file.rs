@@ -1,0 +1,113 @@
+//! [`open_regular`], [`read_regular`]: files whose paths come from the user or from a configuration.
+//!
+//! Opening a named pipe waits for its other end, reading a terminal waits for the user, and `/dev/zero` has no end. A file that
+//! takes the place of a configuration file must not stop the program, so only regular files are opened.
+
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Whether the last part of a path may be a symbolic link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// The link is followed. The file that it leads to must be regular.
+    Follow,
+    /// A link is an error.
+    Refuse,
+}
+
+/// Opens a regular file without waiting. Custom flags of `options` are replaced.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] if the path leads to a directory, pipe, socket or device, or to a link that is refused.
+pub fn open_regular(path: &Path, options: OpenOptions, links: Links) -> io::Result<(File, Metadata)> {
+    // To open a device can have effects, and to open a socket fails without a useful message.
+    let found = match links {
+        Links::Follow => fs::metadata(path),
+        Links::Refuse => fs::symlink_metadata(path),
+    };
+    match found {
+        Ok(metadata) => check(metadata.file_type())?,
+        // `options` may create the file.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let file = without_waiting(options, links).open(path)?;
+    // Another file may have taken the place of the one that was checked.
+    let metadata = file.metadata()?;
+    check(metadata.file_type())?;
+    Ok((file, metadata))
+}
+
+/// Adds the flags with which to open a pipe does not wait, and to open a terminal has no effect on this process.
+#[cfg(unix)]
+fn without_waiting(mut options: OpenOptions, links: Links) -> OpenOptions {
+    use rustix::fs::OFlags;
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    flags.set(OFlags::NOFOLLOW, links == Links::Refuse);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    options
+}
+
+#[cfg(not(unix))]
+fn without_waiting(options: OpenOptions, _: Links) -> OpenOptions {
+    options
+}
+
+/// Reads a whole regular file of at most `max_bytes`, without waiting. Symbolic links are followed.
+///
+/// # Errors
+/// Those of [`open_regular`], and [`io::ErrorKind::FileTooLarge`].
+pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let (file, metadata) = open_regular(path, options, Links::Follow)?;
+    read_open_file(file, &metadata, max_bytes)
+}
+
+/// Reads the rest of a file that [`open_regular`] has opened.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`] if the file has more than `max_bytes`, also if it grows meanwhile.
+pub fn read_open_file(file: File, metadata: &Metadata, max_bytes: u64) -> io::Result<Vec<u8>> {
+    // One byte more shows whether the limit is exceeded. The buffer does not grow, so no copies of a secret stay in memory.
+    let capacity = metadata.len().min(max_bytes).saturating_add(1);
+    let mut bytes = Vec::with_capacity(usize::try_from(capacity).unwrap_or(0));
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        let message = format!("the file is larger than {} MiB", max_bytes >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+fn check(kind: FileType) -> io::Result<()> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    let message = format!("it is {}, not a regular file", describe(kind));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+fn describe(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a named pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return "a device";
+        }
+    }
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_symlink() {
+        "a symbolic link"
+    } else {
+        "special"
+    }
+}
