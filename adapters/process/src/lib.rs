@@ -47,6 +47,6 @@ mod spawn;
 #[cfg(unix)]
 mod tree;
 
-pub use local::kill_tree;
+pub use local::{kill_children, kill_tree};
 pub use process::{ExitHandle, Pipes, Process, RunningServer};
 pub use shutdown::{ProcessShutdown, ShutdownAction};

@@ -104,6 +104,8 @@ mod quit {
 fn default_action() -> Box<Action> {
     Box::new(|again| {
         if again {
+            // A server may be starting.
+            mcpwire_process::kill_children();
             process::exit(INTERRUPTED.into());
         }
     })

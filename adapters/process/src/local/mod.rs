@@ -8,8 +8,8 @@ mod unix;
 #[cfg(not(unix))]
 pub(crate) use other::LocalProcess;
 #[cfg(not(unix))]
-pub use other::kill_tree;
+pub use other::{kill_children, kill_tree};
 #[cfg(unix)]
 pub(crate) use unix::LocalProcess;
 #[cfg(unix)]
-pub use unix::kill_tree;
+pub use unix::{kill_children, kill_tree};

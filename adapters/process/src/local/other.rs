@@ -49,5 +49,8 @@ impl LocalProcess {
     }
 }
 
+/// Does nothing. On Linux, kills all child processes of this program, with their descendants.
+pub fn kill_children() {}
+
 /// Does nothing. On Unix, kills a process that leads a process group, with its descendants.
 pub fn kill_tree(_: u32) {}

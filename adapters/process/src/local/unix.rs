@@ -97,6 +97,16 @@ impl LocalProcess {
     }
 }
 
+/// Kills all child processes of this program, with their descendants. For a program that is about to exit.
+///
+/// On systems other than Linux, this function does nothing.
+pub fn kill_children() {
+    #[cfg(target_os = "linux")]
+    for child in crate::procfs::ProcessStat::children(std::process::id()) {
+        kill_tree(child.pid);
+    }
+}
+
 /// Kills a process that leads a process group, with its descendants, as [`Process::kill`](crate::Process::kill) does.
 ///
 /// The caller must know that the process was not reaped: otherwise its id may belong to another process. On systems other than
