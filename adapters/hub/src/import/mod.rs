@@ -58,7 +58,7 @@ use serde_json::Value;
 
 pub use dialect::Dialect;
 pub use export::{Exported, export};
-pub use model::{Import, ImportOptions, Imported, Refused, Warning};
+pub use model::{Import, ImportOptions, Imported, Refused, Warning, keep_all_secrets};
 
 use crate::HubError;
 use crate::jsonc::parse_json;

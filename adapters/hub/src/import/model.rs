@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use super::Dialect;
 use crate::HubError;
@@ -72,6 +73,25 @@ impl Imported {
         }
         Ok(())
     }
+}
+
+/// Number of threads that store secrets. Each secret waits for the disk, which can serve several at once.
+const THREADS: usize = 8;
+
+/// Stores the secrets of several servers at once, as [`Imported::keep_secrets`] does for one. Returns a result for each server, in
+/// their order.
+pub fn keep_all_secrets(servers: &[Imported], store: &dyn SecretStore) -> Vec<Result<(), HubError>> {
+    let chunk = servers.len().div_ceil(THREADS).max(1);
+    thread::scope(|scope| {
+        let keep = |servers: &[Imported]| servers.iter().map(|server| server.keep_secrets(store)).collect::<Vec<_>>();
+        let threads: Vec<_> =
+            servers.chunks(chunk).map(|servers| (servers, scope.spawn(move || keep(servers)))).collect();
+        let panicked = || Err(HubError::unavailable("the store of secrets panicked"));
+        let results = threads
+            .into_iter()
+            .map(|(servers, thread)| thread.join().unwrap_or_else(|_| servers.iter().map(|_| panicked()).collect()));
+        results.flatten().collect()
+    })
 }
 
 /// An entry that cannot be imported.

@@ -409,3 +409,30 @@ fn no_text_makes_the_readers_panic() {
         }
     }
 }
+
+#[test]
+fn the_secrets_of_many_servers_are_stored_and_one_failure_affects_no_other() {
+    let entries: serde_json::Map<String, serde_json::Value> = (0..50)
+        .map(|at| {
+            (format!("s{at}"), serde_json::json!({"command": "x", "env": {"API_TOKEN": format!("token-{at:03}")}}))
+        })
+        .collect();
+    let import = read(Dialect::ClaudeDesktop, &serde_json::json!({ "mcpServers": entries }).to_string());
+    let directory = tempfile::tempdir().unwrap();
+    let secrets = mcpwire_hub::secrets::FileSecrets::new(directory.path().join("secrets"));
+    let blocked = 17;
+    std::fs::create_dir_all(secrets.path(import.servers[blocked].config.id)).unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(directory.path().join("secrets"), std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .unwrap();
+    let results = mcpwire_hub::import::keep_all_secrets(&import.servers, &secrets);
+    for (at, (server, result)) in import.servers.iter().zip(&results).enumerate() {
+        assert_eq!(result.is_err(), at == blocked, "{result:?}");
+        if at != blocked {
+            let (secret, value) = &server.secrets[0];
+            let stored = mcpwire_hub::secrets::SecretStore::get(&secrets, secret).unwrap();
+            assert_eq!(stored.as_ref(), Some(value));
+        }
+    }
+    assert!(mcpwire_hub::import::keep_all_secrets(&[], &secrets).is_empty());
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mcpwire_hub::HubError;
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::import::{Dialect, ImportOptions, import, read_file};
+use mcpwire_hub::import::{Dialect, ImportOptions, import, keep_all_secrets, read_file};
 use mcpwire_hub::secrets::{SecretStore as _, Secrets};
 use owo_colors::OwoColorize as _;
 
@@ -47,7 +47,7 @@ pub(super) fn run(
         }
     }
     let mut handle = HubHandle::open(place, options)?;
-    let kept: Vec<Result<(), HubError>> = servers.iter().map(|server| server.keep_secrets(&secrets)).collect();
+    let kept = keep_all_secrets(&servers, &secrets);
     let with_secrets = servers.iter().zip(&kept).filter(|(_, kept)| kept.is_ok());
     let configs: Vec<_> = with_secrets.map(|(server, _)| server.config.to_json()).collect();
     let count = configs.len();
