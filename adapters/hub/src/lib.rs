@@ -30,13 +30,13 @@ pub mod service;
 pub mod store;
 mod tasks;
 
-/// How files of the hub are opened, for the program that runs it.
+/// Functions that open files safely: an MCP configuration file that is a named pipe or a device cannot block the program.
 #[doc(hidden)]
 pub mod files {
     pub use mcpwire_client::regular_file::{Links, open_regular};
 }
 
-/// The runtimes on which a hub can run. See [`HubOptions::on`].
+/// The asynchronous runtimes on which a hub can run. See [`HubOptions::on`].
 pub mod runtime {
     pub use mcpwire_driver::{BlockingTask, Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
     #[cfg(feature = "smol")]
