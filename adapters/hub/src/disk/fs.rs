@@ -23,7 +23,7 @@ pub(crate) trait Fs: fmt::Debug + Send + Sync {
     /// Reads the whole file at `path`. Returns `None` if the file does not exist.
     ///
     /// # Errors
-    /// Also if the path does not lead to a regular file, or if other users can change it.
+    /// If the file cannot be read, if it is not a regular file, or if other users can change it.
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
 
     /// Follows the symbolic links at `path`, and returns the path of the file that they lead to. That file need not exist.

@@ -71,7 +71,7 @@ fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<(
 
 /// Age from which a temporary file is considered abandoned by a program that was killed. Writing a file takes only seconds, so
 /// an older
-/// one is not in use.
+/// temporary file is not in use.
 const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// Removes temporary files that killed programs have left in the directory of `path`: those of `path`, and of all files whose
