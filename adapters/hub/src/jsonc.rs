@@ -18,8 +18,7 @@ pub(crate) const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Parses JSON that may contain comments and trailing commas, as in configuration files of editors. Returns `None` if the text
-/// is
-/// empty or only white space.
+/// is empty or only white space.
 pub(crate) fn parse_json(text: &str) -> Option<Result<Value, String>> {
     if text.trim().is_empty() {
         return None;

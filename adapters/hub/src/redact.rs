@@ -17,13 +17,11 @@ const MARK: &str = "[secret]";
 const SHORTEST: usize = 4;
 
 /// Minimum length of a line to replace, in bytes, if the secret has several lines, such as a private key. Each line of the
-/// secret is
-/// replaced even where the other lines are absent.
+/// secret is replaced even where the other lines are absent.
 const SHORTEST_LINE: usize = 12;
 
 /// Minimum length of a part of a secret to replace, in bytes. Parts are the words of a header such as `Bearer TOKEN`, or the
-/// values of
-/// a cookie. Shorter parts are usually ordinary words.
+/// values of a cookie. Shorter parts are usually ordinary words.
 const SHORTEST_PART: usize = 8;
 
 /// The characters at which a secret is split into parts, such as the values of a cookie.
@@ -36,9 +34,8 @@ const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "digest", "apikey"];
 /// Replaces secrets in a text by `[secret]`.
 ///
 /// A secret is also found if it is escaped as in JSON, percent-encoded as in a URL, or encoded in base64. Some parts of a
-/// secret are
-/// replaced too: the credential of `Bearer TOKEN`, the user and password in `Basic` credentials and URLs, long words, and long
-/// lines.
+/// secret are replaced too: the credential of `Bearer TOKEN`, the user and password in `Basic` credentials and URLs, long
+/// words, and long lines.
 ///
 /// ```
 /// use mcpwire_hub::redact::Redactor;
@@ -174,7 +171,8 @@ impl Patterns {
         self.0.iter().find(|pattern| bytes.starts_with(pattern)).map(|pattern| pattern.len())
     }
 
-    /// Returns whether `bytes` is the beginning of a longer text to replace, so that the next bytes must be awaited.
+    /// Returns whether `bytes` is the beginning of a longer text to replace. If so, the decision has to wait for the next
+    /// bytes.
     fn is_start_of_one(&self, bytes: &[u8]) -> bool {
         self.0.iter().any(|pattern| pattern.len() > bytes.len() && pattern.starts_with(bytes))
     }
@@ -187,8 +185,7 @@ fn json_escaped(text: &str) -> Zeroizing<String> {
 }
 
 /// Escapes `text` as in a JSON string, with `\/` for slashes and `\u` escapes for all characters beyond ASCII. JSON writers of
-/// some
-/// other languages do that.
+/// some other languages do that.
 fn json_escaped_to_ascii(text: &str) -> Zeroizing<String> {
     use fmt::Write as _;
     let mut escaped = Zeroizing::new(String::new());
@@ -206,9 +203,8 @@ fn json_escaped_to_ascii(text: &str) -> Zeroizing<String> {
     escaped
 }
 
-/// Percent-encodes `text` as in a URL. Letters, digits and the characters in `plain` are not encoded; `uppercase` selects `%2F`
-/// or
-/// `%2f`.
+/// Percent-encodes `text` as in a URL. Letters, digits and the characters in `plain` are not encoded. `uppercase` selects `%2F`
+/// instead of `%2f`.
 fn percent_encoded(text: &str, plain: &str, uppercase: bool) -> Zeroizing<String> {
     use fmt::Write as _;
     let mut encoded = Zeroizing::new(String::with_capacity(text.len() * 3));

@@ -61,7 +61,7 @@ impl Tasks {
         })
     }
 
-    /// Runs `work` on a thread that may block, and does not wait for it.
+    /// Runs `work` on a thread that may block, without waiting until `work` has ended.
     pub(crate) fn block_detached(&self, work: impl FnOnce() + Send + 'static) {
         self.0.spawn_blocking(Box::new(work));
     }

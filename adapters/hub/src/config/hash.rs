@@ -9,12 +9,11 @@ use super::{EnvVarConfig, McpConfig, McpTransport};
 
 impl McpConfig {
     /// Returns the SHA-256 hash, in hexadecimal, of everything in the configuration that determines what is started: package,
-    /// arguments,
-    /// URL, certificates, proxy, working directory, and the variables and headers with their values or secret references.
+    /// arguments, URL, certificates, proxy, working directory, and the variables and headers with their values or secret
+    /// references.
     ///
     /// The cached tools of the server and the consent of the user are valid while the hash stays the same. The values of stored
-    /// secrets,
-    /// the name of the server, timeouts and limits do not affect it.
+    /// secrets, the name of the server, timeouts and limits do not affect it.
     pub fn hash(&self) -> String {
         let mut parts = Parts(Sha256::new());
         parts.add("package");

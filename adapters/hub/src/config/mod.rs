@@ -70,16 +70,14 @@ pub struct McpConfig {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// The arguments of the program that runs the package, such as `--volume` and its value for `docker run`. They come before
-    /// the package
-    /// or image.
+    /// the package or image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtime_args: Vec<String>,
     /// The headers that are sent with each HTTP request to the server, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, EnvVarConfig>,
     /// The variables, by name. The value of the variable `name` replaces `{name}` in arguments, in the URL, and in literal
-    /// values of
-    /// environment variables and headers.
+    /// values of environment variables and headers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, EnvVarConfig>,
     /// The path of the Unix socket on which the HTTP server listens. The URL still supplies the path and the `Host` header of
@@ -97,8 +95,7 @@ pub struct McpConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_key: Option<PathBuf>,
     /// URL of the proxy for requests to this HTTP server, in place of the proxy in the environment variables. It must not
-    /// contain a
-    /// password.
+    /// contain a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
     /// Whether arguments may contain variables that are secret. Every user of the machine can read the arguments of a process.
@@ -123,8 +120,7 @@ pub struct McpConfig {
     #[serde(default, skip_serializing_if = "is_false")]
     pub lazy: bool,
     /// Time without tool calls after which the hub stops the server until the next call. By default, the server keeps running.
-    /// In
-    /// files: `idle_ms`, in milliseconds.
+    /// In files: `idle_ms`, in milliseconds.
     #[serde(default, rename = "idle_ms", with = "settings::millis", skip_serializing_if = "Option::is_none")]
     pub idle: Option<Duration>,
     /// The limits for the number of calls to the server and for the size of their results.
@@ -133,9 +129,8 @@ pub struct McpConfig {
     /// Who wrote the configuration: the user, another program, or a registry.
     #[serde(default, skip_serializing_if = "Origin::is_default")]
     pub origin: Origin,
-    /// The [`hash`](McpConfig::hash) of the configuration when the user agreed to start it. It is not required if the user
-    /// wrote the
-    /// configuration.
+    /// The [`hash`](McpConfig::hash) of the configuration at the time when the user agreed to start it. Not needed if the user
+    /// wrote the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
     /// The members of the JSON object that this version of the hub does not know. They are preserved.
@@ -232,8 +227,7 @@ impl McpConfig {
     }
 
     /// Returns the id that [`Hub::upsert`](crate::Hub::upsert) gives to a new server with this name. The id depends only on the
-    /// name, so
-    /// it is the same in each run and on each machine.
+    /// name, so it is the same in each run and on each machine.
     pub fn id_of_name(name: &str) -> Uuid {
         let digest = Sha256::digest(format!("mcpwire server {}", folded(name)));
         let mut bytes = [0; 16];
@@ -254,8 +248,7 @@ pub fn folded(name: &str) -> String {
 
 impl fmt::Debug for McpConfig {
     /// Formats the configuration without parts that may be secret: values of variables and headers, the data of the embedding
-    /// program,
-    /// user and query of a URL, and arguments that are probably secret.
+    /// program, user and query of a URL, and arguments that are probably secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = match &self.transport {
             McpTransport::Http { url } => Some(shown_address(url)),

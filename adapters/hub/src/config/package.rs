@@ -11,24 +11,24 @@ use super::shown_address;
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpSource {
-    /// The official MCP registry.
+    /// The configuration comes from the official MCP registry.
     Official {
         /// The name of the server in the official registry, such as `io.github.owner/server`.
         name: String,
         /// The version of the server's entry in the official registry.
         version: String,
     },
-    /// The server registry of Smithery.
+    /// The configuration comes from the server registry of Smithery.
     Smithery {
         /// The name of the server at Smithery, such as `@owner/server`.
         qualified_name: String,
     },
-    /// No registry: a person or another program wrote the configuration.
+    /// The configuration comes from no registry: a person or another program wrote it.
     #[default]
     Manual,
 }
 
-/// What a server consists of: a package, a container image, a local program, or a URL.
+/// The package, container image, local program or URL that provides a server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpPackage {
     /// The kind of the package, such as npm or HTTP.
@@ -37,8 +37,7 @@ pub struct McpPackage {
     /// `@scope/package@1.2.3` or `image:tag`.
     pub identifier: String,
     /// The program that runs the package: `npx` or `bunx`, `uvx` or `pipx`, `docker` or `podman`. By default, the first of each
-    /// pair. A
-    /// path is allowed, unless the configuration comes from a registry.
+    /// pair. A path is allowed, unless the configuration comes from a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<String>,
     /// The version of the package, if `identifier` contains none: an exact version for npm or `PyPI`, or the tag of a container
@@ -117,8 +116,7 @@ pub enum McpTransport {
     /// HTTP requests to the URL of the server.
     Http {
         /// The absolute URL of the server, with `http` or `https`, without user and password. `{name}` is replaced by the
-        /// variable of that name
-        /// in [`McpConfig::variables`](super::McpConfig::variables).
+        /// variable of that name in [`McpConfig::variables`](super::McpConfig::variables).
         url: String,
     },
 }

@@ -13,8 +13,7 @@ impl Problems {
     }
 
     /// Adds an error that lists the required values `names` that are missing. `field` is the path of the first missing value in
-    /// the
-    /// configuration.
+    /// the configuration.
     pub(super) fn add_missing(&mut self, field: String, names: &[&str]) {
         self.0.push(Failure::missing_credentials(names.iter().copied()).error.at(field));
     }

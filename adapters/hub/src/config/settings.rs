@@ -1,4 +1,4 @@
-//! The settings of a server besides its command: timeouts, tools, restarts, limits.
+//! The settings of a server apart from its command: timeouts, tools, restarts, limits.
 
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Timeouts {
     /// Maximum time from the start of the server until the MCP connection is open. The default is 60 s, and 180 s at the first
-    /// start of a
-    /// package, because it may have to be downloaded.
+    /// start of a package, because it may have to be downloaded.
     #[serde(rename = "start_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub start: Option<Duration>,
     /// Maximum time to list the tools of the server. The default is 30 s.
@@ -26,15 +25,15 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// Default of the timeout [`start`](Self::start).
+    /// Default maximum time for the start of a server. See [`start`](Self::start).
     pub const START: Duration = Duration::from_secs(60);
-    /// Default of the timeout [`start`](Self::start) at the first start of a package, which may have to be downloaded.
+    /// Default maximum time for the first start of a package, which may have to be downloaded. See [`start`](Self::start).
     pub const FIRST_START: Duration = Duration::from_secs(180);
-    /// Default of the timeout [`list`](Self::list).
+    /// Default maximum time to list the tools of a server. See [`list`](Self::list).
     pub const LIST: Duration = Duration::from_secs(30);
-    /// Default of the timeout [`call`](Self::call).
+    /// Default maximum time to wait for the result of a tool call. See [`call`](Self::call).
     pub const CALL: Duration = Duration::from_secs(60);
-    /// Default of the timeout [`call_max`](Self::call_max).
+    /// Default maximum total duration of a tool call. See [`call_max`](Self::call_max).
     pub const CALL_MAX: Duration = Duration::from_secs(600);
 
     pub(crate) fn is_default(&self) -> bool {
@@ -92,8 +91,7 @@ pub struct Limits {
     /// Maximum number of tool calls per minute. `None`, the default, and 0 mean no limit.
     ///
     /// There is no limit by default, because no number fits everyone: a model makes a few calls per minute, but a program may
-    /// make
-    /// hundreds.
+    /// make hundreds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_per_minute: Option<u32>,
     /// Maximum size of the result of a tool call, in bytes. A larger result is truncated. `None`, the default, means no limit.
@@ -115,15 +113,15 @@ impl Limits {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Origin {
-    /// The user.
+    /// The user wrote the configuration.
     #[default]
     User,
     /// The configuration was imported from the configuration file of another program.
     Imported {
-        /// The name of that program, which is the name of a [`Dialect`](crate::import::Dialect), such as `claude-desktop`.
+        /// The name of the file format, such as `claude-desktop`. See [`Dialect`](crate::import::Dialect).
         from: String,
     },
-    /// A registry of servers.
+    /// The configuration comes from a server registry.
     Registry,
 }
 

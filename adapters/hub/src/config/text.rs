@@ -9,8 +9,7 @@ pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Replaces each `{name}` in `text` by the result of calling `value` with the name. If the result is `None`, `{name}` stays.
-/// Inserted
-/// text is not searched for further names.
+/// Inserted text is not searched for further names.
 pub(crate) fn fill<E>(text: &str, mut value: impl FnMut(&str) -> Result<Option<String>, E>) -> Result<String, E> {
     let mut filled = String::with_capacity(text.len());
     for piece in pieces(text) {
@@ -61,8 +60,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Returns whether `url` is a URL to which the hub can send requests. It must be absolute, with `http` or `https` and a host.
-/// It
-/// must not contain a user, a password, or characters that are invalid in URLs, such as braces.
+/// It must not contain a user, a password, or characters that are invalid in URLs, such as braces.
 pub(crate) fn is_address(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {

@@ -22,8 +22,7 @@ impl McpConfig {
     }
 
     /// Checks the configuration, and returns an error for each invalid field, in the order of the fields. Empty if the
-    /// configuration is
-    /// valid.
+    /// configuration is valid.
     pub fn problems(&self) -> Vec<HubError> {
         let mut problems = Problems::default();
         if self.id.is_nil() {

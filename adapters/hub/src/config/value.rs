@@ -10,14 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// text.
 ///
 /// Either `value` contains the value, or `secret_ref` refers to a stored secret; both must not be set. If neither is set, the
-/// default
-/// of the [`spec`](EnvVarConfig::spec) applies. An optional value without a default is omitted. In a file, a plain string is
-/// the `value`.
+/// default of the [`spec`](EnvVarConfig::spec) applies. An optional value without a default is omitted. In a file, a plain
+/// string is the `value`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EnvVarConfig {
     /// The name of the variable or header. It is also the key in the map that contains this value.
     pub name: String,
-    /// The literal value, if it is not a stored secret.
+    /// The literal value. `None` if the value is a stored secret or is not configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The reference to a stored secret, such as `env:NAME`. See [`SecretRef`](crate::secrets::SecretRef).
@@ -26,7 +25,7 @@ pub struct EnvVarConfig {
     /// Whether the value is secret. A secret value is never shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_secret: bool,
-    /// The requirements for the value that the registry of the server specifies, such as a default or a format.
+    /// The requirements of the server's registry for this value, such as a default or a format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<EnvVarSpec>,
 }
@@ -44,15 +43,14 @@ impl EnvVarConfig {
         EnvVarConfig { name: name.into(), secret_ref, is_secret: true, ..EnvVarConfig::default() }
     }
 
-    /// Sets the requirements for the value that the registry of the server specifies.
+    /// Sets the requirements of the server's registry for this value.
     pub fn spec(mut self, spec: EnvVarSpec) -> Self {
         self.spec = Some(spec);
         self
     }
 
     /// Returns the literal value: the value that the registry fixes, or else the configured value, or else the default. `None`
-    /// if the
-    /// value is a stored secret, or if there is no value.
+    /// if the value is a stored secret, or if there is no value.
     pub fn literal(&self) -> Option<&str> {
         if self.secret_ref.is_some() {
             return None;
@@ -68,8 +66,7 @@ impl EnvVarConfig {
     }
 
     /// Returns whether the server requires the value. A value for which no registry specifies requirements is always required,
-    /// because
-    /// the user has configured it on purpose.
+    /// because the user has configured it on purpose.
     pub fn is_required(&self) -> bool {
         self.spec.as_ref().is_none_or(|spec| spec.is_required)
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{Fs, NewFile, SystemFs};
 
-/// The fault that the file system simulates at the chosen step.
+/// A fault that the file system for tests simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The machine loses power: later steps fail, and files that were not synced lose half of their content.
@@ -18,7 +18,7 @@ pub(crate) enum Fault {
     Fails(io::ErrorKind),
 }
 
-/// A file system for tests. It uses the real files until the chosen step, and then simulates a fault.
+/// A file system for tests. It uses the real files, and simulates a fault at a chosen step.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultyFs {
     state: Arc<Mutex<State>>,

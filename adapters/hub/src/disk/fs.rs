@@ -17,8 +17,7 @@ use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The operations on files that the hub needs. Tests replace them. `mode` parameters are Unix permissions, and have no effect
-/// on other
-/// systems.
+/// on other systems.
 pub(crate) trait Fs: fmt::Debug + Send + Sync {
     /// Reads the whole file at `path`. Returns `None` if the file does not exist.
     ///
@@ -36,8 +35,7 @@ pub(crate) trait Fs: fmt::Debug + Send + Sync {
     fn create_directory(&self, path: &Path) -> io::Result<()>;
 
     /// Locks the file at `path`, and creates it if it is missing. Waits up to `timeout` while another program holds the lock.
-    /// Dropping
-    /// the returned file releases the lock.
+    /// Dropping the returned file releases the lock.
     fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File>;
 
     /// Creates a new file with the permissions `mode`. Returns an error if `path` exists already.
@@ -200,8 +198,7 @@ fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
 }
 
 /// Checks that only trusted users can write to the directory of the file at `path`, because whoever can write to a directory
-/// can replace
-/// the files in it.
+/// can replace the files in it.
 #[cfg(unix)]
 fn check_directory(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
@@ -209,8 +206,7 @@ fn check_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Checks that a file or directory belongs to this user or to the superuser, and that not every user can write to it. `what`
-/// names the
-/// file or directory in the error.
+/// names the file or directory in the error.
 ///
 /// The configuration file says which programs to start, so a user who can write it can run programs as this user.
 #[cfg(unix)]

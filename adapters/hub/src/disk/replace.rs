@@ -10,12 +10,10 @@ use uuid::Uuid;
 use super::Fs;
 
 /// Replaces the content of the file `path` atomically, by writing a temporary file and renaming it. The new content survives a
-/// loss
-/// of power. If `backup` is given, the old file stays under that name.
+/// loss of power. If `backup` is given, the old file stays under that name.
 ///
 /// If `path` is a symbolic link, the file that it leads to is replaced. An existing file keeps its permissions. A new file can
-/// be read
-/// and written only by this user.
+/// be read and written only by this user.
 pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> io::Result<()> {
     let target = fs.resolve(path)?;
     let mode = fs.mode(&target)?;
@@ -25,9 +23,8 @@ pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Pa
     put(fs, &target, bytes, mode.unwrap_or(0o600), true)
 }
 
-/// Replaces the content of the file `path` atomically, but much faster than [`replace`], because it does not sync the disk. For
-/// content
-/// that is worthless after the machine has stopped.
+/// Replaces the content of the file `path` atomically, but much faster than [`replace`], because it does not sync the disk. Use
+/// this for content that is worthless after the machine has stopped.
 pub(crate) fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(fs, &fs.resolve(path)?, bytes, 0o600, false)
 }
@@ -70,17 +67,14 @@ fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<(
 }
 
 /// Age from which a temporary file is considered abandoned by a program that was killed. Writing a file takes only seconds, so
-/// an older
-/// temporary file is not in use.
+/// an older temporary file is not in use.
 const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// Removes temporary files that killed programs have left in the directory of `path`: those of `path`, and of all files whose
-/// names
-/// start with the name of `path`.
+/// names start with the name of `path`.
 ///
 /// Such a temporary file may still contain a secret that the user has removed. Errors are ignored, because the next change of
-/// the file
-/// tries again.
+/// the file tries again.
 pub(crate) fn remove_leftovers(path: &Path) {
     let Some(name) = path.file_name() else { return };
     let prefix = format!(".{}", name.to_string_lossy());

@@ -137,8 +137,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Converts `text` to the path of a file to read during the import, and replaces references such as `${userHome}`. A
-    /// relative path starts
-    /// at the project folder. Returns an error if a reference cannot be replaced during the import.
+    /// relative path starts at the project folder. Returns an error if a reference cannot be replaced during the import.
     pub(super) fn literal_path(&self, field: &str, text: &str) -> Result<PathBuf, HubError> {
         let mut path = String::new();
         for part in parts(self.dialect, text) {
@@ -177,8 +176,8 @@ impl<'a> Builder<'a> {
         self.config.env_vars.insert(name.to_owned(), value.spec(spec));
     }
 
-    /// Adds `value` to the secrets that the import returns. Returns the secret reference that the configuration contains in its
-    /// place.
+    /// Adds `value` to the secrets that the import returns. Returns the secret reference that the configuration contains in
+    /// place of the value.
     pub(super) fn keep(&mut self, name: &str, value: Secret) -> Result<String, HubError> {
         let mut secret = SecretRef::stored(self.config.id, name)?;
         // An environment variable and a header may have the same name, but different secrets.
@@ -271,8 +270,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Converts a reference to the VS Code input `id` to a variable of the configuration. If the user has not entered a value,
-    /// the variable
-    /// refers to a secret that the user can set later.
+    /// the variable refers to a secret that the user can set later.
     fn input(&mut self, field: &str, id: &str) -> Result<String, HubError> {
         let Some(input) = self.inputs.get(id).cloned() else {
             return Err(HubError::validation(field, format!("the file does not define the input `{id}`")));
@@ -377,8 +375,7 @@ fn path(path: Option<PathBuf>, field: &str, unknown: &str) -> Result<String, Hub
 }
 
 /// Returns the project folder that contains the imported file: the directory of the file, or its parent if the directory is
-/// hidden,
-/// such as `.vscode`.
+/// hidden, such as `.vscode`.
 fn workspace(options: &ImportOptions) -> Option<PathBuf> {
     if let Some(workspace) = &options.workspace {
         return Some(workspace.clone());

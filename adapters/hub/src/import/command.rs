@@ -5,8 +5,7 @@ use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType, runs};
 
 /// Returns the package that a command such as `npx -y NAME` starts. Any command that is not that simple stays a local program
-/// with
-/// arguments.
+/// with arguments.
 pub(super) fn recognise(program: &str, args: &[String]) -> Recognised {
     // On Windows, packages are often started by `cmd /c`, which is not necessary here.
     if let [option, inner, rest @ ..] = args

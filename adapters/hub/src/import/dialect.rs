@@ -14,25 +14,25 @@ use crate::jsonc::parse_json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// Claude Desktop: `claude_desktop_config.json`.
+    /// The format of Claude Desktop: `claude_desktop_config.json`.
     ClaudeDesktop,
-    /// Claude Code: `.mcp.json` of a project, `~/.claude.json`.
+    /// The format of Claude Code: `.mcp.json` in a project, or `~/.claude.json`.
     ClaudeCode,
-    /// Cursor: `.cursor/mcp.json`.
+    /// The format of Cursor: `.cursor/mcp.json`.
     Cursor,
-    /// Windsurf: `mcp_config.json`.
+    /// The format of Windsurf: `mcp_config.json`.
     Windsurf,
-    /// VS Code: `.vscode/mcp.json`.
+    /// The format of VS Code: `.vscode/mcp.json`.
     VsCode,
-    /// Zed: `settings.json` with `context_servers`.
+    /// The format of Zed: `settings.json` with the member `context_servers`.
     Zed,
-    /// Gemini CLI: `settings.json` with `mcpServers`.
+    /// The format of Gemini CLI: `settings.json` with the member `mcpServers`.
     GeminiCli,
-    /// Codex: `config.toml`.
+    /// The format of Codex: `config.toml`.
     CodexToml,
-    /// An entry of the official registry: `server.json`.
+    /// The format of the official MCP registry: `server.json`, which describes one server.
     ServerJson,
-    /// Any other file with `mcpServers`.
+    /// The format of any other program: a JSON file with the member `mcpServers`.
     McpServers,
 }
 
@@ -95,8 +95,7 @@ impl Dialect {
     }
 
     /// Returns the usual paths of the program's configuration file on this system: first the file in the working directory,
-    /// then the file of
-    /// the user. The files need not exist.
+    /// then the file of the user. The files need not exist.
     pub fn default_paths(self) -> Vec<PathBuf> {
         let home = env::home_dir().unwrap_or_default();
         let variable = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -133,8 +132,7 @@ impl Dialect {
     }
 }
 
-/// Detects from the path of a file which program it belongs to. The file is known to contain `mcpServers`, which many programs
-/// use.
+/// Detects the program that a file with `mcpServers` belongs to from the path of the file.
 fn of_path(path: &Path) -> Dialect {
     let file = path.file_name().unwrap_or_default();
     let is_in = |directory: &str| path.components().any(|part| part.as_os_str() == directory);

@@ -63,8 +63,7 @@ const WITH_VALUE: [&str; 48] = [
 ];
 
 /// Parses a `docker run` command. Returns `None` for other commands. Also returns `None` if an option is unknown, because the
-/// next argument
-/// could be either its value or the image.
+/// next argument could be either its value or the image.
 pub(super) fn recognise(program: &str, runner: &str, args: &[String]) -> Option<Recognised> {
     let mut rest = args.iter();
     let mut first = rest.next()?.as_str();

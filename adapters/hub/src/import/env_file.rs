@@ -9,8 +9,7 @@ use crate::HubError;
 const FIELD: &str = "envFile";
 
 /// Imports the environment variables of the file that the member `envFile` names. Variables in the member `env` have
-/// precedence, as
-/// they have in VS Code and Cursor.
+/// precedence, as they have in VS Code and Cursor.
 pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let path = builder.literal_path(FIELD, &text(members, FIELD)?)?;
     let Some(read) = builder.options.read_file else {
@@ -41,8 +40,7 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
 /// one counts.
 ///
 /// A line is `NAME=value` or `NAME: value`, and may start with `export`. A value may be quoted; within double quotes, `\n` and
-/// `\r` are
-/// line breaks. `#` outside of quotes starts a comment.
+/// `\r` are line breaks. `#` outside of quotes starts a comment.
 fn parse(content: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in content.split(['\n', '\r']).map(str::trim) {

@@ -17,8 +17,7 @@ pub struct Exported {
 }
 
 /// Converts the enabled servers to the text of a file with `mcpServers`, which many other programs read. Each secret is
-/// replaced by `${NAME}`,
-/// which these programs replace by an environment variable.
+/// replaced by `${NAME}`, which these programs replace by an environment variable.
 pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported {
     let (mut servers, mut warnings) = (Map::new(), Vec::new());
     for config in configs.into_iter().filter(|config| config.enabled) {

@@ -55,8 +55,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
 }
 
 /// Returns the servers in `member`, a JSON object with one entry for each server. Returns an empty map if `member` is `None`.
-/// `name` and
-/// `kind` are the name of the member and its expected type, such as "an object", for the error.
+/// `name` and `kind` are the name of the member and its expected type, such as "an object", for the error.
 pub(super) fn servers_in(member: Option<&Value>, name: &str, kind: &str) -> Result<Map<String, Value>, HubError> {
     match member {
         None => Ok(Map::new()),
@@ -104,8 +103,7 @@ fn add_project(whole: &Value, options: &ImportOptions, servers: &mut Map<String,
 }
 
 /// Returns two lists of server names in the settings of Gemini CLI: the allowed servers, or `None` if all are allowed, and the
-/// excluded
-/// servers.
+/// excluded servers.
 fn gemini_lists(whole: &Value) -> (Option<Vec<String>>, Vec<String>) {
     let list = |name: &str| whole.pointer(&format!("/mcp/{name}")).and_then(texts);
     (list("allowed"), list("excluded").unwrap_or_default())
@@ -164,8 +162,7 @@ fn not_used(builder: &mut Builder<'_>, name: &str, is_http: bool) {
 }
 
 /// Sets the timeout of tool calls from the member `timeout`. Gemini CLI writes it in milliseconds. In other files, a number
-/// below 1,000 is
-/// interpreted as seconds.
+/// below 1,000 is interpreted as seconds.
 fn timeout(builder: &mut Builder<'_>, value: &Value, is_gemini: bool) {
     match value.as_u64() {
         Some(number) if number > 0 && (is_gemini || number >= 1000) => {

@@ -19,8 +19,7 @@ pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<String, H
 }
 
 /// Converts a JSON list to texts, or returns `None` if that is not possible. Numbers and booleans are converted too, because
-/// people forget
-/// the quotes.
+/// people forget the quotes.
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(scalar).collect()
 }
@@ -44,8 +43,7 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 /// Returns the names and texts in the object `name`, such as the environment variables in `env`. Empty if the member is
-/// missing. Returns
-/// an error if the member is not an object of texts.
+/// missing. Returns an error if the member is not an object of texts.
 ///
 /// In some programs, `null` removes a variable that the server would inherit. Here, `null` is ignored, and a warning names such
 /// variables.

@@ -68,8 +68,7 @@ pub use crate::secrets::is_secret;
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Reads the text of a configuration file to import. Refuses files of more than 16 MiB, and anything but regular files: reading
-/// a named
-/// pipe or a device could block the program forever.
+/// a named pipe or a device could block the program forever.
 ///
 /// # Errors
 ///
@@ -85,8 +84,7 @@ pub fn read_file(path: &Path) -> io::Result<String> {
 /// # Errors
 ///
 /// `VALIDATION_ERROR` if `text` cannot be parsed, or if `options` does not say which program the file belongs to and that
-/// cannot be
-/// detected.
+/// cannot be detected.
 pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {

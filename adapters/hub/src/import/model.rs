@@ -21,13 +21,11 @@ pub struct ImportOptions {
     pub workspace: Option<PathBuf>,
     /// The path that replaces `${userHome}` in the file. The default is the home directory of this user.
     pub home: Option<PathBuf>,
-    /// The values that the user has entered for the file. The keys are the ids of `inputs` in a file of VS Code, or the names
-    /// of
-    /// variables, headers and arguments in a `server.json` of a registry.
+    /// The values that the user has entered for the import. The keys are the ids of `inputs` in a file of VS Code, or the names
+    /// of variables, headers and arguments in a `server.json` of a registry.
     pub answers: BTreeMap<String, Secret>,
     /// A function that reads the `envFile` of a server of VS Code or Cursor, usually [`read_file`](super::read_file). Without
-    /// this function,
-    /// no `envFile` is read, and a warning says so.
+    /// this function, no `envFile` is read, and a warning says so.
     pub read_file: Option<fn(&Path) -> io::Result<String>>,
     /// Whether to import servers that have secrets in their arguments. Every user of the machine can read the arguments of a
     /// process.
@@ -62,8 +60,7 @@ pub struct Imported {
 
 impl Imported {
     /// Stores the secrets of the imported server in `store`. Call this before you save the configuration, which only contains
-    /// references
-    /// to the secrets.
+    /// references to the secrets.
     ///
     /// # Errors
     ///
@@ -84,13 +81,11 @@ impl Imported {
 }
 
 /// Number of threads that store the secrets of imported servers. Storing a secret waits for the disk, and a disk serves several
-/// requests
-/// at once.
+/// requests at once.
 const THREADS: usize = 8;
 
 /// Stores the secrets of several imported servers in `store`, on several threads. Does for each server what
-/// [`Imported::keep_secrets`]
-/// does, and returns the results in the order of `servers`.
+/// [`Imported::keep_secrets`] does, and returns the results in the order of `servers`.
 pub fn keep_all_secrets(servers: &[Imported], store: &dyn SecretStore) -> Vec<Result<(), HubError>> {
     let chunk = servers.len().div_ceil(THREADS).max(1);
     thread::scope(|scope| {
@@ -133,15 +128,13 @@ pub(super) struct Recognised {
     pub(super) runtime_args: Vec<String>,
     pub(super) args: Vec<String>,
     /// Environment variables that the command itself sets, such as `-e NAME=value` of `docker run`. A variable without a value
-    /// is passed on
-    /// from the environment of the hub.
+    /// is passed on from the environment of the hub.
     pub(super) env: Vec<(String, Option<String>)>,
     pub(super) warning: Option<&'static str>,
 }
 
 /// Returns `program` if it is not the default program that runs packages of this kind, or `None` otherwise. `runner` is the
-/// plain name of
-/// `program`, such as `npx`.
+/// plain name of `program`, such as `npx`.
 pub(super) fn hint(program: &str, runner: &str, package_type: McpPackageType) -> Option<String> {
     let is_usual = program == runner && package_type.runtimes().first() == Some(&runner);
     (!is_usual).then(|| program.to_owned())

@@ -7,8 +7,7 @@ use super::Dialect;
 pub(super) enum Part {
     Text(String),
     /// A reference to an environment variable. If the variable is not set, `unset` takes its place; if `unset` is `None`, the
-    /// variable is
-    /// required.
+    /// variable is required.
     Env {
         name: String,
         unset: Option<String>,
@@ -26,8 +25,7 @@ pub(super) enum Part {
 }
 
 /// Splits a text of an imported file into plain text and references, by the rules of the program that owns the file. If the
-/// program has
-/// no references, the whole text is one part.
+/// program has no references, the whole text is one part.
 pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut plain = String::new();
@@ -107,8 +105,7 @@ fn gemini(text: &str, braced: Option<(&str, usize)>) -> Option<(Part, usize)> {
 }
 
 /// Parses the inside of a reference of VS Code and its forks, such as `env:NAME`. Returns `Some(None)` for a reference that
-/// only these
-/// programs can resolve, and `None` if this is not a reference.
+/// only these programs can resolve, and `None` if this is not a reference.
 #[expect(clippy::option_option, reason = "no reference, a known one, and one that only the other program can resolve")]
 fn editor(dialect: Dialect, inner: &str) -> Option<Option<Part>> {
     if let Some(name) = inner.strip_prefix("env:") {

@@ -6,8 +6,7 @@ use crate::config::McpPackage;
 use crate::secrets::Secret;
 
 /// Name of the environment variable that marks the processes of a server, so that the next hub finds them after a crash. The
-/// value is
-/// `<id>.<generation>.<host>`: the id of the server, the number of its start, and the token of the hub's process.
+/// value is `<id>.<generation>.<host>`: the id of the server, the number of its start, and the token of the hub's process.
 pub const MARK: &str = "MCPWIRE_SERVER";
 
 /// Identifies one start of a server: the number of the start, and the hub that starts the server.

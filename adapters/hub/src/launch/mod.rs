@@ -36,8 +36,7 @@ use crate::{HubError, HubErrorKind};
 /// Everything that is needed to start a server or to connect to it, with all secrets resolved.
 pub struct Launch {
     /// The command or the URL of the server. Environment and headers contain secrets in plain text. Arguments contain secrets
-    /// only if the
-    /// configuration allows that.
+    /// only if the configuration allows that.
     pub def: McpServerDef,
     /// The container that the command starts, or `None` if the server does not run in a container.
     pub container: Option<Container>,
@@ -65,10 +64,9 @@ impl Launch {
     /// # Errors
     ///
     /// `VALIDATION_ERROR` if the configuration is not valid, or if required values are missing: `field` names the first missing
-    /// value, and
-    /// the message names all of them. `CONFLICT` with the field `consent` if the user did not write the configuration and has
-    /// not agreed
-    /// to it: see [`McpConfig::has_consent`]. `SERVICE_UNAVAILABLE` if the store of secrets does not work.
+    /// value, and the message names all of them. `CONFLICT` with the field `consent` if the user did not write the
+    /// configuration and has not agreed to it: see [`McpConfig::has_consent`]. `SERVICE_UNAVAILABLE` if the store of secrets
+    /// does not work.
     pub fn compose(config: &McpConfig, secrets: &dyn SecretStore, instance: &Instance) -> Result<Launch, HubError> {
         config.validate()?;
         if !config.has_consent() {
@@ -102,16 +100,14 @@ impl Launch {
     }
 
     /// Returns the paths of the required values of `config` that are missing, such as `env_vars.TOKEN`. A program can ask the
-    /// user for them
-    /// before it starts the server.
+    /// user for them before it starts the server.
     pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
         resolve::missing(config, secrets)
     }
 }
 
 /// Returns the maximum time for a start of the server. The first start of a package has more time, because the package may have
-/// to be
-/// downloaded. That also applies to commands that run a package themselves, such as `npx`.
+/// to be downloaded. That also applies to commands that run a package themselves, such as `npx`.
 pub(crate) fn start_timeout(config: &McpConfig, instance: &Instance) -> Duration {
     if let Some(timeout) = config.timeouts.start {
         return timeout;
@@ -129,8 +125,7 @@ const DOWNLOADERS: &[&str] =
 
 impl McpConfig {
     /// Returns whether the user has agreed to start this configuration. That is so if the user wrote it, or has agreed to it
-    /// and it has not
-    /// changed since then.
+    /// and it has not changed since then.
     pub fn has_consent(&self) -> bool {
         self.origin == Origin::User || self.consent.as_deref().is_some_and(|consent| consent == self.hash())
     }

@@ -9,15 +9,13 @@ use crate::config::{EnvVarConfig, McpConfig, McpPackageType, McpTransport, fill,
 use crate::secrets::is_secret;
 
 /// A description of how a server would be started or contacted, for the user to review. It omits secret values, but shortens
-/// nothing.
-/// `Display` escapes characters that could hide a part of the text.
+/// nothing. `Display` escapes characters that could hide a part of the text.
 ///
 /// `Display` is meant for people: the command is quoted as in a shell, although no shell is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// The program and its arguments. Empty for an HTTP server. A value that is stored elsewhere is shown as its reference,
-    /// such as
-    /// `<env:NAME>`.
+    /// such as `<env:NAME>`.
     pub command: Vec<String>,
     /// The URL of an HTTP server, or `None` for a server that is started as a process.
     pub url: Option<String>,
@@ -32,7 +30,7 @@ pub struct Preview {
     /// The certificate files and the proxy for HTTP requests, each with the name of its field in the configuration, such as
     /// `ca_file`.
     pub http: Vec<(String, String)>,
-    /// The [`hash`](McpConfig::hash) of the configuration, to which the user agrees.
+    /// The [`hash`](McpConfig::hash) of the configuration. It identifies what the user agrees to.
     pub hash: String,
 }
 

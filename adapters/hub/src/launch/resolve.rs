@@ -59,8 +59,7 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
 }
 
 /// Returns the values in the query of the URL `url` that are probably secret. Each value is returned twice: as it is in the
-/// URL, and
-/// percent-decoded.
+/// URL, and percent-decoded.
 fn secrets_in_query(url: &str) -> impl Iterator<Item = Secret> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let pairs = query.split(['&', '#']).filter_map(|pair| pair.split_once('='));
@@ -84,8 +83,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves the variables, then the environment variables and the headers, which may contain the variables. Returns the
-    /// environment
-    /// variables and the headers.
+    /// environment variables and the headers.
     fn all(&mut self, config: &McpConfig) -> Result<(Values, Values), HubError> {
         self.variables = self.values("variables", &config.variables)?;
         let env = self.values("env_vars", &config.env_vars)?;

@@ -1,8 +1,9 @@
-//! [`ProcessRegistry`]: the file of running servers, with which the next hub ends the processes that a crash has left.
+//! [`ProcessRegistry`]: a file that lists the running server processes. After a crash of the hub, the next hub ends the
+//! processes in this file.
 //!
-//! A server usually exits when its input ends. A server that does not, and a container, would outlive a hub that was killed. So
-//! the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if the hub of its record has
-//! ended, and if the process is the recorded one: the system reuses process ids.
+//! A server usually exits when its standard input is closed. But a container, or a server that does not react, would outlive a
+//! hub that was killed. So the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if
+//! the hub of the record has ended, and if the process is the recorded one: the system reuses process ids.
 //!
 //! | system | a record identifies a process by | descendants are found by |
 //! |---|---|---|
@@ -10,9 +11,10 @@
 //! | other Unix systems | its id, and its start time in seconds from `ps` | the process group, while its leader runs |
 //! | other systems | nothing: no process is ended | |
 //!
-//! When in doubt, a hub counts as running. On Linux, a process id has a meaning only within a PID namespace: a hub in a container
-//! cannot tell whether a hub outside of it runs. So a hub of another namespace counts as running until the next boot. The
-//! same applies to records of older versions, which contain no namespace. All hubs of a registry must be on one machine.
+//! When in doubt, a hub counts as running. On Linux, a process id is valid only within a PID namespace: a hub in a container
+//! cannot find out whether a hub outside of the container runs. So a hub of another namespace counts as running until the next
+//! boot. The same applies to records of older versions, which contain no namespace. All hubs that share a registry must be on
+//! one machine.
 
 mod host;
 #[cfg_attr(not(unix), path = "unsupported.rs")]
@@ -34,12 +36,11 @@ pub use host::Host;
 /// Maximum time to wait for the lock of the process registry. Other hubs hold this lock only for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Maximum number of server processes in the process registry; beyond that, the oldest are removed. Processes of hubs in other
-/// PID
-/// namespaces stay recorded until the next boot, so the file could grow without limit.
+/// Maximum number of server processes in the process registry. Beyond that, the oldest records are removed. Processes of hubs
+/// in other PID namespaces stay recorded until the next boot, so without a maximum the file could grow without limit.
 const MAX_RECORDS: usize = 10_000;
 
-/// The process of a server, as one start of the server has created it.
+/// The record of a server process: the server, the number of its start, the process id, and the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProcess {
     /// The id of the server.
@@ -69,8 +70,7 @@ pub struct Reaped {
 }
 
 /// A file that lists the running server processes, so that the next hub can end those that survive a crash. Several hubs may
-/// share the
-/// file.
+/// share the file.
 pub struct ProcessRegistry {
     path: PathBuf,
     fs: Box<dyn Fs>,
@@ -86,7 +86,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns whether this record describes the start of a server that the hub `host` has made and that `child` identifies.
+    /// Returns whether this record is about the same start of a server as `child`, and was written by the hub `host`.
     fn is_same_start(&self, host: &Host, child: &ServerProcess) -> bool {
         self.host == *host && (self.child.id, self.child.generation) == (child.id, child.generation)
     }
@@ -107,10 +107,8 @@ impl ProcessRegistry {
     /// Records the process of a server. Replaces an earlier record of the same start of the server.
     ///
     /// Call this twice for each start. Before the process is started, pass 0 as the process id: if the hub is killed at that
-    /// moment, the next
-    /// hub can still find the process on Linux. As soon as the process runs, pass its id, because this method reads the start
-    /// time of the
-    /// process.
+    /// moment, the next hub can still find the process on Linux. As soon as the process runs, pass its id, because this method
+    /// reads the start time of the process.
     ///
     /// # Errors
     ///
@@ -133,12 +131,10 @@ impl ProcessRegistry {
     }
 
     /// Ends the server processes that hubs have left running after their own end. Asks each process to end, waits up to `grace`
-    /// for all of
-    /// them, and kills the rest. Does not touch the processes of a running hub, including this hub.
+    /// for all of them, and kills the rest. Does not touch the processes of a running hub, including this hub.
     ///
     /// Processes that could not be ended, and containers, stay recorded until [`forget_reaped`](Self::forget_reaped). So the
-    /// next hub finds
-    /// them if this hub is killed before that.
+    /// next hub finds them if this hub is killed before that.
     ///
     /// # Errors
     ///
@@ -171,8 +167,7 @@ impl ProcessRegistry {
     }
 
     /// Removes the records of the containers in `reaped`, and of the processes that started them. Call this after you have
-    /// removed these
-    /// containers. Processes that are still running stay recorded.
+    /// removed these containers. Processes that are still running stay recorded.
     ///
     /// # Errors
     ///

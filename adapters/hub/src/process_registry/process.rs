@@ -42,9 +42,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Finds the process of a server by its process id and its start time `when`, and also its descendants. Returns `None` if
-    /// none of them
-    /// is running.
+    /// Finds the process of a server by its process id `id` and its start time `when`, and also its descendants. Returns `None`
+    /// if none of them is running.
     ///
     /// On Linux, also finds processes with the value `mark` in the environment variable [`MARK`](crate::launch::MARK).
     pub(super) fn find(id: u32, when: Option<&str>, mark: &str) -> Option<Target> {

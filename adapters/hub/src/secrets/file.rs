@@ -22,14 +22,11 @@ use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
 const MAX_BYTES: u64 = 1 << 20;
 
 /// A store that keeps the secrets of servers, whose references have the form `mcp_{uuid}#NAME`, in private files. There is one
-/// file for
-/// each server, which only this user can read, in a directory that only this user can enter.
+/// file for each server, which only this user can read, in a directory that only this user can enter.
 ///
 /// Each file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. If other users could read or replace a file, the store refuses
-/// to use it,
-/// and the error says what to do. On systems without Unix permissions, choose a directory that other users cannot enter, such
-/// as one in
-/// the user's profile.
+/// to use it, and the error says what to do. On systems without Unix permissions, choose a directory that other users cannot
+/// enter, such as one in the user's profile.
 pub struct FileSecrets {
     directory: PathBuf,
     fs: Box<dyn Fs>,
@@ -62,8 +59,7 @@ impl FileSecrets {
     }
 
     /// Checks the permissions of the directory of secrets and of the files in it. Returns an error for each that other users
-    /// could read or
-    /// replace.
+    /// could read or replace.
     pub fn audit(&self) -> Vec<HubError> {
         if let Err(error) = self.check_directory() {
             return vec![error];
@@ -155,8 +151,7 @@ fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> R
 }
 
 /// Checks that the file or directory `path` belongs to this user and is closed to other users. `mode` is the mode that the
-/// error
-/// recommends.
+/// error recommends.
 #[cfg(unix)]
 fn check_private(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), HubError> {
     use std::os::unix::fs::MetadataExt as _;

@@ -36,8 +36,7 @@ const PREFIXES: [&str; 26] = [
 const WITHIN: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "PASSPHRASE"];
 
 /// Words that mark a variable or header as secret if its name contains them as a whole word. So `API_KEY` is secret, but
-/// `KEYBOARD` is
-/// not.
+/// `KEYBOARD` is not.
 const WORDS: [&str; 9] = ["KEY", "PAT", "AUTH", "AUTHORIZATION", "PASS", "DSN", "COOKIE", "BEARER", "JWT"];
 
 /// Returns whether variables or headers with this name usually contain secrets, such as `API_KEY`.
@@ -48,8 +47,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 }
 
 /// Returns whether `text` looks like a secret: a token with a known prefix, a credential such as `Bearer TOKEN`, or a URL with
-/// a
-/// password. The name of the value is not considered.
+/// a password. The name of the value is not considered.
 pub(crate) fn is_secret_text(text: &str) -> bool {
     let text = text.trim();
     let is_token = |text: &str| text.len() >= 16 && !text.contains(char::is_whitespace);
@@ -58,8 +56,7 @@ pub(crate) fn is_secret_text(text: &str) -> bool {
 }
 
 /// Returns whether `text`, the value of the variable or header `name`, is probably a secret. That is so if the name suggests
-/// it, or if
-/// the text looks like a secret.
+/// it, or if the text looks like a secret.
 pub fn is_secret(name: &str, text: &str) -> bool {
     let is_path = text.starts_with(['/', '~', '.']) || text.contains(":\\");
     let is_plain = text.len() < 4 || text.parse::<f64>().is_ok() || matches!(text, "true" | "false" | "none" | "null");

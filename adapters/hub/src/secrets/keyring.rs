@@ -12,8 +12,7 @@ use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 
 /// A store that keeps secrets, whose references have the form `keyring:service/account`, in a keyring of the crate
-/// `keyring-core`. This
-/// can be the keyring of macOS, Windows or the Secret Service.
+/// `keyring-core`. This can be the keyring of macOS, Windows or the Secret Service.
 ///
 /// If the keyring is locked or missing, operations return an error. The secret is not searched for in another store.
 pub struct KeyringSecrets(Arc<CredentialStore>);

@@ -99,8 +99,7 @@ impl fmt::Display for SecretRef {
 }
 
 /// The error for a text that is not a valid [`SecretRef`]. It does not contain the text, because the user may have typed the
-/// secret
-/// itself in its place.
+/// secret itself in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is not the reference to a secret. Use `mcp_{{uuid}}#NAME`, `env:NAME` or `keyring:service/account`")]
 pub struct NotASecretRef(());

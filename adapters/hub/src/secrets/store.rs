@@ -8,8 +8,7 @@ use crate::HubError;
 /// A store of secrets, which are found by their [`SecretRef`].
 ///
 /// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work or is not safe to use, and `VALIDATION_ERROR` if the
-/// store does
-/// not support this kind of reference. Errors never contain the value of a secret.
+/// store does not support this kind of reference. Errors never contain the value of a secret.
 pub trait SecretStore: Send + Sync {
     /// Returns the value of the secret, or `None` if it is not stored.
     fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError>;

@@ -65,8 +65,7 @@ impl Document {
     }
 
     /// Parses the text to a syntax tree that can be edited without losing comments. Returns the root and the list of servers in
-    /// it, or `None`
-    /// if the text cannot be parsed.
+    /// it, or `None` if the text cannot be parsed.
     pub(super) fn tree(&self) -> Option<(CstRootNode, CstArray)> {
         let root = CstRootNode::parse(&self.text, &jsonc::OPTIONS).ok()?;
         let servers = root.object_value()?.array_value("servers")?;
@@ -74,8 +73,7 @@ impl Document {
     }
 
     /// Returns the configurations of the servers, and the entries that are unreadable. If several entries have the same id,
-    /// only the first
-    /// one is used, and the others count as unreadable.
+    /// only the first one is used, and the others count as unreadable.
     pub(super) fn loaded(&self) -> Loaded {
         let (mut configs, mut broken) = (Vec::<McpConfig>::new(), Vec::new());
         for (index, entry) in self.entries.iter().enumerate() {

@@ -23,7 +23,7 @@ pub struct Draft {
 struct DraftEntry {
     /// The configuration of the server, or `None` if the entry is unreadable. An unreadable entry stays in the file.
     config: Option<McpConfig>,
-    /// The id of the server. It can be known even if the rest of the entry is unreadable. So can `folded_name`.
+    /// The id of the server, which may be known even if the rest of the entry is unreadable. The same applies to `folded_name`.
     id: Option<Uuid>,
     folded_name: Option<String>,
 }
@@ -87,8 +87,7 @@ impl Draft {
     }
 
     /// Replaces the configuration of the server that has the id of `config`. The old entry may be unreadable, except for its
-    /// id. Returns the
-    /// errors that [`Store::update`](super::Store::update) describes.
+    /// id. Returns the errors that [`Store::update`](super::Store::update) describes.
     pub fn update(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let place = self.known(config.id)?;

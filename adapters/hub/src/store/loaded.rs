@@ -21,7 +21,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Returns the configuration of the server `id`, or `None` if there is no readable one.
+    /// Returns the configuration of the server `id`, or `None` if the file contains no readable configuration with this id.
     pub fn get(&self, id: Uuid) -> Option<&McpConfig> {
         self.configs.iter().find(|config| config.id == id)
     }

@@ -4,8 +4,7 @@ use jsonc_parser::cst::{CstInputValue, CstObject};
 use serde_json::{Map, Value};
 
 /// Changes a JSON object in the text of the configuration file: applies the differences between `old` and `new` to `object`.
-/// Other members
-/// of `object` stay as they are.
+/// Other members of `object` stay as they are.
 pub(super) fn object(object: &CstObject, old: &Map<String, Value>, new: &Map<String, Value>) {
     for (name, value) in new {
         if old.get(name) == Some(value) {

@@ -42,8 +42,7 @@ pub use draft::Draft;
 pub use loaded::{BrokenEntry, Loaded, Revision};
 
 /// Default of the maximum time to wait for the lock of the configuration file. Other processes hold the lock for milliseconds,
-/// unless
-/// their disk hangs.
+/// unless their disk hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The configuration file `servers.json`, which contains the configurations of all servers.
@@ -86,8 +85,7 @@ impl Store {
     /// # Errors
     ///
     /// `VALIDATION_ERROR` if the file is not a configuration file, and `SERVICE_UNAVAILABLE` if it cannot be read. Servers
-    /// whose
-    /// configuration is unreadable are not an error: they are in [`Loaded::broken`].
+    /// whose configuration is unreadable are not an error: they are in [`Loaded::broken`].
     pub fn load(&self) -> Result<Loaded, HubError> {
         Ok(self.read()?.loaded())
     }
@@ -97,15 +95,15 @@ impl Store {
     /// # Errors
     ///
     /// `VALIDATION_ERROR` if `config` is invalid; `CONFLICT` with the field `id` or `name` if another server has the same id or
-    /// name; the
-    /// errors of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be written. After an error, the file is unchanged.
+    /// name; the errors of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be written. After an error, the file is
+    /// unchanged.
     pub fn create(&self, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.create(config)).map(|((), loaded)| loaded)
     }
 
     /// Adds the configurations of several servers to the configuration file, with one write. Returns a result for each
-    /// configuration, in
-    /// their order. An invalid configuration, or one whose id or name is in use, is not added, but does not affect the others.
+    /// configuration, in their order. An invalid configuration, or one whose id or name is in use, is not added, but does not
+    /// affect the others.
     ///
     /// # Errors
     ///
@@ -158,8 +156,7 @@ impl Store {
     }
 
     /// Changes the configuration file while its lock is held: reads the file, calls `change` with a [`Draft`] of it, and writes
-    /// the result.
-    /// Writes nothing if `change` returns an error or changes nothing.
+    /// the result. Writes nothing if `change` returns an error or changes nothing.
     pub fn modify<T>(&self, change: impl FnOnce(&mut Draft) -> Result<T, HubError>) -> Result<(T, Loaded), HubError> {
         let _held = self.lock()?;
         let document = self.read()?;

@@ -12,8 +12,7 @@ use crate::config::McpConfig;
 use crate::disk::faults::{Fault, FaultyFs};
 
 /// Creates a configuration file with two servers. Returns its store, a changed configuration of the first server, and the
-/// content of the
-/// file.
+/// content of the file.
 fn prepared(directory: &Path) -> (Store, McpConfig, Vec<u8>) {
     let store = Store::new(directory.join("mcp").join("servers.json"));
     let mut first = McpConfig::npm("first", "one");

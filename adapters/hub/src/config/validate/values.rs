@@ -170,8 +170,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Adds an error to `problems` if required values are not configured. Does not check that stored secrets exist: that is done
-/// when
-/// the server is started.
+/// when the server is started.
 fn missing(config: &McpConfig, problems: &mut Problems) {
     let of = |field: &'static str, values: &BTreeMap<String, EnvVarConfig>| -> Vec<(&'static str, String)> {
         let absent = |value: &EnvVarConfig| {

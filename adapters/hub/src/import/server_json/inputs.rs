@@ -9,8 +9,8 @@ use super::super::members::{either, list, text_of};
 use crate::HubError;
 use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, fill};
 
-/// The variables that a text of a registry's `server.json` can refer to, with the texts that refer to them in the hub's
-/// configuration.
+/// Maps the names of variables in a registry's `server.json` to the texts that refer to these variables in the hub's
+/// configuration, such as `{name}`.
 #[derive(Default)]
 pub(super) struct Scope(BTreeMap<String, String>);
 

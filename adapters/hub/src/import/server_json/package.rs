@@ -89,8 +89,7 @@ fn check_version(version: &str) -> Result<(), HubError> {
 }
 
 /// Returns the command line option that selects the package registry, if the package names one. Another package registry may
-/// have a
-/// different package of the same name.
+/// have a different package of the same name.
 fn origin(config: &mut McpConfig, package: &Value) -> Option<String> {
     let base = either(package, "registryBaseUrl", "registry_base_url")?.as_str()?.trim_end_matches('/');
     match config.package.package_type {

@@ -50,8 +50,7 @@ pub(crate) fn group_is_gone(group: u32) -> bool {
 }
 
 /// Returns the ids of the processes that have `mark` in the environment variable [`MARK`](crate::launch::MARK). Processes of
-/// other users
-/// are not found, because their environment is not readable.
+/// other users are not found, because their environment is not readable.
 pub(crate) fn marked(mark: &str) -> Vec<u32> {
     let variable = format!("{}={mark}", crate::launch::MARK);
     let has_mark = |stat: &ProcessStat| {
@@ -63,8 +62,7 @@ pub(crate) fn marked(mark: &str) -> Vec<u32> {
 }
 
 /// Returns the ids in `processes` and the ids of all their descendants. Leaves out this process, which may itself be a
-/// descendant of
-/// a server.
+/// descendant of a server.
 pub(crate) fn descendants(mut processes: Vec<u32>) -> Vec<u32> {
     let mut next = 0;
     while let Some(parent) = processes.get(next).copied() {
