@@ -3,7 +3,7 @@
 use jsonc_parser::ParseOptions;
 use serde_json::Value;
 
-/// Comments and trailing commas are allowed. All else must be standard JSON.
+/// Options of the JSON parser. They allow comments and trailing commas, and otherwise require standard JSON.
 pub(crate) const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -17,8 +17,8 @@ pub(crate) const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Parses JSON with comments and trailing commas, as configuration files of editors contain them. Returns `None` for an empty
-/// text.
+/// Parses JSON that may contain comments and trailing commas, as in configuration files of editors. Returns `None` if the text
+/// is empty or only white space.
 pub(crate) fn parse_json(text: &str) -> Option<Result<Value, String>> {
     if text.trim().is_empty() {
         return None;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// The directories of one application.
+/// The directories in which a hub stores its files, for one application `<app>`.
 ///
 /// | directory | Linux and other Unixes | macOS | Windows |
 /// |---|---|---|---|
@@ -22,7 +22,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns the usual directories for an application with this name, or `None` if the home directory is unknown.
+    /// Returns the usual directories of the operating system for the application `name`, or `None` if the home directory is
+    /// unknown.
     pub fn of_application(name: &str) -> Option<Self> {
         let directory = |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = env::home_dir().filter(|path| path.is_absolute());
@@ -48,49 +49,50 @@ impl Layout {
         })
     }
 
-    /// Returns directories that are all below one directory.
+    /// Creates a layout whose four directories are subdirectories of `directory`, for example for tests or portable programs.
     pub fn below(directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
         let below = |name: &str| directory.join(name);
         Layout { config: below("mcp"), secrets: below("secrets"), cache: below("cache"), state: below("state") }
     }
 
-    /// Returns the directory of the configuration file.
+    /// Returns the directory that contains the configuration file `servers.json`.
     pub fn config(&self) -> &Path {
         &self.config
     }
 
-    /// Returns the directory of the secrets.
+    /// Returns the directory in which the secrets of the servers are stored.
     pub fn secrets(&self) -> &Path {
         &self.secrets
     }
 
-    /// Returns the directory of files that can be recreated.
+    /// Returns the directory of cached files. They can be deleted, because the hub recreates them.
     pub fn cache(&self) -> &Path {
         &self.cache
     }
 
-    /// Returns the directory of files that belong to this machine, such as logs.
+    /// Returns the directory of files that are useful only on this machine, such as logs.
     pub fn state(&self) -> &Path {
         &self.state
     }
 
-    /// Returns the path of the configuration file, for [`Store::new`](crate::store::Store::new).
+    /// Returns the path of the configuration file `servers.json`, for [`Store::new`](crate::store::Store::new).
     pub fn servers(&self) -> PathBuf {
         self.config.join("servers.json")
     }
 
-    /// Returns the path of the process registry, for [`ProcessRegistry::new`](crate::process_registry::ProcessRegistry::new).
+    /// Returns the path of the file that lists the running server processes, for
+    /// [`ProcessRegistry::new`](crate::process_registry::ProcessRegistry::new).
     pub fn process_registry(&self) -> PathBuf {
         self.state.join("ledger.json")
     }
 
-    /// Returns the path of the log file of a server.
+    /// Returns the path of the log file of the server `id`.
     pub fn log(&self, id: Uuid) -> PathBuf {
         self.state.join("logs").join(format!("{id}.log"))
     }
 
-    /// Returns the path of the cached tools of a server.
+    /// Returns the path of the file that caches the tool list of the server `id`.
     pub fn catalog(&self, id: Uuid) -> PathBuf {
         self.cache.join("catalog").join(format!("{id}.json"))
     }

@@ -6,12 +6,12 @@
 //! | [`store`] | [`Store`](store::Store): the configuration file, `servers.json` |
 //! | [`mod@import`] | reads and writes the configuration files of other programs |
 //! | [`secrets`] | [`SecretStore`](secrets::SecretStore): where secrets are stored, and how configurations refer to them |
-//! | [`launch`] | [`Launch`](launch::Launch): resolves a configuration and its secrets to a process or an address |
+//! | [`launch`] | [`Launch`](launch::Launch): resolves a configuration and its secrets to a command or a URL |
 //! | [`redact`] | [`Redactor`](redact::Redactor): removes secrets from text |
-//! | [`process_registry`] | [`ProcessRegistry`](process_registry::ProcessRegistry): the process registry, with which the next hub ends the processes that a crash has left |
-//! | [`service`] | [`Hub`]: the servers as one service, [`McpService`], which starts, supervises and calls them |
-//! | [`runtime`] | [`Runtime`](runtime::Runtime): the runtime of a hub: tokio, smol, or another |
-//! | [`layout`] | [`Layout`](layout::Layout): the directories of all files |
+//! | [`process_registry`] | [`ProcessRegistry`](process_registry::ProcessRegistry): a file that lists the running server processes, so that the next hub can end those that survive a crash |
+//! | [`service`] | [`Hub`]: starts and supervises the servers, and calls their tools, through the interface [`McpService`] |
+//! | [`runtime`] | [`Runtime`](runtime::Runtime): the asynchronous runtime of a hub: tokio, smol, or another |
+//! | [`layout`] | [`Layout`](layout::Layout): the directories in which a hub stores its files |
 
 #![forbid(unsafe_code)]
 
@@ -30,13 +30,13 @@ pub mod service;
 pub mod store;
 mod tasks;
 
-/// How files of the hub are opened, for the program that runs it.
+/// Functions that open files safely: an MCP configuration file that is a named pipe or a device cannot block the program.
 #[doc(hidden)]
 pub mod files {
     pub use mcpwire_client::regular_file::{Links, open_regular};
 }
 
-/// The runtimes on which a hub can run. See [`HubOptions::on`].
+/// The asynchronous runtimes on which a hub can run. See [`HubOptions::on`].
 pub mod runtime {
     pub use mcpwire_driver::{BlockingTask, Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
     #[cfg(feature = "smol")]

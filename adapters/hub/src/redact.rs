@@ -9,29 +9,33 @@ use zeroize::Zeroizing;
 
 use crate::secrets::Secret;
 
-/// Text in the place of a secret. It does not show the length of the secret.
+/// The text that replaces each secret. Its length does not depend on the length of the secret.
 const MARK: &str = "[secret]";
 
-/// Minimum length of a value to replace, in bytes. Shorter texts are parts of ordinary words.
+/// Minimum length of a secret to replace, in bytes. Shorter secrets could also be parts of ordinary words, so they are not
+/// replaced.
 const SHORTEST: usize = 4;
 
-/// Minimum length of a line that is replaced by itself, if the value has several lines, such as a private key.
+/// Minimum length of a line to replace, in bytes, if the secret has several lines, such as a private key. Each line of the
+/// secret is replaced even where the other lines are absent.
 const SHORTEST_LINE: usize = 12;
 
-/// Minimum length of a part that is replaced by itself: a word of a header such as `Bearer TOKEN`, or the value of a cookie.
-/// Shorter parts, such as the name of the scheme, are ordinary words.
+/// Minimum length of a part of a secret to replace, in bytes. Parts are the words of a header such as `Bearer TOKEN`, or the
+/// values of a cookie. Shorter parts are usually ordinary words.
 const SHORTEST_PART: usize = 8;
 
-/// Characters between the parts of a credential.
+/// The characters at which a secret is split into parts, such as the values of a cookie.
 const SEPARATORS: [char; 9] = [' ', '\t', ',', ';', '=', ':', '&', '"', '\''];
 
-/// Authentication schemes. The text after one is a credential, even if it is shorter than [`SHORTEST_PART`].
+/// Names of HTTP authentication schemes. The text after the name is a credential, and is replaced even if it is shorter than
+/// [`SHORTEST_PART`].
 const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "digest", "apikey"];
 
-/// Replaces secrets by `[secret]`.
+/// Replaces secrets in a text by `[secret]`.
 ///
-/// A value is found as it is, escaped in JSON, percent-encoded, and in base64. Parts are found by themselves: the credential
-/// of `Bearer TOKEN`, the user and password of `Basic` credentials and addresses, longer words, and longer lines.
+/// A secret is also found if it is escaped as in JSON, percent-encoded as in a URL, or encoded in base64. Some parts of a
+/// secret are replaced too: the credential of `Bearer TOKEN`, the user and password in `Basic` credentials and URLs, long
+/// words, and long lines.
 ///
 /// ```
 /// use mcpwire_hub::redact::Redactor;
@@ -51,12 +55,13 @@ pub struct Redactor {
     patterns: Arc<Patterns>,
 }
 
-/// The texts to replace, longest first, so that the whole of a secret is replaced and not only its beginning.
+/// The byte strings to replace, longest first. So a whole secret is replaced, and not only a shorter secret with which it
+/// starts.
 #[derive(Default)]
 struct Patterns(Vec<Zeroizing<Vec<u8>>>);
 
 impl Redactor {
-    /// Creates a redactor for these values. Values of less than 4 bytes are not replaced.
+    /// Creates a redactor that replaces the secrets `values`. Values of less than 4 bytes are not replaced.
     pub fn new(values: impl IntoIterator<Item = Secret>) -> Self {
         let mut patterns = Patterns::default();
         for value in values {
@@ -67,29 +72,29 @@ impl Redactor {
         Redactor { patterns: Arc::new(patterns) }
     }
 
-    /// Returns whether there is nothing to replace.
+    /// Returns `true` if the redactor has no secrets to replace.
     pub fn is_empty(&self) -> bool {
         self.patterns.0.is_empty()
     }
 
-    /// Returns the text without secrets.
+    /// Returns a copy of `text` in which each secret is replaced by `[secret]`.
     pub fn redact(&self, text: &str) -> String {
         let mut out = Vec::with_capacity(text.len());
         let mut stream = self.stream();
         stream.push(text.as_bytes(), &mut out);
         stream.finish(&mut out);
-        // Patterns consist of whole characters, so the rest does too.
+        // The patterns are valid UTF-8, so the text that remains is valid UTF-8 too.
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// Returns a redactor for a text that arrives in pieces.
+    /// Returns a redactor for a text that arrives in pieces, such as the output of a server.
     pub fn stream(&self) -> RedactStream {
         RedactStream { redactor: self.clone(), held: Zeroizing::new(Vec::new()) }
     }
 }
 
 impl Patterns {
-    /// Adds a value, with its parts.
+    /// Adds the secret `value` to the texts to replace, and also its parts, such as a token or a password in it.
     fn add_value(&mut self, value: &str) {
         self.add_all_forms(value, SHORTEST);
         if let Some((scheme, credential)) = value.trim().split_once(' ')
@@ -119,7 +124,7 @@ impl Patterns {
         }
     }
 
-    /// Adds `user:password`, and the password by itself.
+    /// Adds `login`, a text of the form `user:password`, to the texts to replace. Also adds the password alone.
     fn add_login(&mut self, login: &str) {
         self.add_all_forms(login, SHORTEST);
         if let Some((_, password)) = login.split_once(':') {
@@ -127,7 +132,8 @@ impl Patterns {
         }
     }
 
-    /// Adds a text as it is, and as JSON, addresses and base64 contain it.
+    /// Adds `text` to the texts to replace, and also its forms in JSON, URLs and base64. Ignores texts shorter than `shortest`
+    /// bytes.
     fn add_all_forms(&mut self, text: &str, shortest: usize) {
         self.add(text.as_bytes(), shortest);
         if text.len() < shortest {
@@ -140,7 +146,7 @@ impl Patterns {
                 self.add(percent_encoded(text, plain, uppercase).as_bytes(), shortest);
             }
         }
-        // Forms: `application/x-www-form-urlencoded`.
+        // HTML forms are encoded as `application/x-www-form-urlencoded`.
         let form = Zeroizing::new(percent_encoded(text, "-._* ", true).replace(' ', "+"));
         self.add(form.as_bytes(), shortest);
         for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
@@ -154,29 +160,32 @@ impl Patterns {
         }
     }
 
-    /// Returns whether a pattern starts with this byte. Most bytes of a text are passed on after this check.
+    /// Returns whether a text to replace starts with `byte`. This quick check lets most bytes pass without a comparison of
+    /// whole secrets.
     fn any_starts_with(&self, byte: u8) -> bool {
         self.0.iter().any(|pattern| pattern[0] == byte)
     }
 
-    /// Returns the length of the longest pattern with which these bytes start.
+    /// Returns the length of the longest text to replace that `bytes` starts with, or `None` if there is none.
     fn longest_at_start(&self, bytes: &[u8]) -> Option<usize> {
         self.0.iter().find(|pattern| bytes.starts_with(pattern)).map(|pattern| pattern.len())
     }
 
-    /// Returns whether these bytes are the start of a longer pattern.
+    /// Returns whether `bytes` is the beginning of a longer text to replace. If so, the decision has to wait for the next
+    /// bytes.
     fn is_start_of_one(&self, bytes: &[u8]) -> bool {
         self.0.iter().any(|pattern| pattern.len() > bytes.len() && pattern.starts_with(bytes))
     }
 }
 
-/// Returns the text as it is between the quotes of a JSON string.
+/// Escapes `text` as in a JSON string, without the quotes around it.
 fn json_escaped(text: &str) -> Zeroizing<String> {
     let json = Zeroizing::new(serde_json::to_string(text).unwrap_or_default());
     Zeroizing::new(json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned())
 }
 
-/// As [`json_escaped`], with `\/`, and with `\u` escapes of all characters beyond ASCII, as other languages write JSON.
+/// Escapes `text` as in a JSON string, with `\/` for slashes and `\u` escapes for all characters beyond ASCII. JSON writers of
+/// some other languages do that.
 fn json_escaped_to_ascii(text: &str) -> Zeroizing<String> {
     use fmt::Write as _;
     let mut escaped = Zeroizing::new(String::new());
@@ -194,7 +203,8 @@ fn json_escaped_to_ascii(text: &str) -> Zeroizing<String> {
     escaped
 }
 
-/// Returns the text as an address contains it. Letters, digits and the characters of `plain` are not escaped.
+/// Percent-encodes `text` as in a URL. Letters, digits and the characters in `plain` are not encoded. `uppercase` selects `%2F`
+/// instead of `%2f`.
 fn percent_encoded(text: &str, plain: &str, uppercase: bool) -> Zeroizing<String> {
     use fmt::Write as _;
     let mut encoded = Zeroizing::new(String::with_capacity(text.len() * 3));
@@ -210,7 +220,7 @@ fn percent_encoded(text: &str, plain: &str, uppercase: bool) -> Zeroizing<String
     encoded
 }
 
-/// Returns the text without percent-encoding. Invalid escapes stay.
+/// Decodes the percent-encoding of `text`. Invalid escapes such as `%zz` stay as they are.
 pub(crate) fn percent_decoded(text: &str) -> Zeroizing<String> {
     let (bytes, mut at) = (text.as_bytes(), 0);
     let mut decoded = Zeroizing::new(Vec::with_capacity(bytes.len()));
@@ -233,16 +243,17 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// Redacts a text that arrives in pieces.
+/// Replaces the secrets in a text that arrives in pieces, such as the output of a server.
 ///
-/// Only the end of a piece that may be the start of a secret is held back until the next piece arrives.
+/// The end of a piece is held back only if it may be the beginning of a secret. The next piece then decides.
 pub struct RedactStream {
     redactor: Redactor,
     held: Zeroizing<Vec<u8>>,
 }
 
 impl RedactStream {
-    /// Takes a piece of the text, and appends to `out` what can be shown already.
+    /// Processes the next piece of the text. Appends the redacted text to `out`, except an end that may be the beginning of a
+    /// secret.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.redactor.is_empty() {
             out.extend_from_slice(bytes);
@@ -252,7 +263,7 @@ impl RedactStream {
         self.take(out, false);
     }
 
-    /// Ends the text, and appends the rest to `out`.
+    /// Ends the text. Appends the text that was held back to `out`, redacted.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.take(out, true);
     }
@@ -268,7 +279,7 @@ impl RedactStream {
                 at += plain;
                 continue;
             }
-            // A longer secret may follow, which starts with a shorter one.
+            // A longer secret may begin here, so wait for more bytes before a shorter secret is replaced.
             if !is_end && patterns.is_start_of_one(rest) {
                 break;
             }

@@ -17,10 +17,10 @@ use mcpwire_driver::{Clock, ConnectOptions, Error, McpClient, McpServerDef, Runt
 
 use crate::{HubError, HubErrorKind};
 
-/// A client on the runtime of the hub.
+/// An MCP client that runs on the asynchronous runtime of the hub.
 pub(crate) type Client = McpClient<()>;
 
-/// The runtime of a hub. Cheap to clone.
+/// The asynchronous runtime of a hub, such as tokio. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Tasks(Arc<dyn Runtime>);
 
@@ -29,23 +29,25 @@ impl Tasks {
         Tasks(runtime)
     }
 
-    /// Runs a task in the background.
+    /// Runs `task` in the background.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(task));
     }
 
-    /// Runs a task that can be aborted.
+    /// Runs `task` in the background. The returned handle aborts the task.
     pub(crate) fn spawn_abortable(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let (task, handle) = abortable(task);
         self.spawn(task.map(drop));
         handle
     }
 
-    /// Runs a function where it may block, and returns a future of its result. The function goes on if the future is dropped.
+    /// Runs `work` on a thread that may block, and returns a future of its result. If the future is dropped, `work` still runs
+    /// to its end.
     ///
     /// # Errors
     ///
-    /// If the function panics, as the program's own store of secrets may, or if the runtime ends.
+    /// Returns an error if `work` panics, or if the runtime ends. `work` can panic because it may call code of the embedding
+    /// program.
     pub(crate) fn block<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
         &self,
         work: W,
@@ -59,12 +61,12 @@ impl Tasks {
         })
     }
 
-    /// Runs a function where it may block, without a result.
+    /// Runs `work` on a thread that may block, without waiting until `work` has ended.
     pub(crate) fn block_detached(&self, work: impl FnOnce() + Send + 'static) {
         self.0.spawn_blocking(Box::new(work));
     }
 
-    /// Waits for a future, but no longer than `time`. Returns `None` after that.
+    /// Waits for `future`, but no longer than `time`. Returns `None` if the time has passed first.
     pub(crate) async fn within<T>(&self, time: Duration, future: impl Future<Output = T>) -> Option<T> {
         let mut timer = self.timer();
         timer.reset(time);
@@ -89,12 +91,12 @@ impl Tasks {
     }
 }
 
-/// Creates the error of code that panicked. `what` names the code, which may be the program's.
+/// Creates an error that reports a panic. `what` names the code that panicked, and `message` is the message of the panic.
 pub(crate) fn panicked(what: &str, message: &str) -> HubError {
     HubError::unavailable(format!("{what} panicked: {message}"))
 }
 
-/// Wakes one task. A task that starts to wait afterwards is woken at once.
+/// Wakes a single task that waits for the alarm. If no task is waiting, the next wait returns at once.
 #[derive(Default)]
 pub(crate) struct Alarm {
     rung: AtomicBool,
@@ -107,7 +109,7 @@ impl Alarm {
         self.waiting.wake();
     }
 
-    /// Waits until the alarm rings, but no longer than `time`. Returns at once if the alarm has rung since the last wait.
+    /// Waits until the alarm rings, but no longer than `time`. Returns at once if the alarm has rung since the previous wait.
     pub(crate) async fn wait(&self, timer: &mut dyn Timer, time: Duration) {
         timer.reset(time);
         poll_fn(|cx| {

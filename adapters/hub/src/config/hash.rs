@@ -1,4 +1,4 @@
-//! The hash of what a configuration starts.
+//! The hash of the parts of a configuration that determine what is started.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,11 +8,12 @@ use sha2::{Digest, Sha256};
 use super::{EnvVarConfig, McpConfig, McpTransport};
 
 impl McpConfig {
-    /// Returns the SHA-256 hash of what the configuration starts, in hexadecimal: package, arguments, address, certificates,
-    /// proxy, working directory, and the variables and headers with their values or references.
+    /// Returns the SHA-256 hash, in hexadecimal, of everything in the configuration that determines what is started: package,
+    /// arguments, URL, certificates, proxy, working directory, and the variables and headers with their values or secret
+    /// references.
     ///
-    /// Cached tools and the consent of the user are valid while the hash stays the same. Stored secrets, names, timeouts and
-    /// limits do not affect it.
+    /// The cached tools of the server and the consent of the user are valid while the hash stays the same. The values of stored
+    /// secrets, the name of the server, timeouts and limits do not affect it.
     pub fn hash(&self) -> String {
         let mut parts = Parts(Sha256::new());
         parts.add("package");
@@ -53,7 +54,7 @@ impl McpConfig {
 }
 
 impl McpConfig {
-    /// Returns the certificate files that are set, with the names of their fields.
+    /// Returns the certificate files that are set in the configuration, each with the name of its field, such as `ca_file`.
     pub(crate) fn http_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let files = [
             ("ca_file", &self.ca_file),
@@ -64,7 +65,7 @@ impl McpConfig {
     }
 }
 
-/// Hashes parts with their lengths, so that different lists of parts are different bytes.
+/// A SHA-256 hash of a list of texts. The length of each text is hashed too, so that `["ab"]` and `["a", "b"]` differ.
 struct Parts(Sha256);
 
 impl Parts {

@@ -6,54 +6,55 @@ use serde::{Deserialize, Serialize};
 
 use super::shown_address;
 
-/// The source of a configuration.
+/// The registry that a server configuration comes from, or [`McpSource::Manual`] if it comes from none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpSource {
-    /// The official registry.
+    /// The configuration comes from the official MCP registry.
     Official {
-        /// The name in the registry, such as `io.github.owner/server`.
+        /// The name of the server in the official registry, such as `io.github.owner/server`.
         name: String,
-        /// The version of the registry's entry.
+        /// The version of the server's entry in the official registry.
         version: String,
     },
-    /// The registry of Smithery.
+    /// The configuration comes from the server registry of Smithery.
     Smithery {
-        /// The name in the registry, such as `@owner/server`.
+        /// The name of the server at Smithery, such as `@owner/server`.
         qualified_name: String,
     },
-    /// A person or another program wrote the configuration.
+    /// The configuration comes from no registry: a person or another program wrote it.
     #[default]
     Manual,
 }
 
-/// The package, program or address of a server.
+/// The package, container image, local program or URL that provides a server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpPackage {
-    /// The kind of the package.
+    /// The kind of the package, such as npm or HTTP.
     pub package_type: McpPackageType,
-    /// The name of the package or image, the path of the program, or the address. It may contain a version, as in
+    /// The name of the package or image, the path of the program, or the URL. A package or image may contain a version, as in
     /// `@scope/package@1.2.3` or `image:tag`.
     pub identifier: String,
-    /// The program that runs the package, if it is not the usual one: `npx` or `bunx`, `uvx` or `pipx`, `docker` or `podman`.
-    /// A path is allowed, unless the configuration comes from a registry.
+    /// The program that runs the package: `npx` or `bunx`, `uvx` or `pipx`, `docker` or `podman`. By default, the first of each
+    /// pair. A path is allowed, unless the configuration comes from a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<String>,
-    /// The version, if the identifier contains none: an exact version of npm or `PyPI`, or the tag of an image.
+    /// The version of the package, if `identifier` contains none: an exact version for npm or `PyPI`, or the tag of a container
+    /// image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
 impl McpPackage {
-    /// Creates a package of this kind and name.
+    /// Creates a package of the kind `package_type` with the name `identifier`.
     pub fn new(package_type: McpPackageType, identifier: impl Into<String>) -> Self {
         McpPackage { package_type, identifier: identifier.into(), runtime_hint: None, version: None }
     }
 }
 
 impl fmt::Debug for McpPackage {
-    /// Omits the user, the password and the query of an address.
+    /// Formats this without the user, the password and the query of a URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpPackage")
             .field("package_type", &self.package_type)
@@ -64,7 +65,7 @@ impl fmt::Debug for McpPackage {
     }
 }
 
-/// The kind of a package.
+/// The kind of a package, which determines the program that runs the package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -82,7 +83,7 @@ pub enum McpPackageType {
 }
 
 impl McpPackageType {
-    /// Returns the name in files: `npm`, `pypi`, `docker`, `binary`, `http`.
+    /// Returns the name of the kind in configuration files: `npm`, `pypi`, `docker`, `binary`, or `http`.
     pub fn as_str(self) -> &'static str {
         match self {
             McpPackageType::Npm => "npm",
@@ -93,7 +94,8 @@ impl McpPackageType {
         }
     }
 
-    /// Returns the programs that can run the package, the usual one first. Empty for local programs and HTTP servers.
+    /// Returns the programs that can run packages of this kind, the default program first. Empty for local programs and HTTP
+    /// servers.
     pub fn runtimes(self) -> &'static [&'static str] {
         match self {
             McpPackageType::Npm => &["npx", "bunx"],
@@ -104,23 +106,23 @@ impl McpPackageType {
     }
 }
 
-/// The transport of a server.
+/// The MCP transport over which the hub talks to a server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpTransport {
-    /// Standard input and output of the process.
+    /// Standard input and output of the server's process.
     Stdio,
-    /// HTTP.
+    /// HTTP requests to the URL of the server.
     Http {
-        /// The address: absolute, `http` or `https`, without user and password. `{name}` is replaced by a variable of
-        /// [`McpConfig::variables`](super::McpConfig::variables).
+        /// The absolute URL of the server, with `http` or `https`, without user and password. `{name}` is replaced by the
+        /// variable of that name in [`McpConfig::variables`](super::McpConfig::variables).
         url: String,
     },
 }
 
 impl fmt::Debug for McpTransport {
-    /// Omits the user, the password and the query of an address.
+    /// Formats this without the user, the password and the query of a URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             McpTransport::Stdio => f.write_str("Stdio"),

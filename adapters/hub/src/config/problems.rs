@@ -12,7 +12,8 @@ impl Problems {
         self.0.push(HubError::validation(field, message));
     }
 
-    /// Adds the error for required values that are missing. `field` is the path of the first of them.
+    /// Adds an error that lists the required values `names` that are missing. `field` is the path of the first missing value in
+    /// the configuration.
     pub(super) fn add_missing(&mut self, field: String, names: &[&str]) {
         self.0.push(Failure::missing_credentials(names.iter().copied()).error.at(field));
     }

@@ -6,11 +6,11 @@ use super::McpConfig;
 use crate::HubError;
 
 impl McpConfig {
-    /// Reads a configuration. It is not validated yet.
+    /// Reads the configuration of a server from JSON, without validating it.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR`, with the field that is missing or invalid, if it is known.
+    /// `VALIDATION_ERROR` if a member is missing or has the wrong type. The error names the member if it is known.
     pub fn from_json(value: &Value) -> Result<McpConfig, HubError> {
         let Value::Object(members) = value else {
             return Err(HubError::validation("", "the configuration of a server must be an object"));
@@ -39,14 +39,14 @@ impl McpConfig {
         Ok(config)
     }
 
-    /// Returns the configuration as JSON.
+    /// Converts the configuration to a JSON object.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
-/// Returns the error of the first invalid member. The error of a deserializer does not name the member, so each member is read
-/// alone, in an otherwise valid configuration.
+/// Converts JSON members to a configuration, or returns an error that names the first invalid member. If the members cannot be
+/// converted together, each one is tried alone in a valid sample configuration, because serde's error does not name the member.
 fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig, HubError> {
     let whole = Value::Object(members);
     if let Ok(config) = serde_json::from_value::<McpConfig>(whole.clone()) {
@@ -66,7 +66,7 @@ fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig
     Err(HubError::validation("", NOT_A_CONFIGURATION))
 }
 
-/// Members whose values may be secret. An error of the deserializer contains the value that has the wrong type.
+/// Names of members that may contain secrets. For these, serde's error message is not shown, because it quotes the wrong value.
 const MAY_BE_SECRET: [&str; 6] = ["env_vars", "headers", "variables", "args", "runtime_args", "config"];
 
 const WRONG_TYPE: &str = "this value, or a value in it, has the wrong type";

@@ -1,38 +1,39 @@
-//! The settings of a server besides its command: timeouts, tools, restarts, limits.
+//! The settings of a server apart from its command: timeouts, tools, restarts, limits.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The timeouts of a server. In files: whole milliseconds, in members that end in `_ms`.
+/// The timeouts of one server. In the configuration file, they are whole milliseconds, in members whose names end in `_ms`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timeouts {
-    /// Maximum time from the start until the connection is open. 60 s by default, and 180 s at the first start of a package,
-    /// which may have to be downloaded.
+    /// Maximum time from the start of the server until the MCP connection is open. The default is 60 s, and 180 s at the first
+    /// start of a package, because it may have to be downloaded.
     #[serde(rename = "start_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub start: Option<Duration>,
-    /// Maximum time to list the tools. 30 s by default.
+    /// Maximum time to list the tools of the server. The default is 30 s.
     #[serde(rename = "list_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub list: Option<Duration>,
-    /// Maximum time to wait for the result of a call. Progress restarts it. 60 s by default.
+    /// Maximum time to wait for the result of a tool call. Each progress notification restarts this timeout. The default is 60
+    /// s.
     #[serde(rename = "call_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub call: Option<Duration>,
-    /// Maximum total duration of a call. 600 s by default.
+    /// Maximum total duration of a tool call, even if the server reports progress. The default is 600 s.
     #[serde(rename = "call_max_ms", with = "millis", skip_serializing_if = "Option::is_none")]
     pub call_max: Option<Duration>,
 }
 
 impl Timeouts {
-    /// Default of [`start`](Self::start).
+    /// Default maximum time for the start of a server. See [`start`](Self::start).
     pub const START: Duration = Duration::from_secs(60);
-    /// Default of [`start`](Self::start) at the first start of a package.
+    /// Default maximum time for the first start of a package, which may have to be downloaded. See [`start`](Self::start).
     pub const FIRST_START: Duration = Duration::from_secs(180);
-    /// Default of [`list`](Self::list).
+    /// Default maximum time to list the tools of a server. See [`list`](Self::list).
     pub const LIST: Duration = Duration::from_secs(30);
-    /// Default of [`call`](Self::call).
+    /// Default maximum time to wait for the result of a tool call. See [`call`](Self::call).
     pub const CALL: Duration = Duration::from_secs(60);
-    /// Default of [`call_max`](Self::call_max).
+    /// Default maximum total duration of a tool call. See [`call_max`](Self::call_max).
     pub const CALL_MAX: Duration = Duration::from_secs(600);
 
     pub(crate) fn is_default(&self) -> bool {
@@ -40,20 +41,20 @@ impl Timeouts {
     }
 }
 
-/// Selects the tools of a server that the hub offers. Other tools are hidden, and calls of them are rejected.
+/// Selects which tools of a server the hub offers. The hub hides all other tools, and rejects calls of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolFilter {
-    /// The names of the offered tools, as the server uses them. `None` offers all tools.
+    /// The names of the tools to offer, as the server names them. `None` offers all tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
-    /// The names of tools that are not offered, even if they are allowed.
+    /// The names of tools to hide, as the server names them. They are hidden even if `allow` contains them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
 }
 
 impl ToolFilter {
-    /// Returns whether a tool with this name is offered.
+    /// Returns whether the filter offers the tool that the server names `tool`.
     pub fn offers(&self, tool: &str) -> bool {
         let is = |name: &String| name == tool;
         self.allow.as_ref().is_none_or(|allow| allow.iter().any(is)) && !self.deny.iter().any(is)
@@ -64,15 +65,15 @@ impl ToolFilter {
     }
 }
 
-/// Whether a server is restarted after a failure.
+/// Whether the hub restarts a server after the server has failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RestartPolicy {
-    /// The server is restarted with increasing delays, up to a maximum number of attempts.
+    /// The hub restarts the server with increasing delays, up to a maximum number of attempts.
     #[default]
     OnFailure,
-    /// The server is not restarted.
+    /// The hub does not restart the server.
     Never,
 }
 
@@ -83,20 +84,20 @@ impl RestartPolicy {
     }
 }
 
-/// The limits of a server's calls and results.
+/// Limits for the number of tool calls to a server and for the size of their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Maximum number of calls in a minute. `None`, the default, and 0 mean no limit.
+    /// Maximum number of tool calls per minute. `None`, the default, and 0 mean no limit.
     ///
-    /// There is no limit by default, because no limit suits both a model, which makes a few calls a minute, and a program,
-    /// which may make hundreds.
+    /// There is no limit by default, because no number fits everyone: a model makes a few calls per minute, but a program may
+    /// make hundreds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_per_minute: Option<u32>,
-    /// Maximum size of a result, in bytes. A larger result is truncated. `None`, the default, means no limit.
+    /// Maximum size of the result of a tool call, in bytes. A larger result is truncated. `None`, the default, means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<u64>,
-    /// Maximum size of a result, in estimated tokens of a language model. `None`, the default, means no limit.
+    /// Maximum size of the result of a tool call, in estimated tokens of a language model. `None`, the default, means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_tokens: Option<u64>,
 }
@@ -107,20 +108,20 @@ impl Limits {
     }
 }
 
-/// Who wrote a configuration. If it was not the user, the user must agree before the server is started.
+/// Who wrote the configuration of a server. If it was not the user, the user must agree before the hub starts the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Origin {
-    /// The user.
+    /// The user wrote the configuration.
     #[default]
     User,
-    /// The configuration file of another program.
+    /// The configuration was imported from the configuration file of another program.
     Imported {
-        /// The name of the [`Dialect`](crate::import::Dialect) of that program.
+        /// The name of the file format, such as `claude-desktop`. See [`Dialect`](crate::import::Dialect).
         from: String,
     },
-    /// A registry of servers.
+    /// The configuration comes from a server registry.
     Registry,
 }
 
@@ -130,7 +131,7 @@ impl Origin {
     }
 }
 
-/// Serializes durations as whole milliseconds.
+/// Serializes an optional duration as a whole number of milliseconds.
 pub(super) mod millis {
     use std::time::Duration;
 

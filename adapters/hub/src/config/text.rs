@@ -1,6 +1,6 @@
 //! Texts that contain variables, and addresses.
 
-/// Returns the names in braces, in order: `a` and `b` of `x{a}y{b}`. Braces that contain no name are skipped.
+/// Returns the names in braces in `text`, in order: `a` and `b` for `x{a}y{b}`. Braces without a valid name are skipped.
 pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).filter_map(|piece| match piece {
         Piece::Name(name) => Some(name),
@@ -8,7 +8,8 @@ pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Replaces each `{name}` by the result of `value`. If that is `None`, the braces stay. Inserted text is not replaced again.
+/// Replaces each `{name}` in `text` by the result of calling `value` with the name. If the result is `None`, `{name}` stays.
+/// Inserted text is not searched for further names.
 pub(crate) fn fill<E>(text: &str, mut value: impl FnMut(&str) -> Result<Option<String>, E>) -> Result<String, E> {
     let mut filled = String::with_capacity(text.len());
     for piece in pieces(text) {
@@ -58,8 +59,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c))
 }
 
-/// Returns whether a text is an address for requests: absolute, `http` or `https`, with a host and an optional valid port, without
-/// user and password, and without characters that are invalid in addresses, such as braces.
+/// Returns whether `url` is a URL to which the hub can send requests. It must be absolute, with `http` or `https` and a host.
+/// It must not contain a user, a password, or characters that are invalid in URLs, such as braces.
 pub(crate) fn is_address(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
@@ -73,7 +74,7 @@ pub(crate) fn is_address(url: &str) -> bool {
     plain && !authority.contains('@') && !host.is_empty() && (port.is_empty() || port.parse::<u16>().is_ok())
 }
 
-/// Returns an address without the parts that may be secret: user and password, query and fragment.
+/// Returns `url` without the parts that may be secret: user and password, query and fragment. `?…` replaces the query.
 pub(crate) fn shown_address(url: &str) -> String {
     let (address, query) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
     let query = if query.is_empty() { "" } else { "?…" };

@@ -11,17 +11,18 @@ pub(crate) use package::{runs, split_version};
 pub(crate) use values::{check_literal, is_dangerous};
 
 impl McpConfig {
-    /// Checks the configuration by itself. [`Launch`](crate::launch::Launch) checks that stored secrets exist when the server is
-    /// started.
+    /// Checks whether the configuration is valid. Does not check that the stored secrets exist:
+    /// [`Launch`](crate::launch::Launch) does that when the server is started.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` with the path of the first invalid field. [`McpConfig::problems`] returns all of them.
+    /// `VALIDATION_ERROR` with the path of the first invalid field. [`McpConfig::problems`] returns the errors of all fields.
     pub fn validate(&self) -> Result<(), HubError> {
         self.problems().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Returns all errors, in the order of the fields.
+    /// Checks the configuration, and returns an error for each invalid field, in the order of the fields. Empty if the
+    /// configuration is valid.
     pub fn problems(&self) -> Vec<HubError> {
         let mut problems = Problems::default();
         if self.id.is_nil() {
@@ -47,7 +48,7 @@ fn name(name: &str, problems: &mut Problems) {
     }
 }
 
-/// Returns whether a character is invisible: white space, control characters, and characters of width zero.
+/// Returns whether `c` is invisible: white space, a control character, or a character of width zero.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}')
 }

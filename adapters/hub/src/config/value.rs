@@ -6,48 +6,51 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A value for an environment variable, a header, or a variable in a text.
+/// The configured value of an environment variable of a server, of an HTTP header, or of a variable that replaces `{name}` in a
+/// text.
 ///
-/// Either `value` contains the value, or `secret_ref` refers to it, but not both. Without both, the default of the
-/// [`spec`](EnvVarConfig::spec) applies. An optional value without a default is omitted. In a file, a plain string is the `value`.
+/// Either `value` contains the value, or `secret_ref` refers to a stored secret; both must not be set. If neither is set, the
+/// default of the [`spec`](EnvVarConfig::spec) applies. An optional value without a default is omitted. In a file, a plain
+/// string is the `value`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EnvVarConfig {
-    /// The name, which is also the key in the map.
+    /// The name of the variable or header. It is also the key in the map that contains this value.
     pub name: String,
-    /// The value.
+    /// The literal value. `None` if the value is a stored secret or is not configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The reference to a stored value. See [`SecretRef`](crate::secrets::SecretRef).
+    /// The reference to a stored secret, such as `env:NAME`. See [`SecretRef`](crate::secrets::SecretRef).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<String>,
-    /// Whether the value is secret and is never shown.
+    /// Whether the value is secret. A secret value is never shown.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_secret: bool,
-    /// The requirements of a registry for the value.
+    /// The requirements of the server's registry for this value, such as a default or a format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<EnvVarSpec>,
 }
 
 impl EnvVarConfig {
-    /// Creates a value that is not secret.
+    /// Creates a literal value that is not secret.
     pub fn value(name: impl Into<String>, value: impl Into<String>) -> Self {
         EnvVarConfig { name: name.into(), value: Some(value.into()), ..EnvVarConfig::default() }
     }
 
-    /// Creates a reference to a stored secret.
+    /// Creates a value that is stored elsewhere as a secret. `secret_ref` is the reference to the secret, such as `env:NAME`.
     #[expect(clippy::needless_pass_by_value, reason = "a reference to a text is a text, too")]
     pub fn secret(name: impl Into<String>, secret_ref: impl ToString) -> Self {
         let secret_ref = Some(secret_ref.to_string());
         EnvVarConfig { name: name.into(), secret_ref, is_secret: true, ..EnvVarConfig::default() }
     }
 
-    /// Sets the requirements of a registry for the value.
+    /// Sets the requirements of the server's registry for this value.
     pub fn spec(mut self, spec: EnvVarSpec) -> Self {
         self.spec = Some(spec);
         self
     }
 
-    /// Returns the value, if it is not stored elsewhere: the fixed value of the registry, the configured value, or the default.
+    /// Returns the literal value: the value that the registry fixes, or else the configured value, or else the default. `None`
+    /// if the value is a stored secret, or if there is no value.
     pub fn literal(&self) -> Option<&str> {
         if self.secret_ref.is_some() {
             return None;
@@ -57,19 +60,20 @@ impl EnvVarConfig {
         fixed.or(self.value.as_deref()).or(self.fallback())
     }
 
-    /// Returns the value to use if the stored value is missing.
+    /// Returns the default of the registry, which is used if no other value is configured or stored.
     pub fn fallback(&self) -> Option<&str> {
         self.spec.as_ref().and_then(|spec| spec.default.as_deref())
     }
 
-    /// Returns whether the server requires the value. A value without a spec is required, because nobody would configure it otherwise.
+    /// Returns whether the server requires the value. A value for which no registry specifies requirements is always required,
+    /// because the user has configured it on purpose.
     pub fn is_required(&self) -> bool {
         self.spec.as_ref().is_none_or(|spec| spec.is_required)
     }
 }
 
 impl fmt::Debug for EnvVarConfig {
-    /// Omits the value, which may be secret even if it is not marked so.
+    /// Formats this without the value, which may be secret even if `is_secret` is not set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EnvVarConfig")
             .field("name", &self.name)
@@ -116,34 +120,34 @@ impl<'de> Visitor<'de> for TextOrObject {
     }
 }
 
-/// The requirements of a registry for a value: the `KeyValueInput` of its `server.json`.
+/// The requirements of a server registry for a value: the `KeyValueInput` of the registry's `server.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnvVarSpec {
-    /// The purpose of the value.
+    /// A description of the value for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the server requires the value.
     #[serde(skip_serializing_if = "is_false")]
     pub is_required: bool,
-    /// The default value.
+    /// The value that is used if no other value is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// An example to show to the user.
+    /// An example of a value to show to the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
-    /// The allowed values. If empty, every value is allowed.
+    /// The allowed values. If this list is empty, every value is allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// The required format.
+    /// The format that the value must have.
     #[serde(skip_serializing_if = "InputFormat::is_string")]
     pub format: InputFormat,
-    /// The fixed value. If set, no other value may be configured.
+    /// The fixed value. If this is set, the user cannot configure another value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
-/// The required format of a value.
+/// The format that a configured value must have, as a server registry specifies it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -155,7 +159,7 @@ pub enum InputFormat {
     Number,
     /// `true` or `false`.
     Boolean,
-    /// A path.
+    /// A path in the file system.
     Filepath,
 }
 

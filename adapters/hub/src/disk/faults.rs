@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use super::{Fs, NewFile, SystemFs};
 
-/// The fault that happens at the step.
+/// A fault that the file system for tests simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The machine loses power: later steps do nothing, and files that are not durable lose half of their content.
+    /// The machine loses power: later steps fail, and files that were not synced lose half of their content.
     Crash,
     /// The step fails with this error, and later steps succeed.
     Fails(io::ErrorKind),
 }
 
-/// The real file system, until the fault happens.
+/// A file system for tests. It uses the real files, and simulates a fault at a chosen step.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultyFs {
     state: Arc<Mutex<State>>,
@@ -27,26 +27,26 @@ pub(crate) struct FaultyFs {
 #[derive(Debug)]
 struct State {
     fault: Fault,
-    /// Number of steps before the fault. `None` after it.
+    /// Number of steps that still succeed before the fault. `None` after the fault.
     left: Option<usize>,
     steps: usize,
-    /// The files whose content is not durable yet.
+    /// The files whose content was not synced, so that a loss of power would damage it.
     volatile: BTreeSet<PathBuf>,
 }
 
 impl FaultyFs {
-    /// Creates a file system on which `steps` changes succeed before the fault.
+    /// Creates a file system on which `steps` changes succeed, and at the next change `fault` happens.
     pub(crate) fn new(steps: usize, fault: Fault) -> Self {
         let state = State { fault, left: Some(steps), steps: 0, volatile: BTreeSet::new() };
         FaultyFs { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Returns the number of changes so far.
+    /// Returns the number of changes that were made or tried so far.
     pub(crate) fn steps(&self) -> usize {
         self.state.lock().unwrap().steps
     }
 
-    /// Truncates the files that are not durable to half of their content.
+    /// Simulates a loss of power: truncates the files that were not synced to half of their content.
     pub(crate) fn lose_power(&self) {
         for path in &self.state.lock().unwrap().volatile {
             if let Ok(bytes) = fs::read(path) {

@@ -12,59 +12,62 @@ use std::time::Duration;
 
 use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
 
-/// Maximum size of a file of the hub, in bytes: 1,000 servers take 1 MiB, and 10,000 cached tools 10 MiB.
+/// Maximum size of a file that the hub reads, in bytes. A configuration of 1,000 servers takes 1 MiB, and 10,000 cached tools
+/// 10 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The operations on files. Modes are those of Unix, and are ignored on other systems.
+/// The operations on files that the hub needs. Tests replace them. `mode` parameters are Unix permissions, and have no effect
+/// on other systems.
 pub(crate) trait Fs: fmt::Debug + Send + Sync {
-    /// Reads a whole file. Returns `None` if it does not exist.
+    /// Reads the whole file at `path`. Returns `None` if the file does not exist.
     ///
     /// # Errors
-    /// Also if the path does not lead to a regular file, or if other users can change it.
+    /// If the file cannot be read, if it is not a regular file, or if other users can change it.
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
 
-    /// Follows symbolic links, and returns the path of the last file, which need not exist.
+    /// Follows the symbolic links at `path`, and returns the path of the file that they lead to. That file need not exist.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Returns the permissions of a file, or `None` if it does not exist.
+    /// Returns the Unix permissions of the file at `path`, or `None` if the file does not exist.
     fn mode(&self, path: &Path) -> io::Result<Option<u32>>;
 
-    /// Creates a directory that only this user can enter, and its missing parents.
+    /// Creates a directory that only this user can enter. Also creates its missing parent directories.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Locks a file, which is created if it is missing. Waits for other programs up to `timeout`. Dropping the file unlocks it.
+    /// Locks the file at `path`, and creates it if it is missing. Waits up to `timeout` while another program holds the lock.
+    /// Dropping the returned file releases the lock.
     fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File>;
 
-    /// Creates a new file. It is an error if the path exists.
+    /// Creates a new file with the permissions `mode`. Returns an error if `path` exists already.
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>>;
 
-    /// Creates a second hard link to a file.
+    /// Creates a hard link `to` that refers to the same file as `from`.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Renames a file. A file with the new name is replaced.
+    /// Renames the file `from` to `to`. An existing file `to` is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Makes the names of the files in a directory durable.
+    /// Syncs the directory at `path` to the disk, so that new names of files in it survive a loss of power.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Removes a file.
+    /// Removes the file at `path`.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
-/// A file that [`Fs::create`] has created.
+/// A new file that [`Fs::create`] has created, open for writing.
 pub(crate) trait NewFile {
-    /// Writes all bytes.
+    /// Writes all of `bytes` to the end of the file.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes the content durable.
+    /// Syncs the content of the file to the disk, so that it survives a loss of power.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// The file system of the machine.
+/// The operations on the real file system of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SystemFs;
 
-/// Maximum number of symbolic links to follow. It is that of Linux.
+/// Maximum number of symbolic links to follow for one path. Linux has the same limit.
 const MAX_LINKS: usize = 40;
 
 impl Fs for SystemFs {
@@ -133,7 +136,8 @@ impl Fs for SystemFs {
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>> {
         let mut options = OpenOptions::new();
         options.create_new(true).write(true);
-        // Created private, and opened to others afterwards if `mode` allows that: the umask does not apply then.
+        // The file is created private, and `mode` is set afterwards, because the umask would restrict a mode that is given at
+        // creation.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
@@ -180,7 +184,8 @@ impl NewFile for File {
     }
 }
 
-/// Waits for a lock on a thread of its own, because `File::lock` has no timeout. Programs that poll instead could starve.
+/// Waits up to `timeout` until `file` is locked. A separate thread calls `File::lock`, which has no timeout. Trying the lock at
+/// intervals instead could fail forever while other programs take it in between.
 fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
     let (sender, receiver) = mpsc::sync_channel(0);
     let wait = move || {
@@ -192,21 +197,23 @@ fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
     receiver.recv_timeout(timeout).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
 }
 
-/// Checks the owner and the mode of the directory of a file: who can write to a directory can replace the files in it.
+/// Checks that only trusted users can write to the directory of the file at `path`, because whoever can write to a directory
+/// can replace the files in it.
 #[cfg(unix)]
 fn check_directory(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     check_owner(&fs::metadata(directory.unwrap_or(Path::new(".")))?, "its directory")
 }
 
-/// Checks that a file or directory belongs to this user or to the superuser, and that not every user can write to it.
+/// Checks that a file or directory belongs to this user or to the superuser, and that not every user can write to it. `what`
+/// names the file or directory in the error.
 ///
 /// The configuration file says which programs to start, so a user who can write it can run programs as this user.
 #[cfg(unix)]
 fn check_owner(metadata: &Metadata, what: &str) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;
 
-    /// In a directory with this bit, such as `/tmp`, users cannot replace the files of others.
+    /// Mode bit of directories such as `/tmp`, in which users cannot replace the files of other users.
     const STICKY: u32 = 0o1000;
     if metadata.uid() != 0 && metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::Error::other(format!("{what} belongs to another user. Change its owner with `chown`")));

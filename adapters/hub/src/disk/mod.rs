@@ -15,8 +15,8 @@ pub(crate) use replace::{remove_leftovers, replace, replace_for_now};
 
 use crate::HubError;
 
-/// Creates the error for a file operation that failed. `what` is the participle of the operation, such as "read". The message
-/// names the file, and what to do if that is known.
+/// Creates the error for a failed operation on the file `path`. `what` is the participle of the operation, such as "read". The
+/// message names the file, and says what to do if that is known.
 pub(crate) fn unavailable(what: &str, path: &Path, error: &io::Error) -> HubError {
     let advice = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ". Free space on the disk and try again",

@@ -9,10 +9,11 @@ use uuid::Uuid;
 
 use super::Fs;
 
-/// Replaces the content of a file, durably, by writing a temporary file and renaming it. The old file becomes `backup`.
+/// Replaces the content of the file `path` atomically, by writing a temporary file and renaming it. The new content survives a
+/// loss of power. If `backup` is given, the old file stays under that name.
 ///
-/// A symbolic link stays a link: the file that it leads to is replaced. Permissions stay the same. Only this user can read
-/// and write a new file.
+/// If `path` is a symbolic link, the file that it leads to is replaced. An existing file keeps its permissions. A new file can
+/// be read and written only by this user.
 pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> io::Result<()> {
     let target = fs.resolve(path)?;
     let mode = fs.mode(&target)?;
@@ -22,7 +23,8 @@ pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Pa
     put(fs, &target, bytes, mode.unwrap_or(0o600), true)
 }
 
-/// As [`replace`], but not durably, which is much faster. For content that is worthless after the machine has stopped.
+/// Replaces the content of the file `path` atomically, but much faster than [`replace`], because it does not sync the disk. Use
+/// this for content that is worthless after the machine has stopped.
 pub(crate) fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(fs, &fs.resolve(path)?, bytes, 0o600, false)
 }
@@ -48,7 +50,8 @@ fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32, durable: bool) -> io
     if durable { file.sync() } else { Ok(()) }
 }
 
-/// Makes the old file the backup, by a second hard link. Copies it where the file system has no hard links.
+/// Keeps the file `target` under the name `backup`, by a second hard link. Copies the file if the file system has no hard
+/// links.
 fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<()> {
     let second = beside(backup);
     if fs.link(target, &second).is_ok() {
@@ -63,13 +66,15 @@ fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<(
     }
 }
 
-/// Age from which a temporary file counts as left by a program that was killed. To write a file takes seconds at most.
+/// Age from which a temporary file is considered abandoned by a program that was killed. Writing a file takes only seconds, so
+/// an older temporary file is not in use.
 const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// Removes the temporary files that killed programs have left beside `path`, for `path` and all files whose names start with its
-/// name.
+/// Removes temporary files that killed programs have left in the directory of `path`: those of `path`, and of all files whose
+/// names start with the name of `path`.
 ///
-/// They can contain secrets that have been removed since then. Errors are ignored: the next change tries again.
+/// Such a temporary file may still contain a secret that the user has removed. Errors are ignored, because the next change of
+/// the file tries again.
 pub(crate) fn remove_leftovers(path: &Path) {
     let Some(name) = path.file_name() else { return };
     let prefix = format!(".{}", name.to_string_lossy());
@@ -89,7 +94,7 @@ pub(crate) fn remove_leftovers(path: &Path) {
     }
 }
 
-/// Returns the path of a new temporary file in the same directory.
+/// Returns the path for a new temporary file in the directory of `path`. The path contains a random id.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! [`Builder`]: builds the configuration of one entry of an imported file.
+//! [`Builder`]: builds the configuration of one server of an imported file.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,14 +13,14 @@ use crate::config::{
 use crate::secrets::{Secret, SecretRef, is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
 use crate::{HubError, HubErrorKind};
 
-/// An input of VS Code: a value that the user is asked for.
+/// An entry of `inputs` in a file of VS Code: a value that the user has to enter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Input {
     pub(super) is_secret: bool,
     pub(super) spec: EnvVarSpec,
 }
 
-/// Builds a configuration, and collects its secrets and warnings.
+/// Builds the configuration of one imported server, and collects the secrets and warnings of the server.
 pub(super) struct Builder<'a> {
     pub(super) config: McpConfig,
     pub(super) options: &'a ImportOptions,
@@ -42,7 +42,8 @@ impl<'a> Builder<'a> {
         Builder { config, options, dialect, inputs, secrets: Vec::new(), warnings: Vec::new() }
     }
 
-    /// Reads an entry with `read`, and adds the server, or the reason why it was refused, to `import`.
+    /// Calls `read` to read the entry of a server, and adds the result to `import`: the imported server, or the reason why it
+    /// was refused.
     pub(super) fn read(mut self, import: &mut Import, read: impl FnOnce(&mut Self) -> Result<(), HubError>) {
         let name = self.config.name.clone();
         let read = read(&mut self);
@@ -64,7 +65,7 @@ impl<'a> Builder<'a> {
         self.warnings.push(Warning { server, field: field.into(), message: message.into() });
     }
 
-    /// Configures a server that is started by a command.
+    /// Configures the server to be started by the command `program` with `args` and the environment variables `env`.
     pub(super) fn command(&mut self, program: &str, args: &[String], env: &[(String, String)]) -> Result<(), HubError> {
         let recognised = command::recognise(program, args);
         self.config.transport = McpTransport::Stdio;
@@ -88,13 +89,13 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Configures a server that is reached over HTTP.
+    /// Configures the server to be reached over HTTP at `url`, with `headers` in each request.
     pub(super) fn http(&mut self, url: &str, headers: &[(String, String)]) -> Result<(), HubError> {
         if url.starts_with("pipe:") {
             return Err(HubError::validation("url", "Windows pipes are not supported"));
         }
         let url = match url.strip_prefix("unix://") {
-            // `unix:///path/of/socket#/path/of/address`
+            // The form of the URL is `unix:///path/of/socket#/path/of/requests`.
             Some(socket) => {
                 let (socket, path) = socket.split_once('#').unwrap_or((socket, "/"));
                 self.config.unix_socket = Some(self.text("url", socket)?.into());
@@ -120,7 +121,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds a variable with a literal value, in which references have no meaning.
+    /// Adds an environment variable whose value is literal: references such as `${NAME}` in `text` are not replaced.
     pub(super) fn literal_env(&mut self, name: &str, text: &str) -> Result<(), HubError> {
         if is_dangerous(name) {
             let message = "this variable can make programs load other code. Check it before you approve";
@@ -135,8 +136,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the path of a file to read during the import, so its references must be known. A relative path starts at the project
-    /// folder.
+    /// Converts `text` to the path of a file to read during the import, and replaces references such as `${userHome}`. A
+    /// relative path starts at the project folder. Returns an error if a reference cannot be replaced during the import.
     pub(super) fn literal_path(&self, field: &str, text: &str) -> Result<PathBuf, HubError> {
         let mut path = String::new();
         for part in parts(self.dialect, text) {
@@ -167,7 +168,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Passes a variable of the hub's environment to the server, if it is set.
+    /// Adds an environment variable whose value the server gets from the environment of the hub, if the variable is set there.
     pub(super) fn passed_on(&mut self, name: &str) {
         let is_secret = is_secret_name(name);
         let spec = EnvVarSpec::default();
@@ -175,10 +176,11 @@ impl<'a> Builder<'a> {
         self.config.env_vars.insert(name.to_owned(), value.spec(spec));
     }
 
-    /// Moves a secret out of the configuration. Returns the reference to it.
+    /// Adds `value` to the secrets that the import returns. Returns the secret reference that the configuration contains in
+    /// place of the value.
     pub(super) fn keep(&mut self, name: &str, value: Secret) -> Result<String, HubError> {
         let mut secret = SecretRef::stored(self.config.id, name)?;
-        // A variable and a header may have the same name.
+        // An environment variable and a header may have the same name, but different secrets.
         while self.secrets.iter().any(|(kept, other)| *kept == secret && *other != value) {
             let SecretRef::Stored { name, .. } = &secret else { break };
             secret = SecretRef::stored(self.config.id, format!("{name}_"))?;
@@ -190,7 +192,8 @@ impl<'a> Builder<'a> {
         Ok(text)
     }
 
-    /// Adds a variable to the configuration. Returns the `{name}` by which texts refer to it.
+    /// Adds a variable to [`McpConfig::variables`]. Returns the `{name}` by which texts of the configuration refer to the
+    /// variable.
     pub(super) fn variable(&mut self, name: &str, value: &EnvVarConfig) -> String {
         let of_names = |c: char| c.is_alphanumeric() || "_-.".contains(c);
         let mut name: String = name.chars().map(|c| if of_names(c) { c } else { '_' }).collect();
@@ -206,7 +209,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Converts the value of an environment variable or header.
+    /// Converts the value `text` of the environment variable or header `name` to the hub's form. Moves a secret out of it.
     fn value(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, HubError> {
         if is_placeholder(text) && is_secret_name(name) {
             self.warn(field, "this looks like a placeholder. Replace it by the value");
@@ -220,7 +223,7 @@ impl<'a> Builder<'a> {
         if !literal || !is_secret(name, text) {
             return Ok(EnvVarConfig::value(name, self.joined(field, parts)?));
         }
-        // Only the token is secret, and not the scheme before it.
+        // Only the token is secret, not the authentication scheme before it.
         if let Some((scheme, token)) = scheme(text) {
             let kept = self.keep(name, Secret::new(token))?;
             let token = self.variable(&format!("secret.{name}"), &EnvVarConfig::secret("", kept));
@@ -230,7 +233,7 @@ impl<'a> Builder<'a> {
         Ok(EnvVarConfig::secret(name, kept))
     }
 
-    /// Converts a text: its references become `{variables}` of the configuration.
+    /// Converts a text of the imported file: references such as `${NAME}` become variables `{name}` of the configuration.
     pub(super) fn text(&mut self, field: &str, text: &str) -> Result<String, HubError> {
         self.joined(field, parts(self.dialect, text))
     }
@@ -266,7 +269,8 @@ impl<'a> Builder<'a> {
         Ok(joined)
     }
 
-    /// Converts the reference to an input. Without an answer, it becomes a secret that the user can set later.
+    /// Converts a reference to the VS Code input `id` to a variable of the configuration. If the user has not entered a value,
+    /// the variable refers to a secret that the user can set later.
     fn input(&mut self, field: &str, id: &str) -> Result<String, HubError> {
         let Some(input) = self.inputs.get(id).cloned() else {
             return Err(HubError::validation(field, format!("the file does not define the input `{id}`")));
@@ -278,7 +282,7 @@ impl<'a> Builder<'a> {
             Some(answer) => value.value = Some(answer.expose().to_owned()),
             None if value.fallback().is_some() => {}
             None => {
-                // So the user can set the secret later.
+                // The user can set this secret later.
                 value.secret_ref = Some(SecretRef::stored(self.config.id, id)?.to_string());
                 self.warn(field, format!("the server needs a value for the input `{id}`. Set its secret `{id}`"));
             }
@@ -286,7 +290,7 @@ impl<'a> Builder<'a> {
         Ok(self.variable(&name, &value))
     }
 
-    /// Converts arguments, and moves secrets out of them.
+    /// Converts the arguments of an imported command, and moves secrets out of them into variables.
     pub(super) fn args(&mut self, args: &[String]) -> Result<Vec<String>, HubError> {
         let mut all = Vec::with_capacity(args.len());
         for (at, arg) in args.iter().enumerate() {
@@ -313,7 +317,7 @@ impl<'a> Builder<'a> {
         Ok(all)
     }
 
-    /// Converts an address, and moves secrets out of its query.
+    /// Converts the URL of an imported server, and moves secrets out of its query into variables.
     fn address(&mut self, url: &str) -> Result<String, HubError> {
         let Some((address, query)) = url.split_once('?') else { return self.text("url", url) };
         let mut all = self.text("url", address)?;
@@ -332,9 +336,10 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Splits an argument before the secret in it: `--token=abc` into `--token=` and `abc`. `None` without a secret.
+/// Splits the argument `arg` before the secret in it: `--token=abc` into `--token=` and `abc`. Returns `None` if it contains no
+/// secret.
 ///
-/// `before` is the previous argument: the `abc` after `--token` is a secret as a whole.
+/// `before` is the previous argument: after `--token`, the whole argument `abc` is a secret.
 fn secret_in<'t>(before: Option<&str>, arg: &'t str) -> Option<(&'t str, &'t str)> {
     let is_option = |text: &str| text.starts_with('-');
     if let Some((option, value)) = arg.split_once('=')
@@ -369,7 +374,8 @@ fn path(path: Option<PathBuf>, field: &str, unknown: &str) -> Result<String, Hub
     text.ok_or_else(|| HubError::validation(field, unknown))
 }
 
-/// Returns the project folder of a file: its directory, or the parent if the directory is hidden, such as `.vscode`.
+/// Returns the project folder that contains the imported file: the directory of the file, or its parent if the directory is
+/// hidden, such as `.vscode`.
 fn workspace(options: &ImportOptions) -> Option<PathBuf> {
     if let Some(workspace) = &options.workspace {
         return Some(workspace.clone());

@@ -66,7 +66,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
     Ok(())
 }
 
-/// Passes on the variables that `env_vars` names.
+/// Lets the server inherit the environment variables that the member `env_vars` of a Codex file names.
 fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     for variable in members.get("env_vars").and_then(Value::as_array).into_iter().flatten() {
         let name = variable.as_str().or_else(|| variable.get("name")?.as_str());

@@ -1,10 +1,11 @@
-//! Recognizes packages in commands such as `npx`, so that the hub can treat them as packages.
+//! Recognizes commands that start a package, such as `npx`, so that the hub can treat them as packages.
 
 use super::docker;
 use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType, runs};
 
-/// Returns the package that a command starts. Only simple commands count as packages; others stay programs with arguments.
+/// Returns the package that a command such as `npx -y NAME` starts. Any command that is not that simple stays a local program
+/// with arguments.
 pub(super) fn recognise(program: &str, args: &[String]) -> Recognised {
     // On Windows, packages are often started by `cmd /c`, which is not necessary here.
     if let [option, inner, rest @ ..] = args

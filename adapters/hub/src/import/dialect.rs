@@ -1,4 +1,4 @@
-//! [`Dialect`]: the programs whose files can be imported, and the usual paths of the files.
+//! [`Dialect`]: the programs whose configuration files can be imported, and the usual paths of these files.
 
 use std::env;
 use std::fmt;
@@ -10,34 +10,34 @@ use serde_json::Value;
 use crate::HubError;
 use crate::jsonc::parse_json;
 
-/// The program that a configuration file belongs to.
+/// The format of a configuration file to import, named after the program that uses the file, such as Claude Desktop or VS Code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// Claude Desktop: `claude_desktop_config.json`.
+    /// The format of Claude Desktop: `claude_desktop_config.json`.
     ClaudeDesktop,
-    /// Claude Code: `.mcp.json` of a project, `~/.claude.json`.
+    /// The format of Claude Code: `.mcp.json` in a project, or `~/.claude.json`.
     ClaudeCode,
-    /// Cursor: `.cursor/mcp.json`.
+    /// The format of Cursor: `.cursor/mcp.json`.
     Cursor,
-    /// Windsurf: `mcp_config.json`.
+    /// The format of Windsurf: `mcp_config.json`.
     Windsurf,
-    /// VS Code: `.vscode/mcp.json`.
+    /// The format of VS Code: `.vscode/mcp.json`.
     VsCode,
-    /// Zed: `settings.json` with `context_servers`.
+    /// The format of Zed: `settings.json` with the member `context_servers`.
     Zed,
-    /// Gemini CLI: `settings.json` with `mcpServers`.
+    /// The format of Gemini CLI: `settings.json` with the member `mcpServers`.
     GeminiCli,
-    /// Codex: `config.toml`.
+    /// The format of Codex: `config.toml`.
     CodexToml,
-    /// An entry of the official registry: `server.json`.
+    /// The format of the official MCP registry: `server.json`, which describes one server.
     ServerJson,
-    /// Any other file with `mcpServers`.
+    /// The format of any other program: a JSON file with the member `mcpServers`.
     McpServers,
 }
 
 impl Dialect {
-    /// All dialects.
+    /// All file formats that can be imported.
     pub const ALL: [Dialect; 10] = [
         Dialect::ClaudeDesktop,
         Dialect::ClaudeCode,
@@ -51,7 +51,7 @@ impl Dialect {
         Dialect::McpServers,
     ];
 
-    /// Returns the name for command lines, such as `claude-desktop`.
+    /// Returns the name of the file format as it is written on command lines, such as `claude-desktop`.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::ClaudeDesktop => "claude-desktop",
@@ -67,7 +67,7 @@ impl Dialect {
         }
     }
 
-    /// Detects the dialect by the path and the content of a file. Returns `None` if no dialect matches.
+    /// Detects the format of a configuration file from its content `text` and its path. Returns `None` if no format matches.
     pub fn detect(text: &str, path: Option<&Path>) -> Option<Dialect> {
         if path.is_some_and(|path| path.extension().is_some_and(|end| end == "toml")) {
             return Some(Dialect::CodexToml);
@@ -88,14 +88,14 @@ impl Dialect {
         } else if is_entry(&Value::Object(members.clone())) || members.get("server").is_some_and(is_entry) {
             Some(Dialect::ServerJson)
         } else {
-            // An object of servers by name, without a member around it.
+            // The whole file is an object of servers by name.
             let is_server = |value: &Value| value.get("command").or_else(|| value.get("url")).is_some();
             (!members.is_empty() && members.values().all(is_server)).then_some(Dialect::McpServers)
         }
     }
 
-    /// Returns the usual paths of the file on this system: first that in the working directory, then that of the user. The files
-    /// need not exist.
+    /// Returns the usual paths of the program's configuration file on this system: first the file in the working directory,
+    /// then the file of the user. The files need not exist.
     pub fn default_paths(self) -> Vec<PathBuf> {
         let home = env::home_dir().unwrap_or_default();
         let variable = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -132,7 +132,7 @@ impl Dialect {
     }
 }
 
-/// Detects the dialect of a file with `mcpServers` by its path.
+/// Detects the program that a file with `mcpServers` belongs to from the path of the file.
 fn of_path(path: &Path) -> Dialect {
     let file = path.file_name().unwrap_or_default();
     let is_in = |directory: &str| path.components().any(|part| part.as_os_str() == directory);

@@ -3,14 +3,14 @@
 use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType};
 
-/// Options without a value that the hub sets itself, or that make no sense for a server.
+/// Options of `docker run` to ignore: they have no value, and the hub sets them itself or they make no sense for a server.
 const OURS: [&str; 8] = ["-i", "--interactive", "--rm", "--init", "-it", "-ti", "-t", "--tty"];
 
-/// Options without a value.
+/// Options of `docker run` that have no value.
 const FLAGS: [&str; 7] =
     ["--privileged", "--read-only", "--no-healthcheck", "--oom-kill-disable", "-P", "--publish-all", "--quiet"];
 
-/// Options with a value.
+/// Options of `docker run` that have a value, which may be the next argument.
 const WITH_VALUE: [&str; 48] = [
     "-v",
     "--volume",
@@ -62,8 +62,8 @@ const WITH_VALUE: [&str; 48] = [
     "--network-alias",
 ];
 
-/// Parses a `docker run` command. Returns `None` for other commands, and if an option is unknown: the next word could be its value or
-/// the image.
+/// Parses a `docker run` command. Returns `None` for other commands. Also returns `None` if an option is unknown, because the
+/// next argument could be either its value or the image.
 pub(super) fn recognise(program: &str, runner: &str, args: &[String]) -> Option<Recognised> {
     let mut rest = args.iter();
     let mut first = rest.next()?.as_str();
@@ -94,7 +94,7 @@ pub(super) fn recognise(program: &str, runner: &str, args: &[String]) -> Option<
             _ if OURS.contains(&option) => {}
             _ if FLAGS.contains(&option) => found.runtime_args.push(arg.clone()),
             "-d" | "--detach" => return None,
-            // The hub gives the container its own name, by which it removes the container.
+            // The name is dropped: the hub chooses a name itself, by which it removes the container later.
             "--name" => drop(value.or_else(|| rest.next().cloned())?),
             "-e" | "--env" => {
                 let value = value.or_else(|| rest.next().cloned())?;

@@ -1,4 +1,4 @@
-//! `envFile`: a file of variables. VS Code and Cursor read it at each start; the import copies its current content.
+//! `envFile`: a file of environment variables. VS Code and Cursor read it at each start; the import copies its current content.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,8 @@ use crate::HubError;
 
 const FIELD: &str = "envFile";
 
-/// Imports the variables of the file that an entry names. Variables of the entry itself have precedence, as in those programs.
+/// Imports the environment variables of the file that the member `envFile` names. Variables in the member `env` have
+/// precedence, as they have in VS Code and Cursor.
 pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let path = builder.literal_path(FIELD, &text(members, FIELD)?)?;
     let Some(read) = builder.options.read_file else {
@@ -35,10 +36,11 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
     Ok(())
 }
 
-/// Parses a file of variables. If a name occurs several times, the last one counts.
+/// Parses the content of an `envFile`, and returns the environment variables in it. If a name occurs several times, the last
+/// one counts.
 ///
-/// Lines are `NAME=value` or `NAME: value`, optionally after `export`. Values may be quoted; in double quotes, `\n` and `\r` are
-/// line breaks. `#` outside of quotes starts a comment.
+/// A line is `NAME=value` or `NAME: value`, and may start with `export`. A value may be quoted; within double quotes, `\n` and
+/// `\r` are line breaks. `#` outside of quotes starts a comment.
 fn parse(content: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in content.split(['\n', '\r']).map(str::trim) {
@@ -66,7 +68,7 @@ fn unquoted(value: &str) -> String {
     value.to_owned()
 }
 
-/// Returns the index of the first of these characters outside of quotes.
+/// Returns the index of the first character of `text` that is in `wanted` and is not within quotes.
 fn find_unquoted(text: &str, wanted: &[char]) -> Option<usize> {
     let (mut quote, mut before) = (None, ' ');
     for (at, c) in text.char_indices() {

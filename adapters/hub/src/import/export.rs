@@ -7,16 +7,17 @@ use crate::config::{EnvVarConfig, McpConfig, McpTransport, fill};
 use crate::launch;
 use crate::secrets::SecretRef;
 
-/// A file for other programs.
+/// An exported configuration file for other programs, with the warnings of the export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// The file: an object with `mcpServers`.
+    /// The text of the file: a JSON object with the member `mcpServers`.
     pub text: String,
-    /// The secrets that the user has to set for the other program.
+    /// Warnings for the user. They name the secrets that the user has to set for the other program.
     pub warnings: Vec<Warning>,
 }
 
-/// Writes the enabled servers as `mcpServers`. Secrets are replaced by `${NAME}`, which other programs read from their environment.
+/// Converts the enabled servers to the text of a file with `mcpServers`, which many other programs read. Each secret is
+/// replaced by `${NAME}`, which these programs replace by an environment variable.
 pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported {
     let (mut servers, mut warnings) = (Map::new(), Vec::new());
     for config in configs.into_iter().filter(|config| config.enabled) {
@@ -82,7 +83,7 @@ impl Export<'_> {
         }
     }
 
-    /// Returns a value, or the reference to the variable that replaces a secret.
+    /// Returns the text to export for `value`: its literal value, or `${NAME}` in place of a secret.
     fn value(&mut self, field: &str, name: &str, value: &EnvVarConfig) -> Option<String> {
         let reference = value.secret_ref.as_ref().and_then(|text| text.parse::<SecretRef>().ok());
         let variable = match reference {
@@ -106,7 +107,7 @@ impl Export<'_> {
         })
     }
 
-    /// Returns a text in which the `{variables}` of the configuration are replaced by their values or references.
+    /// Replaces each variable `{name}` in `text` by its value, or by `${NAME}` if it is secret.
     fn text(&mut self, field: &str, text: &str) -> String {
         let filled = fill::<std::convert::Infallible>(text, |name| {
             let Some(value) = self.config.variables.get(name).cloned() else { return Ok(None) };

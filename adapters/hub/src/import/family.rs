@@ -11,7 +11,7 @@ use super::members::{pairs, present, text, texts, texts_of};
 use super::model::{Import, ImportOptions, Warning};
 use crate::HubError;
 
-/// Members that do not affect how a server is started. They are omitted without a warning.
+/// Members of an imported server that do not affect how it is started. They are left out without a warning.
 const IGNORED: [&str; 12] = [
     "type",
     "transport",
@@ -31,7 +31,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     let mut servers = match (whole.get("mcpServers"), whole) {
         (Some(Value::Object(servers)), _) => servers.clone(),
         (Some(_), _) => return Err(HubError::validation("mcpServers", "this must be an object of servers by name")),
-        // An object of servers by name, without a member around it.
+        // The whole file is an object of servers by name.
         (None, Value::Object(members)) if import.dialect == Dialect::McpServers => members.clone(),
         (None, _) => Map::new(),
     };
@@ -54,8 +54,8 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     Ok(())
 }
 
-/// Returns the servers of a member by their names. Without the member, there are none. `kind` is the expected type for the error, such as
-/// "an object".
+/// Returns the servers in `member`, a JSON object with one entry for each server. Returns an empty map if `member` is `None`.
+/// `name` and `kind` are the name of the member and its expected type, such as "an object", for the error.
 pub(super) fn servers_in(member: Option<&Value>, name: &str, kind: &str) -> Result<Map<String, Value>, HubError> {
     match member {
         None => Ok(Map::new()),
@@ -64,7 +64,7 @@ pub(super) fn servers_in(member: Option<&Value>, name: &str, kind: &str) -> Resu
     }
 }
 
-/// Reads each server with `entry`, and adds it to `import`.
+/// Calls `entry` to read each of `servers`, and adds the imported servers to `import`.
 pub(super) fn read_each(
     servers: &Map<String, Value>,
     inputs: &BTreeMap<String, Input>,
@@ -82,7 +82,8 @@ fn object(entry: &Value) -> Result<&Map<String, Value>, HubError> {
     entry.as_object().ok_or_else(|| HubError::validation("", "this must be an object"))
 }
 
-/// Adds the servers that Claude Code has configured for the project folder. Warns of those of other folders.
+/// Adds the servers that Claude Code has configured for the current project folder to `servers`. Warns if there are servers for
+/// other folders.
 fn add_project(whole: &Value, options: &ImportOptions, servers: &mut Map<String, Value>, import: &mut Import) {
     let Some(Value::Object(projects)) = whole.get("projects") else { return };
     for (folder, project) in projects {
@@ -101,7 +102,8 @@ fn add_project(whole: &Value, options: &ImportOptions, servers: &mut Map<String,
     }
 }
 
-/// Returns the names of the servers that Gemini CLI allows, if it has such a list, and of those that it excludes.
+/// Returns two lists of server names in the settings of Gemini CLI: the allowed servers, or `None` if all are allowed, and the
+/// excluded servers.
 fn gemini_lists(whole: &Value) -> (Option<Vec<String>>, Vec<String>) {
     let list = |name: &str| whole.pointer(&format!("/mcp/{name}")).and_then(texts);
     (list("allowed"), list("excluded").unwrap_or_default())
@@ -151,7 +153,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
     Ok(())
 }
 
-/// Warns of a member that the transport of the server does not use.
+/// Warns if the member `name` is not used by the transport of the server, such as `headers` of a process.
 fn not_used(builder: &mut Builder<'_>, name: &str, is_http: bool) {
     let belongs = if name == "headers" { is_http } else { !is_http };
     if !belongs {
@@ -159,7 +161,8 @@ fn not_used(builder: &mut Builder<'_>, name: &str, is_http: bool) {
     }
 }
 
-/// Sets the timeout of calls. Gemini CLI counts in milliseconds; in other files, a number below 1,000 is taken for seconds.
+/// Sets the timeout of tool calls from the member `timeout`. Gemini CLI writes it in milliseconds. In other files, a number
+/// below 1,000 is interpreted as seconds.
 fn timeout(builder: &mut Builder<'_>, value: &Value, is_gemini: bool) {
     match value.as_u64() {
         Some(number) if number > 0 && (is_gemini || number >= 1000) => {
@@ -173,7 +176,7 @@ fn timeout(builder: &mut Builder<'_>, value: &Value, is_gemini: bool) {
     }
 }
 
-/// Returns the names of tools. Gemini CLI allows `name(arguments)`, of which only the name counts.
+/// Converts a list of tool names. Gemini CLI allows entries of the form `name(arguments)`, of which only the name is used.
 fn tools(value: &Value, field: &str) -> Result<Vec<String>, HubError> {
     let names = texts(value).ok_or_else(|| HubError::validation(field, "this must be a list of names"))?;
     Ok(names.into_iter().map(|name| name.split('(').next().unwrap_or_default().to_owned()).collect())

@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 use super::builder::Builder;
 use crate::HubError;
 
-/// Returns whether an entry has a member that is neither `null` nor empty text.
+/// Returns whether the JSON object has a member `name` that is neither `null` nor an empty text.
 pub(super) fn present(members: &Map<String, Value>, name: &str) -> bool {
     members.get(name).is_some_and(|value| !value.is_null() && value != "")
 }
 
-/// Returns a member that must be text.
+/// Returns the text of the member `name`. Returns an error if the member is missing or is not a text.
 pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<String, HubError> {
     match members.get(name) {
         Some(Value::String(text)) => Ok(text.clone()),
@@ -18,12 +18,14 @@ pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<String, H
     }
 }
 
-/// Returns a list as texts. Numbers and booleans are converted, because people forget the quotes.
+/// Converts a JSON list to texts, or returns `None` if that is not possible. Numbers and booleans are converted too, because
+/// people forget the quotes.
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(scalar).collect()
 }
 
-/// Returns a member that must be a list of texts. It is empty if the member is missing.
+/// Returns the texts in the list `name`, or an empty list if the member is missing. Returns an error if the member is not a
+/// list of texts.
 pub(super) fn texts_of(members: &Map<String, Value>, name: &str) -> Result<Vec<String>, HubError> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -40,10 +42,11 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns a member that must be an object of texts, as pairs. Without the member, there are none.
+/// Returns the names and texts in the object `name`, such as the environment variables in `env`. Empty if the member is
+/// missing. Returns an error if the member is not an object of texts.
 ///
-/// `null` removes an inherited variable in some programs. Here it is omitted, and a warning names the variables that servers
-/// inherit all the same.
+/// In some programs, `null` removes a variable that the server would inherit. Here, `null` is ignored, and a warning names such
+/// variables.
 pub(super) fn pairs(
     builder: &mut Builder<'_>,
     members: &Map<String, Value>,
@@ -69,17 +72,17 @@ pub(super) fn pairs(
     Ok(pairs)
 }
 
-/// Returns a member of an entry of the registry, if it is text.
+/// Returns the text of the member `name` of a JSON object, or `None` if the member is missing or is not a text.
 pub(super) fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
-/// Returns a member of an entry of the registry by its current name, or by the name of earlier versions.
+/// Returns a member of a registry's `server.json` by its current name, or else by its name in earlier versions of the schema.
 pub(super) fn either<'v>(value: &'v Value, name: &str, earlier: &str) -> Option<&'v Value> {
     value.get(name).or_else(|| value.get(earlier)).filter(|value| !value.is_null())
 }
 
-/// Returns the items of a member that is a list, or none.
+/// Returns the items of the list in the member `name`, or no items if there is no such list.
 pub(super) fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }

@@ -64,24 +64,27 @@ use crate::HubError;
 use crate::jsonc::parse_json;
 pub use crate::secrets::is_secret;
 
-/// Maximum size of a file to import, in bytes. A thousand servers take 1 MiB.
+/// Maximum size of a configuration file to import, in bytes. A file with a thousand servers has 1 MiB.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// Returns the text of a file to import. Only regular files of at most 16 MiB are read, so that no path can stop the program.
+/// Reads the text of a configuration file to import. Refuses files of more than 16 MiB, and anything but regular files: reading
+/// a named pipe or a device could block the program forever.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, is not regular, is too large, or is not UTF-8.
+/// Returns an error if the file cannot be read, is not a regular file, is too large, or is not UTF-8.
 pub fn read_file(path: &Path) -> io::Result<String> {
     let bytes = read_regular(path, MAX_FILE_BYTES)?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Parses the text of a file of another program.
+/// Converts the configuration file of another program, such as Claude Desktop, to server configurations. `text` is the content
+/// of the file.
 ///
 /// # Errors
 ///
-/// `VALIDATION_ERROR` if the text cannot be parsed, or if the dialect is not given and cannot be detected.
+/// `VALIDATION_ERROR` if `text` cannot be parsed, or if `options` does not say which program the file belongs to and that
+/// cannot be detected.
 pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {
@@ -107,7 +110,7 @@ fn parse(dialect: Dialect, text: &str) -> Result<Value, HubError> {
     if dialect == Dialect::CodexToml {
         return match toml::from_str::<Value>(text) {
             Ok(value) => Ok(value),
-            // The whole error contains lines of the file, which may contain secrets.
+            // The complete error of the parser quotes lines of the file, which may contain secrets.
             Err(error) => wrong(error.message().to_owned()),
         };
     }

@@ -10,62 +10,67 @@ use crate::HubError;
 use crate::config::{McpConfig, McpPackage, McpPackageType};
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
-/// The options of an import.
+/// The options for importing the configuration file of another program.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
-    /// The program that the file belongs to. By default, it is detected.
+    /// The program whose format the file has. By default, the program is detected from the file.
     pub dialect: Option<Dialect>,
-    /// The path of the file. It helps to detect the dialect and the project folder.
+    /// The path of the file to import. It helps to detect the program that the file belongs to, and the project folder.
     pub path: Option<PathBuf>,
-    /// The value of `${workspaceFolder}`. The default is the project folder of the file.
+    /// The path that replaces `${workspaceFolder}` in the file. The default is the project folder that contains the file.
     pub workspace: Option<PathBuf>,
-    /// The value of `${userHome}`. The default is the home directory of this user.
+    /// The path that replaces `${userHome}` in the file. The default is the home directory of this user.
     pub home: Option<PathBuf>,
-    /// The user's answers: to the inputs of VS Code by their ids, and for variables, headers and arguments of a registry's entry
-    /// by their names.
+    /// The values that the user has entered for the import. The keys are the ids of `inputs` in a file of VS Code, or the names
+    /// of variables, headers and arguments in a `server.json` of a registry.
     pub answers: BTreeMap<String, Secret>,
-    /// Reads the `envFile` of an entry of VS Code and Cursor, usually [`read_file`](super::read_file). Without it, the file is not
-    /// read, and a warning says so.
+    /// A function that reads the `envFile` of a server of VS Code or Cursor, usually [`read_file`](super::read_file). Without
+    /// this function, no `envFile` is read, and a warning says so.
     pub read_file: Option<fn(&Path) -> io::Result<String>>,
-    /// Whether to import servers with secrets in their arguments, which every user of the machine can read.
+    /// Whether to import servers that have secrets in their arguments. Every user of the machine can read the arguments of a
+    /// process.
     pub secrets_in_args: bool,
 }
 
-/// The result of an import.
+/// The result of importing the configuration file of another program.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// The program that the file belongs to.
+    /// The program whose format the imported file has.
     pub dialect: Dialect,
-    /// The servers.
+    /// The servers that were imported.
     pub servers: Vec<Imported>,
-    /// The entries that cannot be imported.
+    /// The servers in the file that cannot be imported, with the reasons.
     pub refused: Vec<Refused>,
-    /// The settings that were omitted or changed.
+    /// The settings in the file that were omitted or changed by the import.
     pub warnings: Vec<Warning>,
 }
 
-/// An imported server.
+/// A server that was imported from the configuration file of another program.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The configuration, with a new id. The user must approve it before the server can be started.
+    /// The configuration of the server, with a new id. The user must approve the configuration before the server can be
+    /// started.
     pub config: McpConfig,
-    /// The secrets of the file and of the answers. The configuration refers to them.
+    /// The secrets that were found in the file or entered by the user. The configuration contains only references to them.
     pub secrets: Vec<(SecretRef, Secret)>,
-    /// The error for required values that are missing. The configuration cannot be saved without them.
+    /// An error that lists the required values that are missing, or `None` if there are none. The configuration cannot be saved
+    /// without them.
     pub missing: Option<HubError>,
 }
 
 impl Imported {
-    /// Stores the secrets. Call this before you save the configuration, which is useless without them.
+    /// Stores the secrets of the imported server in `store`. Call this before you save the configuration, which only contains
+    /// references to the secrets.
     ///
     /// # Errors
     ///
-    /// Those of the store. Then the secrets that were already stored are removed.
+    /// Returns the error of `store` if a secret cannot be stored. The secrets of this server that were already stored are
+    /// removed then.
     pub fn keep_secrets(&self, store: &dyn SecretStore) -> Result<(), HubError> {
         for (kept, (secret, value)) in self.secrets.iter().enumerate() {
             if let Err(error) = store.set(secret, value) {
                 for (secret, _) in &self.secrets[..kept] {
-                    // The first error is returned.
+                    // The first error is returned, so errors of the removal are ignored.
                     let _ = store.remove(secret);
                 }
                 return Err(error);
@@ -75,11 +80,12 @@ impl Imported {
     }
 }
 
-/// Number of threads that store secrets. Each secret waits for the disk, which can serve several at once.
+/// Number of threads that store the secrets of imported servers. Storing a secret waits for the disk, and a disk serves several
+/// requests at once.
 const THREADS: usize = 8;
 
-/// Stores the secrets of several servers at once, as [`Imported::keep_secrets`] does for one. Returns a result for each server, in
-/// their order.
+/// Stores the secrets of several imported servers in `store`, on several threads. Does for each server what
+/// [`Imported::keep_secrets`] does, and returns the results in the order of `servers`.
 pub fn keep_all_secrets(servers: &[Imported], store: &dyn SecretStore) -> Vec<Result<(), HubError>> {
     let chunk = servers.len().div_ceil(THREADS).max(1);
     thread::scope(|scope| {
@@ -94,38 +100,41 @@ pub fn keep_all_secrets(servers: &[Imported], store: &dyn SecretStore) -> Vec<Re
     })
 }
 
-/// An entry that cannot be imported.
+/// A server in an imported file that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The name in the file.
+    /// The name of the server in the file.
     pub name: String,
-    /// The reason. The field is the path of a member of the entry.
+    /// The reason why the server cannot be imported. The field of the error is the path of the wrong member in the entry of the
+    /// server.
     pub error: HubError,
 }
 
-/// A setting that was omitted or changed.
+/// A setting of an imported file that was omitted or changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// The name of the entry, or `None` for the whole file.
+    /// The name of the server that has the setting, or `None` if the setting applies to the whole file.
     pub server: Option<String>,
-    /// The path of the member.
+    /// The path of the JSON member that contains the setting, such as `env.TOKEN`.
     pub field: String,
-    /// What was done. It contains no values of the file.
+    /// A message for the user that says what was done with the setting. It contains no values of the file.
     pub message: String,
 }
 
-/// The package that a command starts, with its arguments.
+/// The package that a command such as `npx` starts, with its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Recognised {
     pub(super) package: McpPackage,
     pub(super) runtime_args: Vec<String>,
     pub(super) args: Vec<String>,
-    /// Variables that the command itself sets. Those without a value are passed on from the environment.
+    /// Environment variables that the command itself sets, such as `-e NAME=value` of `docker run`. A variable without a value
+    /// is passed on from the environment of the hub.
     pub(super) env: Vec<(String, Option<String>)>,
     pub(super) warning: Option<&'static str>,
 }
 
-/// Returns the program that runs a package, if it is not the usual one.
+/// Returns `program` if it is not the default program that runs packages of this kind, or `None` otherwise. `runner` is the
+/// plain name of `program`, such as `npx`.
 pub(super) fn hint(program: &str, runner: &str, package_type: McpPackageType) -> Option<String> {
     let is_usual = program == runner && package_type.runtimes().first() == Some(&runner);
     (!is_usual).then(|| program.to_owned())

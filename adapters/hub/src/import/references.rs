@@ -1,29 +1,31 @@
-//! Splits texts of imported files into plain text and references, by the rules of each dialect.
+//! Splits texts of imported files into plain text and references such as `${NAME}`, by the rules of each program.
 
 use super::Dialect;
 
-/// A part of a text.
+/// A part of a text in an imported file: plain text, or a reference such as `${NAME}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
-    /// An environment variable. `unset` is the text in its place if it is not set; without `unset`, the variable is required.
+    /// A reference to an environment variable. If the variable is not set, `unset` takes its place; if `unset` is `None`, the
+    /// variable is required.
     Env {
         name: String,
         unset: Option<String>,
     },
-    /// The id of an input that the user is asked for.
+    /// A reference to the VS Code input with this id, a value that the user has to enter.
     Input(String),
-    /// The home directory of the user.
+    /// A reference to the home directory of the user.
     Home,
-    /// The path of the project folder, or only its name.
+    /// A reference to the path of the project folder, or only to its name.
     Workspace {
         name_only: bool,
     },
-    /// A reference that only the other program can resolve.
+    /// A reference that only the program that owns the file can resolve, such as `${command:NAME}`.
     Unknown(String),
 }
 
-/// Splits a text into parts. In a dialect without references, the whole text is one part.
+/// Splits a text of an imported file into plain text and references, by the rules of the program that owns the file. If the
+/// program has no references, the whole text is one part.
 pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut plain = String::new();
@@ -46,7 +48,8 @@ pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
     parts
 }
 
-/// Returns the reference at the start of the text, with its length.
+/// Returns the reference at the start of `text`, such as `${NAME}`, with its length in bytes. `None` if there is no reference
+/// there.
 fn reference(dialect: Dialect, text: &str) -> Option<(Part, usize)> {
     let braced = || {
         let inner = text.strip_prefix("${")?;
@@ -73,7 +76,7 @@ fn reference(dialect: Dialect, text: &str) -> Option<(Part, usize)> {
     }
 }
 
-/// Parses `VAR` or `VAR:-default`. `unset` is the value of an unset variable without a default.
+/// Parses the inside of `${VAR}` or `${VAR:-default}`. `unset` is the text that replaces `${VAR}` if the variable is not set.
 fn shell(inner: &str, unset: Option<&str>) -> Option<Part> {
     let (name, default) = match inner.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
@@ -101,7 +104,8 @@ fn gemini(text: &str, braced: Option<(&str, usize)>) -> Option<(Part, usize)> {
     None
 }
 
-/// Parses a reference of VS Code and its forks. Returns `Some(None)` for one that only these programs can resolve.
+/// Parses the inside of a reference of VS Code and its forks, such as `env:NAME`. Returns `Some(None)` for a reference that
+/// only these programs can resolve, and `None` if this is not a reference.
 #[expect(clippy::option_option, reason = "no reference, a known one, and one that only the other program can resolve")]
 fn editor(dialect: Dialect, inner: &str) -> Option<Option<Part>> {
     if let Some(name) = inner.strip_prefix("env:") {

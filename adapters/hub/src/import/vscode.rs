@@ -18,7 +18,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     Ok(())
 }
 
-/// Returns the inputs by their ids.
+/// Returns the entries of `inputs` in a file of VS Code by their ids. An input is a value that the user has to enter.
 fn inputs(whole: &Value) -> BTreeMap<String, Input> {
     let mut inputs = BTreeMap::new();
     for input in whole.get("inputs").and_then(Value::as_array).into_iter().flatten() {
@@ -37,7 +37,7 @@ fn inputs(whole: &Value) -> BTreeMap<String, Input> {
     inputs
 }
 
-/// Returns the choices of an input, which are texts or objects with a `value`.
+/// Returns the values that the user can choose for a VS Code input. In the file, each is a text or an object with a `value`.
 fn options_of(options: &Value) -> Vec<String> {
     let value = |option: &Value| option.as_str().or_else(|| option.get("value")?.as_str()).map(str::to_owned);
     options.as_array().into_iter().flatten().filter_map(value).collect()

@@ -27,7 +27,8 @@ pub(super) fn compose(
     (def, container)
 }
 
-/// Returns the program and its arguments.
+/// Returns the command that starts the server: the program, followed by its arguments. `env` are the names of the environment
+/// variables to pass into a container.
 pub(super) fn argv<'a>(
     config: &McpConfig,
     runtime_args: &[String],

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::instance::{Instance, program};
 use crate::config::McpConfig;
 
-/// Variables with which the client of a container engine finds the engine.
+/// Environment variables with which the client of a container engine, such as `docker`, finds the engine.
 pub(super) const CLIENT_VARIABLES: &[&str] = &[
     "DOCKER_HOST",
     "DOCKER_CONTEXT",
@@ -16,12 +16,12 @@ pub(super) const CLIENT_VARIABLES: &[&str] = &[
     "CONTAINER_HOST",
 ];
 
-/// A container, and the commands that end it.
+/// The container in which a server runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
-    /// The unique name of the container.
+    /// The name of the container, which is unique on the machine.
     pub name: String,
-    /// The client program: `docker`, or another with the same arguments.
+    /// The client program that controls the container: `docker`, or a program with the same arguments, such as `podman`.
     pub client: String,
 }
 
@@ -44,7 +44,7 @@ impl Container {
         options
     }
 
-    /// Returns the command that stops the container, and kills it after a second.
+    /// Returns the command that stops the container. If the container does not stop within a second, the command kills it.
     pub fn stop_command(&self) -> Vec<String> {
         ["stop", "-t", "1", &self.name].iter().fold(vec![self.client.clone()], with)
     }

@@ -1,22 +1,24 @@
-//! [`Instance`]: which start of a server it is, and what all parts of a launch need.
+//! [`Instance`]: identifies one start of a server.
 
 use std::collections::BTreeMap;
 
 use crate::config::McpPackage;
 use crate::secrets::Secret;
 
-/// The environment variable that identifies the processes of a server after the hub has ended. Its value is
-/// `<id>.<generation>.<host>`.
+/// Name of the environment variable that marks the processes of a server, so that the next hub finds them after a crash. The
+/// value is `<id>.<generation>.<host>`: the id of the server, the number of its start, and the token of the hub's process.
 pub const MARK: &str = "MCPWIRE_SERVER";
 
-/// The number of a start of a server, and the hub that starts it.
+/// Identifies one start of a server: the number of the start, and the hub that starts the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instance {
-    /// The number of this start of the server by this hub.
+    /// The number of this start of the server. This hub counts the starts of each server.
     pub generation: u64,
-    /// The token of the hub's process. See [`Host::token`](crate::process_registry::Host::token).
+    /// A text that identifies the process of the hub on this machine. See
+    /// [`Host::token`](crate::process_registry::Host::token).
     pub host: String,
-    /// Whether the server has never run with this configuration, so that its package may have to be downloaded.
+    /// Whether the server has never run with this configuration. If so, its package may have to be downloaded, which takes
+    /// longer.
     pub is_first: bool,
 }
 
@@ -24,7 +26,8 @@ pub(super) fn exposed(values: &BTreeMap<String, Secret>) -> BTreeMap<String, Str
     values.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect()
 }
 
-/// Returns the program that runs the package, or the program itself.
+/// Returns the program to start for `package`: the program that runs packages of this kind, such as `npx`, or a local program
+/// itself.
 pub(super) fn program(package: &McpPackage) -> String {
     let Some(usual) = package.package_type.runtimes().first() else { return package.identifier.clone() };
     let program = package.runtime_hint.as_deref().unwrap_or(usual);

@@ -33,20 +33,21 @@ use crate::redact::Redactor;
 use crate::secrets::SecretStore;
 use crate::{HubError, HubErrorKind};
 
-/// A server that can be started or connected to.
+/// Everything that is needed to start a server or to connect to it, with all secrets resolved.
 pub struct Launch {
-    /// The command or address. It contains secrets. Its arguments contain secrets only if the configuration allows that.
+    /// The command or the URL of the server. Environment and headers contain secrets in plain text. Arguments contain secrets
+    /// only if the configuration allows that.
     pub def: McpServerDef,
-    /// The container of the server, if it has one.
+    /// The container that the command starts, or `None` if the server does not run in a container.
     pub container: Option<Container>,
-    /// Maximum time until the connection is open.
+    /// Maximum time from the start of the server until the MCP connection is open.
     pub start_timeout: Duration,
-    /// Removes the secrets from what the server writes.
+    /// Removes the secrets of the server from texts, such as the output and the errors of the server.
     pub redactor: Redactor,
 }
 
 impl fmt::Debug for Launch {
-    /// Omits the secrets.
+    /// Formats this with `[secret]` in place of each secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let def = self.redactor.redact(&format!("{:?}", self.def));
         f.debug_struct("Launch")
@@ -58,14 +59,14 @@ impl fmt::Debug for Launch {
 }
 
 impl Launch {
-    /// Resolves all references and composes the command.
+    /// Reads the secrets that `config` refers to from the store `secrets`, and composes the command or the URL of the server.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` if the configuration is not valid, or if something that is required is missing: `field` names the
-    /// first that is, the message all of them. `CONFLICT` with the field `consent` if somebody else wrote it and the user has
-    /// not agreed: see [`McpConfig::has_consent`]. `SERVICE_UNAVAILABLE` if a store of secrets does not work. Nothing has been
-    /// started then.
+    /// `VALIDATION_ERROR` if the configuration is not valid, or if required values are missing: `field` names the first missing
+    /// value, and the message names all of them. `CONFLICT` with the field `consent` if the user did not write the
+    /// configuration and has not agreed to it: see [`McpConfig::has_consent`]. `SERVICE_UNAVAILABLE` if the store of secrets
+    /// does not work.
     pub fn compose(config: &McpConfig, secrets: &dyn SecretStore, instance: &Instance) -> Result<Launch, HubError> {
         config.validate()?;
         if !config.has_consent() {
@@ -98,14 +99,15 @@ impl Launch {
         Ok(Launch { def, container, start_timeout, redactor })
     }
 
-    /// Returns the paths of the required values that are missing, such as `env_vars.TOKEN`, for a program that asks for them
-    /// before it starts the server.
+    /// Returns the paths of the required values of `config` that are missing, such as `env_vars.TOKEN`. A program can ask the
+    /// user for them before it starts the server.
     pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
         resolve::missing(config, secrets)
     }
 }
 
-/// Returns the timeout of a start. A package may have to be downloaded first, also by a command that runs a package itself.
+/// Returns the maximum time for a start of the server. The first start of a package has more time, because the package may have
+/// to be downloaded. That also applies to commands that run a package themselves, such as `npx`.
 pub(crate) fn start_timeout(config: &McpConfig, instance: &Instance) -> Duration {
     if let Some(timeout) = config.timeouts.start {
         return timeout;
@@ -122,12 +124,14 @@ const DOWNLOADERS: &[&str] =
     &["npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "uvx", "uv", "pipx", "docker", "podman", "nerdctl", "dnx", "deno"];
 
 impl McpConfig {
-    /// Returns whether the user has agreed to what the configuration starts: they wrote it, or agreed to its current form.
+    /// Returns whether the user has agreed to start this configuration. That is so if the user wrote it, or has agreed to it
+    /// and it has not changed since then.
     pub fn has_consent(&self) -> bool {
         self.origin == Origin::User || self.consent.as_deref().is_some_and(|consent| consent == self.hash())
     }
 
-    /// Records that the user agrees to what [`preview`] shows. The consent is valid until that changes.
+    /// Records that the user agrees to start what [`preview`] shows for this configuration. The consent ends when any of that
+    /// changes.
     pub fn give_consent(&mut self) {
         self.consent = Some(self.hash());
     }

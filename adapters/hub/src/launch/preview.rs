@@ -1,4 +1,4 @@
-//! [`Preview`]: what a configuration would start, for the user to review.
+//! [`Preview`]: a description of what a configuration would start, for the user to review.
 
 use std::fmt::{self, Write as _};
 
@@ -8,44 +8,46 @@ use super::instance::Instance;
 use crate::config::{EnvVarConfig, McpConfig, McpPackageType, McpTransport, fill, names_in};
 use crate::secrets::is_secret;
 
-/// Everything that a server is started or contacted with, except secret values. Nothing is shortened, and characters that could
-/// hide a part are escaped.
+/// A description of how a server would be started or contacted, for the user to review. It omits secret values, but shortens
+/// nothing. `Display` escapes characters that could hide a part of the text.
 ///
-/// Its `Display` is text for a person. The command is quoted as in a shell, although no shell is used.
+/// `Display` is meant for people: the command is quoted as in a shell, although no shell is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The program and its arguments. Empty for an HTTP server. References are shown as `<env:NAME>`.
+    /// The program and its arguments. Empty for an HTTP server. A value that is stored elsewhere is shown as its reference,
+    /// such as `<env:NAME>`.
     pub command: Vec<String>,
-    /// The address of an HTTP server.
+    /// The URL of an HTTP server, or `None` for a server that is started as a process.
     pub url: Option<String>,
-    /// The Unix socket of an HTTP server.
+    /// The path of the Unix socket on which an HTTP server listens, if there is one.
     pub unix_socket: Option<String>,
-    /// The working directory, if it differs from that of the hub.
+    /// The working directory of the server's process, or `None` for the working directory of the hub.
     pub cwd: Option<String>,
-    /// The environment variables, with their values or sources.
+    /// The environment variables of the server's process. Each has its value, or the place where the value is stored.
     pub env: Vec<(String, Shown)>,
-    /// The headers of HTTP requests.
+    /// The headers of the HTTP requests to the server. Each has its value, or the place where the value is stored.
     pub headers: Vec<(String, Shown)>,
-    /// The certificate files and the proxy of requests by HTTP, with the names of their fields in the configuration.
+    /// The certificate files and the proxy for HTTP requests, each with the name of its field in the configuration, such as
+    /// `ca_file`.
     pub http: Vec<(String, String)>,
-    /// The [`hash`](McpConfig::hash) to which the user agrees.
+    /// The [`hash`](McpConfig::hash) of the configuration. It identifies what the user agrees to.
     pub hash: String,
 }
 
-/// The part of a value that is shown.
+/// What a [`Preview`] shows of the value of an environment variable or header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// The value, which is not secret.
+    /// The value itself, because it is not secret.
     Value(String),
-    /// The place where the value is stored.
+    /// The reference to the stored value, such as `env:NAME`.
     From(String),
-    /// A secret value.
+    /// The value is secret, and is not shown.
     Secret,
-    /// No value.
+    /// No value is configured.
     Nothing,
 }
 
-/// Returns what the configuration would start.
+/// Describes how the hub would start or contact the server that `config` configures.
 pub fn preview(config: &McpConfig) -> Preview {
     let shown = |values: &std::collections::BTreeMap<String, EnvVarConfig>| -> Vec<(String, Shown)> {
         values.iter().map(|(name, value)| (name.clone(), shown(config, value))).collect()
@@ -79,7 +81,7 @@ fn http(config: &McpConfig) -> Vec<(String, String)> {
     files.chain(config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()))).collect()
 }
 
-/// Returns the program and its arguments, without what differs at each start.
+/// Returns the command that starts the server, without the parts that differ at each start, such as the name of the container.
 pub(crate) fn argv(
     config: &McpConfig,
     runtime_args: &[String],
@@ -101,7 +103,8 @@ fn shown(config: &McpConfig, value: &EnvVarConfig) -> Shown {
     }
 }
 
-/// Replaces the variables in a text by their values, except for secrets.
+/// Replaces each variable `{name}` in `text` by its value. A secret variable is replaced by a description of the secret
+/// instead.
 fn described(config: &McpConfig, text: &str) -> String {
     if names_in(text).next().is_none() {
         return text.to_owned();
@@ -118,7 +121,7 @@ fn described(config: &McpConfig, text: &str) -> String {
     text
 }
 
-/// Replaces the values in the query of an address that are probably secret.
+/// Replaces the values in the query of the URL `url` that are probably secret by `<secret>`.
 fn without_secret_query(url: &str) -> String {
     let Some((address, query)) = url.split_once('?') else { return url.to_owned() };
     let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
@@ -167,14 +170,14 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Quotes a word as in a shell.
+/// Quotes `word` as in a shell, if that is necessary, and escapes its invisible characters.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-<>".contains(c);
     let word = escaped(word);
     if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Escapes the characters that could hide a part of the text in a terminal.
+/// Escapes the characters in `text` that could hide a part of it in a terminal, such as control characters.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Resolves the references of a configuration.
+//! Replaces the secret references of a configuration by the values of the secrets.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,19 @@ use crate::config::{EnvVarConfig, McpConfig, McpTransport, check_literal, fill, 
 use crate::redact::percent_decoded;
 use crate::secrets::{Secret, SecretRef, SecretStore, is_secret, secrets_in_args};
 
-/// The resolved values. Optional values that are missing are omitted.
+/// The values of a configuration after secret references and variables were replaced. Optional values that are missing are left
+/// out.
 pub(super) struct Resolved {
     pub(super) env: BTreeMap<String, Secret>,
     pub(super) headers: BTreeMap<String, Secret>,
     pub(super) args: Vec<String>,
     pub(super) runtime_args: Vec<String>,
     pub(super) url: Option<String>,
-    /// The values that must not be shown.
+    /// The secrets in all these values. They must not be shown or logged.
     pub(super) secrets: Vec<Secret>,
 }
 
-/// Returns the paths of the required values that are missing.
+/// Returns the paths of the required values of `config` that are missing, such as `env_vars.TOKEN`.
 pub(super) fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
     let mut resolver = Resolver::new(secrets);
     resolver.all(config)?;
@@ -57,7 +58,8 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
     Ok(Resolved { env, headers, args, runtime_args, url, secrets })
 }
 
-/// Returns the values in the query of an address that are probably secret, as they are there and decoded.
+/// Returns the values in the query of the URL `url` that are probably secret. Each value is returned twice: as it is in the
+/// URL, and percent-decoded.
 fn secrets_in_query(url: &str) -> impl Iterator<Item = Secret> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let pairs = query.split(['&', '#']).filter_map(|pair| pair.split_once('='));
@@ -80,7 +82,8 @@ impl<'a> Resolver<'a> {
         Resolver { store, variables: Values::new(), missing: Vec::new(), secrets: Vec::new() }
     }
 
-    /// Resolves all values: variables first, because the others contain them.
+    /// Resolves the variables, then the environment variables and the headers, which may contain the variables. Returns the
+    /// environment variables and the headers.
     fn all(&mut self, config: &McpConfig) -> Result<(Values, Values), HubError> {
         self.variables = self.values("variables", &config.variables)?;
         let env = self.values("env_vars", &config.env_vars)?;
@@ -113,7 +116,7 @@ impl<'a> Resolver<'a> {
                 let found = self.store.get(&reference)?.filter(|value| !value.is_empty());
                 found.or_else(|| config.fallback().map(Secret::new))
             }
-            // A variable in this text that is missing is reported by itself.
+            // If this text contains a variable whose value is missing, the variable itself is reported as missing.
             None => config
                 .literal()
                 .map(|text| Secret::new(if group == "variables" { text.to_owned() } else { self.filled(text) })),

@@ -4,26 +4,27 @@ use serde::{Deserialize, Serialize};
 
 use super::process;
 
-/// The process of a hub. No two processes of a machine are equal.
+/// Identifies the process of a hub. Two processes of a machine are never equal, even if the system reuses a process id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     pid: u32,
-    /// See [`process::started`].
+    /// The start time of the process. See [`process::started`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started: Option<String>,
-    /// The namespaces in which `pid` and `started` are valid. See [`process::namespaces`]. Older versions do not record them.
+    /// The Linux namespaces in which `pid` and `started` are valid. See [`process::namespaces`]. `None` in records of older
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     namespaces: Option<String>,
 }
 
 impl Host {
-    /// Returns the process of this program.
+    /// Returns the identity of the current process.
     pub fn current() -> Self {
         let pid = std::process::id();
         Host { pid, started: process::started(pid), namespaces: process::namespaces() }
     }
 
-    /// Returns whether the process is running, as far as can be known. In doubt, returns `true`.
+    /// Returns whether the process of the hub is still running. Returns `true` if that cannot be determined.
     pub(super) fn is_alive(&self) -> bool {
         if let Some(started) = &self.started
             && process::is_of_another_boot(started)
@@ -35,12 +36,13 @@ impl Host {
         }
         match (&self.started, process::started(self.pid)) {
             (Some(recorded), Some(now)) if *recorded != now => false,
-            // Without a start time, any process with the id counts.
+            // Without a start time, any process with this id counts as the hub.
             _ => process::exists(self.pid),
         }
     }
 
-    /// Returns a short text that no other process of this machine has, for [`Instance::host`](crate::launch::Instance::host).
+    /// Returns a short text that identifies the process among all processes of this machine. It is used for
+    /// [`Instance::host`](crate::launch::Instance::host).
     pub fn token(&self) -> String {
         // The start time without the boot, and the namespace without its kind. Digits are valid in the name of a container.
         let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_alphanumeric).collect() };
@@ -61,7 +63,7 @@ mod tests {
         host
     }
 
-    /// A start time of this boot that this process does not have.
+    /// Returns a start time within the current boot that differs from the start time of this process.
     fn another_time() -> Option<String> {
         let started = process::started(std::process::id())?;
         Some(format!("{}:1", started.rsplit_once(':')?.0))

@@ -1,8 +1,9 @@
-//! [`ProcessRegistry`]: the file of running servers, with which the next hub ends the processes that a crash has left.
+//! [`ProcessRegistry`]: a file that lists the running server processes. After a crash of the hub, the next hub ends the
+//! processes in this file.
 //!
-//! A server usually exits when its input ends. A server that does not, and a container, would outlive a hub that was killed. So
-//! the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if the hub of its record has
-//! ended, and if the process is the recorded one: the system reuses process ids.
+//! A server usually exits when its standard input is closed. But a container, or a server that does not react, would outlive a
+//! hub that was killed. So the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if
+//! the hub of the record has ended, and if the process is the recorded one: the system reuses process ids.
 //!
 //! | system | a record identifies a process by | descendants are found by |
 //! |---|---|---|
@@ -10,9 +11,10 @@
 //! | other Unix systems | its id, and its start time in seconds from `ps` | the process group, while its leader runs |
 //! | other systems | nothing: no process is ended | |
 //!
-//! When in doubt, a hub counts as running. On Linux, a process id has a meaning only within a PID namespace: a hub in a container
-//! cannot tell whether a hub outside of it runs. So a hub of another namespace counts as running until the next boot. The
-//! same applies to records of older versions, which contain no namespace. All hubs of a registry must be on one machine.
+//! When in doubt, a hub counts as running. On Linux, a process id is valid only within a PID namespace: a hub in a container
+//! cannot find out whether a hub outside of the container runs. So a hub of another namespace counts as running until the next
+//! boot. The same applies to records of older versions, which contain no namespace. All hubs that share a registry must be on
+//! one machine.
 
 mod host;
 #[cfg_attr(not(unix), path = "unsupported.rs")]
@@ -31,40 +33,44 @@ use crate::launch::Container;
 
 pub use host::Host;
 
-/// Maximum time to wait for the lock of the file, which another hub holds for milliseconds.
+/// Maximum time to wait for the lock of the process registry. Other hubs hold this lock only for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Maximum number of records. Records of hubs in other PID namespaces stay until the next boot, so they could grow without limit.
+/// Maximum number of server processes in the process registry. Beyond that, the oldest records are removed. Processes of hubs
+/// in other PID namespaces stay recorded until the next boot, so without a maximum the file could grow without limit.
 const MAX_RECORDS: usize = 10_000;
 
-/// The process of one start of a server.
+/// The record of a server process: the server, the number of its start, the process id, and the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProcess {
     /// The id of the server.
     pub id: Uuid,
-    /// The number of the start.
+    /// The number of this start of the server, counted by the hub.
     pub generation: u64,
-    /// The id of the process, which leads its process group. 0 before the process is started.
+    /// The operating system's id of the process, which leads a process group. 0 before the process is started.
     pub pid: u32,
-    /// The container that the process has started.
+    /// The container that the process has started, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
 }
 
-/// The outcome of [`ProcessRegistry::reap`].
+/// The processes and containers of ended hubs that [`ProcessRegistry::reap`] has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reaped {
-    /// The processes that were ended, or whose descendants were.
+    /// The recorded processes that `reap` has ended. For some of them, only child processes were still running.
     pub ended: Vec<ServerProcess>,
-    /// The processes that are still running: they could not be ended.
+    /// The recorded processes that could not be ended, and are still running.
     pub left: Vec<ServerProcess>,
-    /// The processes whose id now belongs to another process, or possibly does. Nothing was done to these.
+    /// The recorded processes whose process id now belongs to an unrelated process, or may do so. `reap` did not touch that
+    /// process.
     pub foreign: Vec<ServerProcess>,
-    /// The containers that may still exist. The caller removes each with its [`remove_command`](Container::remove_command).
+    /// The containers of ended hubs that may still exist. The caller removes each one with its
+    /// [`remove_command`](Container::remove_command).
     pub containers: Vec<Container>,
 }
 
-/// The file of running server processes. Several hubs may share it.
+/// A file that lists the running server processes, so that the next hub can end those that survive a crash. Several hubs may
+/// share the file.
 pub struct ProcessRegistry {
     path: PathBuf,
     fs: Box<dyn Fs>,
@@ -80,7 +86,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns whether both are about the same start of a server.
+    /// Returns whether this record is about the same start of a server as `child`, and was written by the hub `host`.
     fn is_same_start(&self, host: &Host, child: &ServerProcess) -> bool {
         self.host == *host && (self.child.id, self.child.generation) == (child.id, child.generation)
     }
@@ -93,16 +99,16 @@ struct Entries {
 }
 
 impl ProcessRegistry {
-    /// Creates a registry in a file. The first record creates the file.
+    /// Creates a registry that stores its records in the file `path`. The file is created when the first process is recorded.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         ProcessRegistry { path: path.into(), fs: Box::new(SystemFs), host: Host::current() }
     }
 
-    /// Records a start of a server. Replaces the record of the same start.
+    /// Records the process of a server. Replaces an earlier record of the same start of the server.
     ///
-    /// Call this before the process is started, with 0 as its id, so that nothing is left unrecorded if the hub is killed
-    /// meanwhile: on Linux, the process is found without its id. Call it again as soon as the process runs, because it reads the
-    /// start time of the process.
+    /// Call this twice for each start. Before the process is started, pass 0 as the process id: if the hub is killed at that
+    /// moment, the next hub can still find the process on Linux. As soon as the process runs, pass its id, because this method
+    /// reads the start time of the process.
     ///
     /// # Errors
     ///
@@ -115,7 +121,7 @@ impl ProcessRegistry {
         })
     }
 
-    /// Removes the record of a start of a server, after its process has ended.
+    /// Removes the record of a server process. Call this after the process has ended.
     ///
     /// # Errors
     ///
@@ -124,11 +130,11 @@ impl ProcessRegistry {
         self.change(|entries| entries.retain(|entry| !entry.is_same_start(&self.host, child)))
     }
 
-    /// Ends the processes that ended hubs have left: asks each to end, waits for all of them for at most `grace`, and kills
-    /// the rest. Does not touch the processes of a running hub, this one included.
+    /// Ends the server processes that hubs have left running after their own end. Asks each process to end, waits up to `grace`
+    /// for all of them, and kills the rest. Does not touch the processes of a running hub, including this hub.
     ///
-    /// Processes that are still running, and containers, stay recorded until [`forget_reaped`](Self::forget_reaped). If this hub is
-    /// killed before that, the next one finds them.
+    /// Processes that could not be ended, and containers, stay recorded until [`forget_reaped`](Self::forget_reaped). So the
+    /// next hub finds them if this hub is killed before that.
     ///
     /// # Errors
     ///
@@ -160,7 +166,8 @@ impl ProcessRegistry {
         Ok(reaped)
     }
 
-    /// Removes the records of processes that ended hubs have left, after the caller has removed their containers.
+    /// Removes the records of the containers in `reaped`, and of the processes that started them. Call this after you have
+    /// removed these containers. Processes that are still running stay recorded.
     ///
     /// # Errors
     ///
@@ -174,16 +181,17 @@ impl ProcessRegistry {
         self.change(|entries| entries.retain(|entry| entry.host.is_alive() || !is_done(entry)))
     }
 
-    /// Returns the records of ended hubs.
+    /// Returns the records of server processes whose hub has ended.
     fn orphans(&self) -> Result<Vec<Entry>, HubError> {
-        // A file is replaced as a whole, so it is read without the lock.
+        // The registry file is replaced as a whole, so it can be read without the lock.
         let entries = self.read()?;
         Ok(entries.children.into_iter().filter(|entry| !entry.host.is_alive()).collect())
     }
 
     fn read(&self) -> Result<Entries, HubError> {
         let bytes = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))?;
-        // An invalid file names no processes. It is replaced, so that the next hub can find the processes of this one.
+        // An invalid registry file counts as empty. It will be replaced, so that the next hub can find the processes of this
+        // hub.
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
 

@@ -1,4 +1,4 @@
-//! Finds and ends the remains of a server on Unix.
+//! Finds and ends the processes of a server whose hub has ended, on Unix.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -18,40 +18,41 @@ use ps as system;
 pub(super) use system::{can_judge, is_of_another_boot, namespaces, started};
 use system::{descendants, group_is_gone, is_zombie, leads_a_group, marked};
 
-/// How often to check whether the processes have ended.
+/// Interval at which to check whether processes have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Maximum time to wait for killed processes. The kernel needs microseconds, unless a disk does not respond.
+/// Maximum time to wait until killed processes have ended. The kernel needs microseconds, unless a disk does not respond.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn pid(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-/// Returns whether there is a process with this id that is not a zombie.
+/// Returns whether a process with this id exists and is not a zombie.
 pub(super) fn exists(id: u32) -> bool {
     pid(id).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH)) && !is_zombie(id)
 }
 
-/// The remains of a server.
+/// The processes of a server that are still running although its hub has ended.
 pub(super) struct Target {
-    /// The ids of process groups that only the server's processes belong to.
+    /// The ids of the process groups that contain only processes of the server.
     groups: Vec<u32>,
-    /// The id and the start time of each process.
+    /// The process id and the start time of each process of the server.
     processes: Vec<(u32, Option<String>)>,
 }
 
 impl Target {
-    /// Finds the process with this id and start time, and its descendants. Returns `None` if there are none.
+    /// Finds the process of a server by its process id `id` and its start time `when`, and also its descendants. Returns `None`
+    /// if none of them is running.
     ///
-    /// `mark` is the value of [`MARK`](crate::launch::MARK) in the environment of the server.
+    /// On Linux, also finds processes with the value `mark` in the environment variable [`MARK`](crate::launch::MARK).
     pub(super) fn find(id: u32, when: Option<&str>, mark: &str) -> Option<Target> {
-        // All processes have ended with their boot. The mark is unique only within one boot.
+        // All processes of an earlier boot have ended. `mark` is unique only within one boot.
         if when.is_some_and(is_of_another_boot) {
             return None;
         }
         let mut target = Target { groups: Vec::new(), processes: Vec::new() };
-        // Without a start time, another process may have the id now.
+        // Without a start time, the id may belong to another process by now.
         if when.is_some() && started(id).as_deref() == when && !is_zombie(id) {
             target.add(id);
             if leads_a_group(id) {
@@ -93,12 +94,13 @@ impl Target {
     }
 }
 
-/// Returns whether the process with this id is running, and was started at this time.
+/// Returns whether the process with this id is running and was started at the time `when`. If not, the system may have reused
+/// the id.
 fn is_same(id: u32, when: Option<&str>) -> bool {
     started(id).as_deref() == when && exists(id)
 }
 
-/// Terminates all processes, and kills those that do not end within `grace`.
+/// Sends SIGTERM to all processes of `targets`, and SIGKILL to those that do not end within `grace`.
 pub(super) fn end(targets: &[&Target], grace: Duration) {
     for (signal, timeout) in [(Signal::TERM, grace), (Signal::KILL, KILL_TIMEOUT)] {
         let left: Vec<&&Target> = targets.iter().filter(|target| !target.is_gone()).collect();

@@ -18,12 +18,12 @@ pub(super) fn can_judge(_: Option<&str>) -> bool {
     false
 }
 
-/// Returns `true`, because no process may count as ended.
+/// Always returns `true`, so that no process is considered to have ended.
 pub(super) fn exists(_: u32) -> bool {
     true
 }
 
-/// The remains of a server. No value of this type exists.
+/// The processes of a server whose hub has ended. This type has no values, because such processes are not found on this system.
 pub(super) enum Target {}
 
 impl Target {

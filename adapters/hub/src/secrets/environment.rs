@@ -11,16 +11,17 @@ use crate::HubError;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// Returns the values of `env:NAME` from the environment. They cannot be changed here.
+/// A store that reads secrets of the form `env:NAME` from environment variables. It cannot change them.
 pub struct EnvSecrets(Box<Lookup>);
 
 impl EnvSecrets {
-    /// Uses the environment of this process. A variable that is not UTF-8 counts as not set.
+    /// Creates a store that reads the environment variables of this process. A variable that is not UTF-8 counts as not set.
     pub fn of_process() -> Self {
         EnvSecrets::from_fn(|name| env::var(name).ok())
     }
 
-    /// Uses a function in place of the environment. It returns `None` for a variable that is not set.
+    /// Creates a store that calls `lookup` in place of reading environment variables. `lookup` returns `None` for a variable
+    /// that is not set.
     pub fn from_fn(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         EnvSecrets(Box::new(lookup))
     }

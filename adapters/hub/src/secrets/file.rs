@@ -18,24 +18,26 @@ use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
 
-/// Maximum size of the secrets of one server, in bytes. A private key with its certificates has some KiB.
+/// Maximum size of the file with the secrets of one server, in bytes. A private key with its certificates takes only some KiB.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Stores `mcp_{uuid}#NAME` in files that only this user can read, in a directory that only this user can enter.
+/// A store that keeps the secrets of servers, whose references have the form `mcp_{uuid}#NAME`, in private files. There is one
+/// file for each server, which only this user can read, in a directory that only this user can enter.
 ///
-/// A file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. A file that other users could read or replace is neither read nor
-/// written, and the error says what to do. On systems without Unix permissions, choose a directory that others cannot enter,
-/// such as one in the user's profile.
+/// Each file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. If other users could read or replace a file, the store refuses
+/// to use it, and the error says what to do. On systems without Unix permissions, choose a directory that other users cannot
+/// enter, such as one in the user's profile.
 pub struct FileSecrets {
     directory: PathBuf,
     fs: Box<dyn Fs>,
     lock_timeout: Duration,
-    /// Called by the first change only, because the directory may contain the files of many servers.
+    /// Makes the removal of abandoned temporary files run only once, at the first change, because the directory may contain
+    /// many files.
     remove_leftovers: Once,
 }
 
 impl FileSecrets {
-    /// Creates a store in this directory, which is created with the first secret.
+    /// Creates a store whose files are in `directory`. The directory is created when the first secret is stored.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         FileSecrets {
             directory: directory.into(),
@@ -45,17 +47,19 @@ impl FileSecrets {
         }
     }
 
-    /// Returns the path of the file with the secrets of a server.
+    /// Returns the path of the file that contains the secrets of the server `id`.
     pub fn path(&self, id: Uuid) -> PathBuf {
         self.directory.join(format!("mcp_{id}.key"))
     }
 
-    /// Returns the path of the file for the OAuth tokens of a server. [`SecretStore::remove_all`] removes it too.
+    /// Returns the path of the file for the OAuth tokens of the server `id`. [`SecretStore::remove_all`] also removes this
+    /// file.
     pub fn oauth_path(&self, id: Uuid) -> PathBuf {
         self.directory.join(format!("mcp_{id}.oauth"))
     }
 
-    /// Checks the directory and its files. Returns an error for each that other users can read or replace.
+    /// Checks the permissions of the directory of secrets and of the files in it. Returns an error for each that other users
+    /// could read or replace.
     pub fn audit(&self) -> Vec<HubError> {
         if let Err(error) = self.check_directory() {
             return vec![error];
@@ -86,7 +90,7 @@ impl FileSecrets {
         // Another file may have taken the place of the one that was checked.
         check_private(&path, &metadata, 0o600)?;
         let bytes = Zeroizing::new(read_open_file(file, &metadata, MAX_BYTES).map_err(failed)?);
-        // Without the error of the parser, which may contain a part of a value.
+        // The error of the JSON parser is left out, because it may contain a part of a secret.
         Values::parse(&bytes).ok_or_else(|| {
             let message = format!(
                 "{} is not a valid file of secrets. Restore it, or remove it and set the secrets again",
@@ -117,18 +121,20 @@ impl FileSecrets {
         Ok(result)
     }
 
-    /// Checks that only this user can enter the directory, and that it is not a link.
+    /// Checks that only this user can enter the directory of secrets, and that it is not a symbolic link. A missing directory
+    /// is no error.
     fn check_directory(&self) -> Result<(), HubError> {
         check(&self.directory, fs::FileType::is_dir, "a directory", 0o700).map(|_| ())
     }
 }
 
-/// Returns whether a file exists. Checks that only this user can read it.
+/// Returns whether the file `path` exists. Returns an error if other users can read it.
 fn check_file(path: &Path) -> Result<bool, HubError> {
     check(path, fs::FileType::is_file, "a file", 0o600)
 }
 
-/// Returns whether a file or directory exists. Checks its kind, owner and mode, without following links.
+/// Returns whether the file or directory `path` exists. Returns an error if it is a symbolic link, is of the wrong kind, or is
+/// accessible to other users.
 fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> Result<bool, HubError> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
@@ -144,7 +150,8 @@ fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> R
     check_private(path, &metadata, mode).map(|()| true)
 }
 
-/// Checks that a file or directory belongs to this user, and that nobody else can use it. `mode` is the mode that it should have.
+/// Checks that the file or directory `path` belongs to this user and is closed to other users. `mode` is the mode that the
+/// error recommends.
 #[cfg(unix)]
 fn check_private(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), HubError> {
     use std::os::unix::fs::MetadataExt as _;
@@ -217,7 +224,7 @@ impl fmt::Debug for FileSecrets {
     }
 }
 
-/// The content of a file: the secrets by their names.
+/// The content of a file of secrets: the secrets of one server by their names.
 #[derive(Default)]
 struct Values(BTreeMap<String, Secret>);
 

@@ -2,7 +2,7 @@
 
 use super::Secret;
 
-/// The prefixes of tokens of well-known services.
+/// Prefixes of the access tokens of well-known services, such as GitHub's `ghp_`.
 const PREFIXES: [&str; 26] = [
     "sk-",
     "sk_live_",
@@ -32,21 +32,22 @@ const PREFIXES: [&str; 26] = [
     "lin_api_",
 ];
 
-/// Parts of names that only secrets have. They count anywhere in a name.
+/// Texts that mark a variable or header as secret if its name contains them anywhere.
 const WITHIN: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "PASSPHRASE"];
 
-/// Words that make a name that of a secret. They count as whole words only: `KEYBOARD` is no secret.
+/// Words that mark a variable or header as secret if its name contains them as a whole word. So `API_KEY` is secret, but
+/// `KEYBOARD` is not.
 const WORDS: [&str; 9] = ["KEY", "PAT", "AUTH", "AUTHORIZATION", "PASS", "DSN", "COOKIE", "BEARER", "JWT"];
 
-/// Returns whether values with this name are usually secrets.
+/// Returns whether variables or headers with this name usually contain secrets, such as `API_KEY`.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let is_word = |word: &str| WORDS.contains(&word);
     WITHIN.iter().any(|part| name.contains(part)) || name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_word)
 }
 
-/// Returns whether a text looks like a secret, whatever its name: a known token, a credential with its scheme, or an address
-/// with a password.
+/// Returns whether `text` looks like a secret: a token with a known prefix, a credential such as `Bearer TOKEN`, or a URL with
+/// a password. The name of the value is not considered.
 pub(crate) fn is_secret_text(text: &str) -> bool {
     let text = text.trim();
     let is_token = |text: &str| text.len() >= 16 && !text.contains(char::is_whitespace);
@@ -54,14 +55,15 @@ pub(crate) fn is_secret_text(text: &str) -> bool {
     known || scheme(text).is_some_and(|(_, token)| is_token(token)) || has_password(text)
 }
 
-/// Returns whether the value of a variable or header is probably a secret: the name says so, or the text looks like one.
+/// Returns whether `text`, the value of the variable or header `name`, is probably a secret. That is so if the name suggests
+/// it, or if the text looks like a secret.
 pub fn is_secret(name: &str, text: &str) -> bool {
     let is_path = text.starts_with(['/', '~', '.']) || text.contains(":\\");
     let is_plain = text.len() < 4 || text.parse::<f64>().is_ok() || matches!(text, "true" | "false" | "none" | "null");
     is_secret_text(text) || (is_secret_name(name) && !is_path && !is_plain && !text.starts_with("http"))
 }
 
-/// Returns the arguments that are probably secret, such as those of `--token X` and `--api-key=X`.
+/// Returns the secrets that a command line probably contains, such as `X` in `--token X` or `--api-key=X`.
 pub(crate) fn secrets_in_args(args: &[String]) -> impl Iterator<Item = Secret> {
     let mut option = "";
     args.iter().filter_map(move |arg| {
@@ -78,21 +80,21 @@ pub(crate) fn secrets_in_args(args: &[String]) -> impl Iterator<Item = Secret> {
     })
 }
 
-/// Splits a credential such as `Bearer abc` into its scheme and the rest.
+/// Splits a credential such as `Bearer abc` into its authentication scheme and the rest. Returns `None` for other texts.
 pub(crate) fn scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, token) = text.split_once(' ')?;
     let known = ["bearer", "basic", "token", "apikey"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     (known && !token.trim().is_empty()).then_some((scheme, token))
 }
 
-/// Returns whether a text is an address with a password, such as that of a database.
+/// Returns whether `text` is a URL that contains a password, such as the URL of a database.
 fn has_password(text: &str) -> bool {
     let Some((_, rest)) = text.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     authority.rsplit_once('@').is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| !word.is_empty()))
 }
 
-/// Returns whether a text only stands for a value that the user has to fill in, such as `<YOUR_TOKEN>`.
+/// Returns whether `text` is a placeholder such as `<YOUR_TOKEN>`, which the user has to replace by a value.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let upper = text.to_ascii_uppercase();
     (text.starts_with('<') && text.ends_with('>'))

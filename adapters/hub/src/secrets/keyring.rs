@@ -11,22 +11,23 @@ use super::store::not_kept_here;
 use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 
-/// Stores `keyring:service/account` in a keyring of the crate `keyring-core`, such as that of macOS, Windows or the Secret Service.
+/// A store that keeps secrets, whose references have the form `keyring:service/account`, in a keyring of the crate
+/// `keyring-core`. This can be the keyring of macOS, Windows or the Secret Service.
 ///
-/// If the keyring is locked or missing, operations fail. No other store is used instead.
+/// If the keyring is locked or missing, operations return an error. The secret is not searched for in another store.
 pub struct KeyringSecrets(Arc<CredentialStore>);
 
 impl KeyringSecrets {
-    /// Uses this keyring.
+    /// Creates a store that uses the keyring `store`.
     pub fn new(store: Arc<CredentialStore>) -> Self {
         KeyringSecrets(store)
     }
 
-    /// Uses the keyring that the program has set with `keyring_core::set_default_store`.
+    /// Creates a store that uses the keyring that the program has set with `keyring_core::set_default_store`.
     ///
     /// # Errors
     ///
-    /// `SERVICE_UNAVAILABLE` if the program has set none.
+    /// `SERVICE_UNAVAILABLE` if the program has not set a keyring.
     pub fn of_program() -> Result<Self, HubError> {
         keyring_core::get_default_store().map(KeyringSecrets).ok_or_else(|| failed(Error::NoDefaultStore))
     }
@@ -39,7 +40,7 @@ impl KeyringSecrets {
     }
 }
 
-/// Converts an error of the keyring, without the secret bytes that some errors contain.
+/// Converts an error of the keyring to a [`HubError`]. Drops the bytes of a secret that some errors contain.
 fn failed(error: Error) -> HubError {
     let reason = match error {
         Error::NoStorageAccess(_) => "it is locked or cannot be reached. Unlock it and try again".to_owned(),
@@ -78,12 +79,12 @@ impl SecretStore for KeyringSecrets {
         }
     }
 
-    /// Returns no names: entries of a keyring belong to no server, and other programs may use them.
+    /// Always returns an empty list: the entries of a keyring do not belong to a server, and other programs may use them.
     fn names(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }
 
-    /// Removes nothing, for the same reason as in [`names`](Self::names).
+    /// Removes nothing, because the entries of a keyring do not belong to a server.
     fn remove_all(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }

@@ -9,7 +9,8 @@ use super::store::not_kept_here;
 use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
 
-/// Stores `mcp_{uuid}#NAME` in memory, for hubs that keep no files.
+/// A store that keeps the secrets of servers, whose references have the form `mcp_{uuid}#NAME`, in memory. It is used by hubs
+/// that write no files.
 #[derive(Debug, Default)]
 pub struct MemorySecrets(Mutex<BTreeMap<(Uuid, String), Secret>>);
 

@@ -1,9 +1,9 @@
 //! Secrets: where they are stored, and how configurations refer to them.
 //!
-//! A configuration contains references to secrets, [`SecretRef`], and a [`SecretStore`] returns their values. Each store has one
-//! kind of references: [`FileSecrets`] has private files, [`EnvSecrets`] the environment, [`MemorySecrets`] the memory of a hub
-//! without files, and `KeyringSecrets` (feature `keyring`) the system's keyring. [`Secrets`] combines them. A secret that is
-//! missing in its store is not searched for in another.
+//! A configuration contains references to secrets, [`SecretRef`], and a [`SecretStore`] returns the values of the secrets. Each
+//! store supports one kind of references: [`FileSecrets`] has private files, [`EnvSecrets`] the environment variables,
+//! [`MemorySecrets`] the memory of a hub without files, and `KeyringSecrets` (feature `keyring`) the keyring of the system.
+//! [`Secrets`] combines these stores. A secret that is missing in its store is not searched for in another store.
 
 mod environment;
 mod file;
@@ -33,7 +33,7 @@ pub use value::Secret;
 
 use crate::HubError;
 
-/// A [`SecretStore`] for all kinds of references, which passes each to the store of its kind.
+/// A [`SecretStore`] for all kinds of secret references. It passes each reference to the store for that kind.
 pub struct Secrets {
     stored: Box<dyn SecretStore>,
     environment: Box<dyn SecretStore>,
@@ -41,23 +41,25 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Creates a store of files in this directory and of the environment of this process, without a keyring.
+    /// Creates a store that keeps secrets of servers in files in `directory`, and reads `env:NAME` from the environment of this
+    /// process. It has no keyring.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         Secrets::new(FileSecrets::new(directory))
     }
 
-    /// Creates a store that has `mcp_{uuid}#NAME` in `stored`, and the environment of this process. It has no keyring.
+    /// Creates a store that keeps the secrets of servers, `mcp_{uuid}#NAME`, in `stored`, and reads `env:NAME` from the
+    /// environment of this process. It has no keyring.
     pub fn new(stored: impl SecretStore + 'static) -> Self {
         Secrets { stored: Box::new(stored), environment: Box::new(EnvSecrets::of_process()), keyring: None }
     }
 
-    /// Sets the store of `env:NAME`.
+    /// Sets the store for secret references of the form `env:NAME`.
     pub fn with_environment(mut self, environment: impl SecretStore + 'static) -> Self {
         self.environment = Box::new(environment);
         self
     }
 
-    /// Sets the store of `keyring:service/account`.
+    /// Sets the store for secret references of the form `keyring:service/account`.
     pub fn with_keyring(mut self, keyring: impl SecretStore + 'static) -> Self {
         self.keyring = Some(Box::new(keyring));
         self

@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use crate::HubError;
 
-/// The place of a secret: `mcp_{uuid}#NAME`, `env:NAME` or `keyring:service/account`.
+/// The reference to a secret, which says where the secret is stored: `mcp_{uuid}#NAME`, `env:NAME` or
+/// `keyring:service/account`.
 ///
 /// ```
 /// use mcpwire_hub::secrets::SecretRef;
@@ -20,29 +21,29 @@ use crate::HubError;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SecretRef {
-    /// A secret of one server, in the hub's store.
+    /// A secret of one server, in the hub's own store of secrets.
     Stored {
-        /// The id of the server.
+        /// The id of the server that the secret belongs to.
         id: Uuid,
-        /// The name, which is unique among the secrets of the server.
+        /// The name of the secret. It is unique among the secrets of the server.
         name: String,
     },
     /// An environment variable of the hub's process.
     Env {
-        /// The name of the variable.
+        /// The name of the environment variable.
         name: String,
     },
     /// An entry of the system's keyring.
     Keyring {
-        /// The service of the entry.
+        /// The name of the service in the keyring entry.
         service: String,
-        /// The account of the entry.
+        /// The name of the account in the keyring entry.
         account: String,
     },
 }
 
 impl SecretRef {
-    /// Creates the reference to a secret of a server.
+    /// Creates the reference to the secret `name` of the server `id`, in the hub's own store of secrets.
     ///
     /// # Errors
     ///
@@ -97,7 +98,8 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// The error for a text that is not a [`SecretRef`]. It does not contain the text, which may be a secret in the wrong place.
+/// The error for a text that is not a valid [`SecretRef`]. It does not contain the text, because the user may have typed the
+/// secret itself in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is not the reference to a secret. Use `mcp_{{uuid}}#NAME`, `env:NAME` or `keyring:service/account`")]
 pub struct NotASecretRef(());

@@ -4,22 +4,23 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A secret value. `{:?}` does not show it, and it has no `Display`. Its memory is overwritten when it is dropped.
+/// A secret text. `{:?}` does not show the text, and `Display` is not implemented. The memory of the text is overwritten on
+/// drop.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Creates a secret with this value.
+    /// Creates a secret from its text.
     pub fn new(value: impl Into<String>) -> Self {
         Secret(Zeroizing::new(value.into()))
     }
 
-    /// Returns the value. Do not show it or write it to a log.
+    /// Returns the text of the secret. Do not show it to anyone or write it to a log.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Returns whether the value is empty.
+    /// Returns whether the text of the secret is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

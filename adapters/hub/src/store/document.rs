@@ -9,7 +9,7 @@ use crate::HubError;
 use crate::config::McpConfig;
 use crate::jsonc;
 
-/// The text of the file and its parsed entries.
+/// The text of the configuration file and its parsed entries, one for each server.
 pub(super) struct Document {
     text: String,
     entries: Vec<Value>,
@@ -17,16 +17,16 @@ pub(super) struct Document {
 
 const EMPTY: &str = "{\n  \"version\": 1,\n  \"servers\": []\n}\n";
 
-/// The version of the format that this program writes, and the latest that it reads.
+/// The version of the file format that this program writes. Files with a later version cannot be read.
 const VERSION: u64 = 1;
 
 impl Document {
-    /// Returns the document of a file without servers.
+    /// Returns the text and entries of a configuration file without servers.
     pub(super) fn empty() -> Self {
         Document::parse(EMPTY.as_bytes()).unwrap_or_else(|reason| unreachable!("the empty file {reason}"))
     }
 
-    /// Parses a file. The error continues a sentence that starts with the name of the file.
+    /// Parses the bytes of a configuration file. The error message continues a sentence that starts with the name of the file.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| format!("is not text: {error}"))?;
         if text.trim().is_empty() {
@@ -59,19 +59,21 @@ impl Document {
         &self.text
     }
 
-    /// Returns the entries of the servers, in the order of the file.
+    /// Returns the JSON values in the list `servers` of the file, in their order.
     pub(super) fn entries(&self) -> &[Value] {
         &self.entries
     }
 
-    /// Parses the text to a tree that can be changed, and returns it with the list of servers. `None` if that fails.
+    /// Parses the text to a syntax tree that can be edited without losing comments. Returns the root and the list of servers in
+    /// it, or `None` if the text cannot be parsed.
     pub(super) fn tree(&self) -> Option<(CstRootNode, CstArray)> {
         let root = CstRootNode::parse(&self.text, &jsonc::OPTIONS).ok()?;
         let servers = root.object_value()?.array_value("servers")?;
         Some((root, servers))
     }
 
-    /// Returns the configurations. Of several entries with the same id, the first counts.
+    /// Returns the configurations of the servers, and the entries that are unreadable. If several entries have the same id,
+    /// only the first one is used, and the others count as unreadable.
     pub(super) fn loaded(&self) -> Loaded {
         let (mut configs, mut broken) = (Vec::<McpConfig>::new(), Vec::new());
         for (index, entry) in self.entries.iter().enumerate() {

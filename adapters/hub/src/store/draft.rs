@@ -1,4 +1,4 @@
-//! [`Draft`]: a change of the configuration file that is not written yet.
+//! [`Draft`]: an editable copy of the configuration file, whose changes are not written yet.
 
 use jsonc_parser::cst::{CstArray, CstRootNode};
 use mcpwire_supervisor::ServerId;
@@ -10,20 +10,20 @@ use super::merge;
 use crate::HubError;
 use crate::config::{McpConfig, folded};
 
-/// The configuration file while it is changed. See [`Store::modify`](super::Store::modify).
+/// An editable copy of the configuration file. [`Store::modify`](super::Store::modify) writes its changes to the file.
 pub struct Draft {
     document: Document,
-    /// The text as a tree with its comments. `None` before the first change.
+    /// The text as a syntax tree, which keeps the comments. `None` before the first change.
     tree: Option<(CstRootNode, CstArray)>,
-    /// The entries in the order of the file.
+    /// The entries of the servers, in the order of the file.
     entries: Vec<DraftEntry>,
 }
 
-/// One server in the file.
+/// The entry of one server in the configuration file.
 struct DraftEntry {
-    /// `None` if the entry cannot be read. It stays in the file.
+    /// The configuration of the server, or `None` if the entry is unreadable. An unreadable entry stays in the file.
     config: Option<McpConfig>,
-    /// The id and the folded name, also of an entry that cannot be read.
+    /// The id of the server, which may be known even if the rest of the entry is unreadable. The same applies to `folded_name`.
     id: Option<Uuid>,
     folded_name: Option<String>,
 }
@@ -45,12 +45,12 @@ impl Draft {
         Draft { document, tree: None, entries }
     }
 
-    /// Returns the text with the changes.
+    /// Returns the text of the configuration file with the changes that were made to this draft.
     pub(super) fn text(&self) -> String {
         self.tree.as_ref().map_or_else(|| self.document.text().to_owned(), |(root, _)| root.to_string())
     }
 
-    /// Returns the list of servers in the tree.
+    /// Returns the list of servers in the syntax tree, and parses the text first if there is no tree yet.
     fn servers(&mut self) -> Result<&CstArray, HubError> {
         if self.tree.is_none() {
             self.tree = self.document.tree();
@@ -61,17 +61,18 @@ impl Draft {
         Ok(&tree?.1)
     }
 
-    /// Returns the configurations that are readable.
+    /// Returns the configurations of all servers whose entries are readable.
     pub fn configs(&self) -> impl Iterator<Item = &McpConfig> {
         self.entries.iter().filter_map(|entry| entry.config.as_ref())
     }
 
-    /// Returns the configuration with this id.
+    /// Returns the configuration of the server `id`, or `None` if there is no such server or its entry is unreadable.
     pub fn get(&self, id: Uuid) -> Option<&McpConfig> {
         self.configs().find(|config| config.id == id)
     }
 
-    /// Adds a configuration. See [`Store::create`](super::Store::create) for the errors.
+    /// Adds the configuration of a server to this draft. Returns the errors that [`Store::create`](super::Store::create)
+    /// describes.
     pub fn create(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         if self.place(config.id).is_some() {
@@ -85,8 +86,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Replaces a configuration, also one that is unreadable except for its id. See [`Store::update`](super::Store::update)
-    /// for the errors.
+    /// Replaces the configuration of the server that has the id of `config`. The old entry may be unreadable, except for its
+    /// id. Returns the errors that [`Store::update`](super::Store::update) describes.
     pub fn update(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let place = self.known(config.id)?;
@@ -104,7 +105,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes a configuration. See [`Store::delete`](super::Store::delete) for the errors.
+    /// Removes the configuration of the server `id`. Returns the errors that [`Store::delete`](super::Store::delete) describes.
     pub fn delete(&mut self, id: Uuid) -> Result<(), HubError> {
         let place = self.known(id)?;
         if let Some(node) = self.servers()?.elements().into_iter().nth(place) {
@@ -114,10 +115,10 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns the index of the entry with this id.
+    /// Returns the index of the entry of the server `id`.
     ///
     /// # Errors
-    /// `NOT_FOUND`.
+    /// `NOT_FOUND` if no entry has this id.
     pub(super) fn known(&self, id: Uuid) -> Result<usize, HubError> {
         self.place(id).ok_or_else(|| HubError::unknown_server(ServerId::from_u128(id.as_u128())))
     }
@@ -126,7 +127,7 @@ impl Draft {
         self.entries.iter().position(|entry| entry.id == Some(id))
     }
 
-    /// Checks that no other entry has the name. Unreadable entries count.
+    /// Checks that no other server has the name of `config`. The names of unreadable entries count too.
     fn name_is_free(&self, config: &McpConfig) -> Result<(), HubError> {
         let name = config.folded_name();
         let is_taken = |entry: &DraftEntry| entry.id != Some(config.id) && entry.folded_name.as_ref() == Some(&name);

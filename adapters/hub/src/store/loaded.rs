@@ -8,25 +8,26 @@ use uuid::Uuid;
 use crate::HubError;
 use crate::config::McpConfig;
 
-/// The content of the configuration file when it was read.
+/// The content of the configuration file at the time when it was read.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The readable configurations, in the order of the file. [`McpConfig::validate`] checks whether they are valid.
+    /// The configurations of the servers, in the order of the file. They are readable, but not validated: see
+    /// [`McpConfig::validate`].
     pub configs: Vec<McpConfig>,
-    /// The unreadable entries. They stay in the file.
+    /// The entries that are unreadable as configurations of servers. They stay in the file.
     pub broken: Vec<BrokenEntry>,
-    /// The revision of the file.
+    /// The revision of the configuration file, which differs after each change of its content.
     pub revision: Revision,
 }
 
 impl Loaded {
-    /// Returns the configuration with this id.
+    /// Returns the configuration of the server `id`, or `None` if the file contains no readable configuration with this id.
     pub fn get(&self, id: Uuid) -> Option<&McpConfig> {
         self.configs.iter().find(|config| config.id == id)
     }
 }
 
-/// A hash of the file's bytes. Two revisions are equal if the files are equal.
+/// A hash of the bytes of the configuration file. Two revisions are equal if the contents of the file are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Revision(String);
 
@@ -45,15 +46,15 @@ impl Revision {
     }
 }
 
-/// An unreadable entry of the file.
+/// An entry of the configuration file that is unreadable as the configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenEntry {
-    /// The index in the list of servers.
+    /// The index of the entry in the list of servers.
     pub index: usize,
-    /// The id, if it is readable.
+    /// The id of the server, if it is readable.
     pub id: Option<Uuid>,
-    /// The name, if it is readable.
+    /// The name of the server, if it is readable.
     pub name: Option<String>,
-    /// Why the entry is unreadable.
+    /// The error that says why the entry is unreadable.
     pub error: HubError,
 }

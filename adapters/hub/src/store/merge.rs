@@ -1,9 +1,10 @@
-//! Changes a JSON object in a text, and keeps comments and unknown members.
+//! Changes a JSON object in a text without losing comments and unknown members.
 
 use jsonc_parser::cst::{CstInputValue, CstObject};
 use serde_json::{Map, Value};
 
-/// Applies the differences between `old` and `new` to an object. Members that neither of them has stay.
+/// Changes a JSON object in the text of the configuration file: applies the differences between `old` and `new` to `object`.
+/// Other members of `object` stay as they are.
 pub(super) fn object(object: &CstObject, old: &Map<String, Value>, new: &Map<String, Value>) {
     for (name, value) in new {
         if old.get(name) == Some(value) {
@@ -25,10 +26,10 @@ pub(super) fn object(object: &CstObject, old: &Map<String, Value>, new: &Map<Str
     }
 }
 
-/// The members that a new entry starts with, because people look for them first.
+/// The members that a new entry in the configuration file starts with, because people look for these first.
 const FIRST: [&str; 6] = ["id", "name", "enabled", "source", "package", "transport"];
 
-/// Converts a new entry for the tree of the text, with [`FIRST`] at its start.
+/// Converts the JSON of a new server for the syntax tree of the configuration file. The members in [`FIRST`] come first.
 pub(super) fn entry(value: &Value) -> CstInputValue {
     let Value::Object(members) = value else { return input(value) };
     let first = FIRST.iter().filter_map(|name| members.get_key_value(*name));
@@ -36,7 +37,7 @@ pub(super) fn entry(value: &Value) -> CstInputValue {
     CstInputValue::Object(first.chain(others).map(|(name, value)| (name.clone(), input(value))).collect())
 }
 
-/// Converts a value for the tree of the text.
+/// Converts a JSON value for the syntax tree of the configuration file.
 pub(super) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,

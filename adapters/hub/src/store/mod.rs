@@ -41,10 +41,11 @@ use document::Document;
 pub use draft::Draft;
 pub use loaded::{BrokenEntry, Loaded, Revision};
 
-/// Default timeout of the lock. Other processes hold it for milliseconds, unless their disk hangs.
+/// Default of the maximum time to wait for the lock of the configuration file. Other processes hold the lock for milliseconds,
+/// unless their disk hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The configuration file.
+/// The configuration file `servers.json`, which contains the configurations of all servers.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -53,7 +54,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates a store for this file, usually named `servers.json`, which need not exist.
+    /// Creates a store for the configuration file `path`, usually named `servers.json`. The file need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Store { path: path.into(), fs: Box::new(SystemFs), lock_timeout: LOCK_TIMEOUT }
     }
@@ -63,66 +64,71 @@ impl Store {
         Store { path: path.into(), fs: Box::new(fs), lock_timeout: LOCK_TIMEOUT }
     }
 
-    /// Sets the maximum time to wait for another process that changes the file. The default is 10 s.
+    /// Sets the maximum time to wait while another process changes the configuration file. The default is 10 s.
     pub fn lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
         self
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the configuration file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the path of the backup: the file before the last change.
+    /// Returns the path of the backup, which contains the configuration file before its last change.
     pub fn backup_path(&self) -> PathBuf {
         self.with_ending(".bak")
     }
 
-    /// Reads the file. A missing file has no servers.
+    /// Reads the configuration file. A missing file counts as a file without servers.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` if the file is not a configuration file, and `SERVICE_UNAVAILABLE` if it cannot be read. An invalid
-    /// entry is no error: see [`Loaded::broken`].
+    /// `VALIDATION_ERROR` if the file is not a configuration file, and `SERVICE_UNAVAILABLE` if it cannot be read. Servers
+    /// whose configuration is unreadable are not an error: they are in [`Loaded::broken`].
     pub fn load(&self) -> Result<Loaded, HubError> {
         Ok(self.read()?.loaded())
     }
 
-    /// Adds a configuration.
+    /// Adds the configuration of a server to the configuration file. Returns the new content of the file.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` if the configuration is invalid; `CONFLICT` with the field `id` or `name` if another server has it;
-    /// those of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be written. After an error, the file is unchanged.
+    /// `VALIDATION_ERROR` if `config` is invalid; `CONFLICT` with the field `id` or `name` if another server has the same id or
+    /// name; the errors of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be written. After an error, the file is
+    /// unchanged.
     pub fn create(&self, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.create(config)).map(|((), loaded)| loaded)
     }
 
-    /// Adds configurations with one write. Returns, in their order, which of them were added: one that is not valid, or whose
-    /// id or name is in use, does not keep the others out.
+    /// Adds the configurations of several servers to the configuration file, with one write. Returns a result for each
+    /// configuration, in their order. An invalid configuration, or one whose id or name is in use, is not added, but does not
+    /// affect the others.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::load`], and `SERVICE_UNAVAILABLE` if the file cannot be written. Nothing is added then.
+    /// The errors of [`Store::load`], and `SERVICE_UNAVAILABLE` if the file cannot be written. After such an error, nothing was
+    /// added.
     pub fn create_all(&self, configs: &[McpConfig]) -> Result<Vec<Result<(), HubError>>, HubError> {
         self.modify(|draft| Ok(configs.iter().map(|config| draft.create(config)).collect())).map(|(results, _)| results)
     }
 
-    /// Replaces a configuration.
+    /// Replaces the configuration of the server that has the id of `config`. Returns the new content of the configuration file.
     ///
     /// # Errors
     ///
-    /// `NOT_FOUND` if no configuration has its id, and those of [`Store::create`].
+    /// `NOT_FOUND` if no server has this id, and the errors of [`Store::create`].
     pub fn update(&self, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.update(config)).map(|((), loaded)| loaded)
     }
 
-    /// Replaces a configuration, if it is still equal to `was`, which the caller has read.
+    /// Replaces the configuration of a server, if the file still contains `was`, the configuration that the caller has read
+    /// before.
     ///
     /// # Errors
     ///
-    /// `CONFLICT` with the field `revision` if it has changed, and those of [`Store::update`].
+    /// `CONFLICT` with the field `revision` if the configuration in the file is no longer equal to `was`, and the errors of
+    /// [`Store::update`].
     pub fn update_from(&self, was: &McpConfig, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| {
             if draft.get(was.id) != Some(was) {
@@ -138,18 +144,19 @@ impl Store {
         .map(|((), loaded)| loaded)
     }
 
-    /// Removes a configuration. The secrets of the server are not removed: see [`SecretStore`](crate::secrets::SecretStore).
+    /// Removes the configuration of the server `id` from the configuration file. The secrets of the server are not removed: see
+    /// [`SecretStore`](crate::secrets::SecretStore).
     ///
     /// # Errors
     ///
-    /// `NOT_FOUND` if no configuration has this id; those of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be
+    /// `NOT_FOUND` if no server has this id; the errors of [`Store::load`]; `SERVICE_UNAVAILABLE` if the file cannot be
     /// written.
     pub fn delete(&self, id: Uuid) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.delete(id)).map(|((), loaded)| loaded)
     }
 
-    /// Reads the file, passes it to `change`, and writes the result, under the lock. Writes nothing if `change` fails or changes
-    /// nothing.
+    /// Changes the configuration file while its lock is held: reads the file, calls `change` with a [`Draft`] of it, and writes
+    /// the result. Writes nothing if `change` returns an error or changes nothing.
     pub fn modify<T>(&self, change: impl FnOnce(&mut Draft) -> Result<T, HubError>) -> Result<(T, Loaded), HubError> {
         let _held = self.lock()?;
         let document = self.read()?;
@@ -157,7 +164,7 @@ impl Store {
         let mut draft = Draft::new(document);
         let value = change(&mut draft)?;
         let after = draft.text();
-        // The file must stay readable.
+        // Check that the changed file is readable before it is written.
         let document = Document::parse(after.as_bytes()).map_err(|reason| {
             HubError::validation(
                 "servers",
@@ -171,7 +178,7 @@ impl Store {
         Ok((value, document.loaded()))
     }
 
-    /// Replaces an unreadable file by its backup. The unreadable file is renamed to `servers.json.broken`.
+    /// Replaces an unreadable configuration file by its backup. The unreadable file is renamed to `servers.json.broken`.
     ///
     /// # Errors
     ///

@@ -11,7 +11,8 @@ use crate::ErrorCode;
 use crate::config::McpConfig;
 use crate::disk::faults::{Fault, FaultyFs};
 
-/// Creates a file with two servers. Returns the store, a changed configuration of the first server, and the content.
+/// Creates a configuration file with two servers. Returns its store, a changed configuration of the first server, and the
+/// content of the file.
 fn prepared(directory: &Path) -> (Store, McpConfig, Vec<u8>) {
     let store = Store::new(directory.join("mcp").join("servers.json"));
     let mut first = McpConfig::npm("first", "one");
@@ -22,7 +23,7 @@ fn prepared(directory: &Path) -> (Store, McpConfig, Vec<u8>) {
     (store, first, old)
 }
 
-/// Returns the content after the change, without a fault.
+/// Returns the content of the configuration file after an update with `config` that no fault has disturbed.
 fn new(config: &McpConfig, old: &[u8]) -> Vec<u8> {
     let directory = TempDir::new().unwrap();
     let store = Store::new(directory.path().join("servers.json"));

@@ -19,7 +19,7 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
 
 fn identifier(package: &McpPackage) -> Result<(), &'static str> {
     let text = package.identifier.as_str();
-    // The identifier of an HTTP server is its address or any name.
+    // The identifier of an HTTP server is its URL or any name.
     if package.package_type == McpPackageType::Http {
         return Ok(());
     }
@@ -38,7 +38,7 @@ fn identifier(package: &McpPackage) -> Result<(), &'static str> {
     let (name, _) = split_version(package);
     let of = |more: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
     let fits = match package.package_type {
-        // The package may also be a path, the address of an archive, or a repository.
+        // The npm package may also be a path, the URL of an archive, or a repository.
         McpPackageType::Npm => of("@/._-~+:#") && !name.is_empty(),
         McpPackageType::Pypi => of("._-[],"),
         _ => of("/._-:"),
@@ -62,7 +62,7 @@ fn version(config: &McpConfig, problems: &mut Problems) {
     }
 }
 
-/// Returns the identifier without its version, and the version.
+/// Splits the identifier of `package` into the name and the version. The version is `None` if the identifier contains none.
 pub(crate) fn split_version(package: &McpPackage) -> (&str, Option<&str>) {
     let text = package.identifier.as_str();
     let at = match package.package_type {
@@ -94,7 +94,8 @@ fn runtime_hint(config: &McpConfig, problems: &mut Problems) {
     }
 }
 
-/// Returns the known program that a name or path refers to.
+/// Returns the program in `known` that `program`, a name or a path, refers to. Ignores case and the extensions of Windows, so
+/// `C:\x\npx.cmd` refers to `npx`.
 pub(crate) fn runs(program: &str, known: &'static [&'static str]) -> Option<&'static str> {
     let file = Path::new(program).file_name()?.to_str()?.to_ascii_lowercase();
     let stem = [".exe", ".cmd", ".bat"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(&file);

@@ -6,7 +6,7 @@ use super::super::problems::Problems;
 use super::super::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpPackageType, McpTransport, Origin};
 use crate::secrets::SecretRef;
 
-/// Environment variables that make programs load or run other code. An entry of a registry must not set them.
+/// Environment variables that make programs load or run other code. A configuration from a server registry must not set them.
 const DANGEROUS: [&str; 24] = [
     "BASH_ENV",
     "CLASSPATH",
@@ -34,7 +34,7 @@ const DANGEROUS: [&str; 24] = [
     "_JAVA_OPTIONS",
 ];
 
-/// Returns whether an environment variable can make a program load or run other code.
+/// Returns whether the environment variable `name` can make programs load or run other code, such as `PATH` or `LD_PRELOAD`.
 pub(crate) fn is_dangerous(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let is_prefix = |prefix: &&str| name.starts_with(*prefix);
@@ -137,7 +137,7 @@ fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, proble
     }
 }
 
-/// Checks whether a text is valid as the value of a variable or header.
+/// Checks that `text` is a valid value of an environment variable, or of a header if `field` starts with `headers.`.
 fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
     if text.contains('\0') {
         return Err("a value must not contain a NUL character");
@@ -148,7 +148,7 @@ fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Checks a value against the requirements of the registry. The message does not contain the value.
+/// Checks that `value` meets the requirements `spec` of a server registry. The error message does not contain the value.
 pub(crate) fn check_literal(spec: &EnvVarSpec, value: &str) -> Result<(), String> {
     if !spec.choices.is_empty() && !spec.choices.iter().any(|choice| choice == value) {
         return Err(format!("the value must be one of: {}", spec.choices.join(", ")));
@@ -169,13 +169,15 @@ fn is_number(text: &str) -> bool {
         && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Adds an error for required values that are not configured. Stored secrets are checked when the server is started.
+/// Adds an error to `problems` if required values are not configured. Does not check that stored secrets exist: that is done
+/// when the server is started.
 fn missing(config: &McpConfig, problems: &mut Problems) {
     let of = |field: &'static str, values: &BTreeMap<String, EnvVarConfig>| -> Vec<(&'static str, String)> {
         let absent = |value: &EnvVarConfig| {
             value.secret_ref.is_none() && value.is_required() && value.literal().is_none_or(str::is_empty)
         };
-        // An empty value of the user is valid, unless the value is secret or a registry specifies it.
+        // An empty value that the user has configured is valid, unless the value is secret or a registry has requirements for
+        // it.
         let meant = |value: &EnvVarConfig| value.value.is_some() && value.spec.is_none() && !value.is_secret;
         let names = values.iter().filter(|(_, value)| absent(value) && !meant(value));
         names.map(|(name, _)| (field, name.clone())).collect()
@@ -198,7 +200,7 @@ fn is_header(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_token)
 }
 
-/// Returns the first `${NAME}` in a text.
+/// Returns the first `${NAME}` in `text`, or `None` if there is none. The hub does not replace this syntax of shells.
 fn shell_reference(text: &str) -> Option<&str> {
     let start = text.find("${")?;
     let end = text[start..].find('}')?;

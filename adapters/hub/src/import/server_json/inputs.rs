@@ -9,12 +9,13 @@ use super::super::members::{either, list, text_of};
 use crate::HubError;
 use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, fill};
 
-/// The variables that a text can refer to, with the references to them in the configuration.
+/// Maps the names of variables in a registry's `server.json` to the texts that refer to these variables in the hub's
+/// configuration, such as `{name}`.
 #[derive(Default)]
 pub(super) struct Scope(BTreeMap<String, String>);
 
 impl Scope {
-    /// Adds the `variables` of an input to the scope and to the configuration.
+    /// Adds the `variables` of an input in a `server.json` to this scope and to the configuration.
     pub(super) fn define(&mut self, builder: &mut Builder<'_>, variables: Option<&Value>) -> Result<(), HubError> {
         for (name, input) in variables.and_then(Value::as_object).into_iter().flatten() {
             let value = self::input(builder, name, input)?;
@@ -24,14 +25,15 @@ impl Scope {
         Ok(())
     }
 
-    /// Replaces the references to the variables by those of the configuration. Unknown references stay.
+    /// Replaces each `{name}` in `text` by the reference to that variable in the hub's configuration. Unknown names stay as
+    /// they are.
     pub(super) fn fill(&self, text: &str) -> String {
         let Ok(text) = fill::<std::convert::Infallible>(text, |name| Ok(self.0.get(name).cloned()));
         text
     }
 }
 
-/// Converts an input, with the user's answer to it.
+/// Converts an input of a `server.json`, a value with its requirements, and applies the value that the user has entered.
 pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Result<EnvVarConfig, HubError> {
     let of = |name: &str| text_of(input, name).map(str::to_owned);
     let is = |name: &str, before: &str| either(input, name, before) == Some(&Value::Bool(true));
@@ -70,7 +72,8 @@ pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Res
     Ok(value.spec(spec))
 }
 
-/// Converts an input that contains its own name. Returns the name too.
+/// Converts an input of a `server.json` that contains its own `name`, such as an environment variable. Returns the name and the
+/// value.
 pub(super) fn key_value(
     builder: &mut Builder<'_>,
     input: &Value,

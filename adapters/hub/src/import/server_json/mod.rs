@@ -18,7 +18,7 @@ use crate::config::{McpPackage, McpPackageType, McpSource, McpTransport, Origin}
 use inputs::Scope;
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
-    // Responses of the registry contain the entry in a wrapper.
+    // Responses of the registry contain the entry in the member `server`.
     let entry = whole.get("server").filter(|server| server.is_object()).unwrap_or(whole);
     let name = text_of(entry, "name").unwrap_or_default();
     status(whole, name, import)?;
@@ -62,7 +62,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     Ok(())
 }
 
-/// Refuses an entry that the registry has deleted, and warns of a deprecated one.
+/// Returns an error if the registry has deleted the server `name`, and adds a warning if the server is deprecated.
 fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), HubError> {
     let mut official = whole.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::values);
     let status = official.find_map(|meta| text_of(meta, "status")).or_else(|| text_of(whole, "status"));

@@ -65,7 +65,7 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
     secrets(builder)
 }
 
-/// Returns the error message for a kind of package that the hub cannot run, with what to do instead.
+/// Returns the error message for a kind of package that the hub cannot run. The message says what to do instead.
 fn advice(kind: &str, package: &Value) -> String {
     let name = text_of(package, "identifier").unwrap_or("NAME");
     let version = text_of(package, "version").map(|version| format!("@{version}")).unwrap_or_default();
@@ -78,7 +78,7 @@ fn advice(kind: &str, package: &Value) -> String {
     format!("packages of the kind `{kind}` are not supported. Instead, {what}")
 }
 
-/// Checks that a version is exact. A range could select another version at the next start.
+/// Checks that `version` is exact, such as `1.2.3`. A range of versions could select another version at the next start.
 fn check_version(version: &str) -> Result<(), HubError> {
     let is_range = version == "latest" || version.contains(['^', '~', '*', '>', '<', '=', '|', ' ']);
     let is_open = version.split('.').any(|part| matches!(part, "x" | "X"));
@@ -88,7 +88,8 @@ fn check_version(version: &str) -> Result<(), HubError> {
     Ok(())
 }
 
-/// Returns the option that selects the registry of the package, because another registry may have another package of this name.
+/// Returns the command line option that selects the package registry, if the package names one. Another package registry may
+/// have a different package of the same name.
 fn origin(config: &mut McpConfig, package: &Value) -> Option<String> {
     let base = either(package, "registryBaseUrl", "registry_base_url")?.as_str()?.trim_end_matches('/');
     match config.package.package_type {
@@ -106,7 +107,7 @@ fn origin(config: &mut McpConfig, package: &Value) -> Option<String> {
     }
 }
 
-/// Converts arguments. An option with a value becomes two arguments.
+/// Converts the arguments of a package in a `server.json`. An option with a value becomes two arguments.
 fn arguments(
     builder: &mut Builder<'_>,
     arguments: Option<&Value>,
@@ -148,12 +149,12 @@ fn arguments(
     Ok(all)
 }
 
-/// Returns the text of a fixed value.
+/// Returns the text of a value that the registry fixes, or `None` if the value is secret or can be configured.
 fn plain(value: &EnvVarConfig) -> Option<String> {
     value.spec.as_ref()?.value.clone().filter(|_| !value.is_secret && value.value.is_none())
 }
 
-/// Moves `NAME=text` of the option `--env` of a container to the environment variables.
+/// Adds the environment variable that the option `--env NAME=text` of a container sets to the configuration.
 fn variable(builder: &mut Builder<'_>, text: &str) {
     let (name, text) = text.split_once('=').unwrap_or((text, ""));
     if !builder.config.env_vars.contains_key(name) {
@@ -161,7 +162,8 @@ fn variable(builder: &mut Builder<'_>, text: &str) {
     }
 }
 
-/// Refuses secrets in arguments, which everyone on the machine can read, unless the user allows them.
+/// Returns an error if arguments contain secrets, unless the user allows that. Everyone on the machine can read the arguments
+/// of a process.
 fn secrets(builder: &mut Builder<'_>) -> Result<(), HubError> {
     let config = &mut builder.config;
     let is_secret = |arg: &String| {

@@ -4,9 +4,9 @@ use std::fs;
 
 use mcpwire_process::procfs::{self, ProcessStat};
 
-/// Returns the id of the boot and the start time of a process: `<boot>:<ticks>`.
+/// Returns the boot id of the machine and the start time of the process with this id: `<boot>:<ticks>`.
 ///
-/// Processes of one PID namespace have the same value only if they are the same process.
+/// Within a PID namespace, the process id and this text together identify a process, even if the system reuses the process id.
 pub(crate) fn started(id: u32) -> Option<String> {
     Some(format!("{}:{}", boot()?, ProcessStat::read(id)?.start_time))
 }
@@ -16,14 +16,14 @@ fn boot() -> Option<String> {
     Some(boot.trim().to_owned())
 }
 
-/// Returns whether a process that was started at this time has ended with an earlier boot of the machine.
+/// Returns whether a process with the start time `started` belongs to an earlier boot of the machine, and so has ended.
 pub(crate) fn is_of_another_boot(started: &str) -> bool {
     boot().is_some_and(|boot| started.split_once(':').is_some_and(|(recorded, _)| recorded != boot))
 }
 
-/// Returns the namespaces that ids and start times depend on: `pid:[<inode>] time:[<inode>]`.
+/// Returns the Linux namespaces on which process ids and start times depend: `pid:[<inode>] time:[<inode>]`.
 ///
-/// Returns `None` if `/proc` shows another namespace.
+/// Returns `None` if `/proc` shows the processes of another PID namespace.
 pub(crate) fn namespaces() -> Option<String> {
     let link = |name| fs::read_link(format!("/proc/self/ns/{name}")).ok()?.into_os_string().into_string().ok();
     let pid = procfs::shows_own_namespace().then(|| link("pid"))??;
@@ -31,7 +31,7 @@ pub(crate) fn namespaces() -> Option<String> {
     Some(link("time").map_or_else(|| pid.clone(), |time| format!("{pid} {time}")))
 }
 
-/// Returns whether the ids and start times of a record are valid in the namespaces of this process.
+/// Returns whether process ids and start times of the namespaces `recorded` are also valid for this process.
 pub(crate) fn can_judge(recorded: Option<&str>) -> bool {
     recorded.is_some() && recorded == namespaces().as_deref()
 }
@@ -44,12 +44,13 @@ pub(crate) fn leads_a_group(id: u32) -> bool {
     ProcessStat::read(id).is_some_and(|stat| stat.group == id)
 }
 
-/// Returns whether the group has only zombies or no processes.
+/// Returns whether the process group contains no running processes. Zombies do not count as running.
 pub(crate) fn group_is_gone(group: u32) -> bool {
     ProcessStat::all().iter().all(|stat| stat.group != group || stat.is_zombie)
 }
 
-/// Returns the processes that have this mark in their environment. The environment of other users' processes is not readable.
+/// Returns the ids of the processes that have `mark` in the environment variable [`MARK`](crate::launch::MARK). Processes of
+/// other users are not found, because their environment is not readable.
 pub(crate) fn marked(mark: &str) -> Vec<u32> {
     let variable = format!("{}={mark}", crate::launch::MARK);
     let has_mark = |stat: &ProcessStat| {
@@ -60,7 +61,8 @@ pub(crate) fn marked(mark: &str) -> Vec<u32> {
     others.filter(has_mark).map(|stat| stat.pid).collect()
 }
 
-/// Returns the processes and all their descendants, without this process: a server that was left may have started it.
+/// Returns the ids in `processes` and the ids of all their descendants. Leaves out this process, which may itself be a
+/// descendant of a server.
 pub(crate) fn descendants(mut processes: Vec<u32>) -> Vec<u32> {
     let mut next = 0;
     while let Some(parent) = processes.get(next).copied() {

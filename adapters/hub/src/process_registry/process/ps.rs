@@ -10,12 +10,13 @@ fn ps(id: u32, field: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the start time of a process, to the second.
+/// Returns the start time of the process with this id, to the second.
 pub(crate) fn started(id: u32) -> Option<String> {
     ps(id, "lstart=")
 }
 
-/// Returns `false`: the start time contains the date, so a later process has another one.
+/// Always returns `false`: the start time contains the date, so processes of different boots already have different start
+/// times.
 pub(crate) fn is_of_another_boot(_: &str) -> bool {
     false
 }
@@ -24,7 +25,7 @@ pub(crate) fn namespaces() -> Option<String> {
     None
 }
 
-/// Returns `true`: these systems have no PID namespaces.
+/// Always returns `true`: these systems have no PID namespaces.
 pub(crate) fn can_judge(_: Option<&str>) -> bool {
     true
 }
@@ -42,12 +43,12 @@ pub(crate) fn group_is_gone(group: u32) -> bool {
     group.is_none_or(|group| test_kill_process_group(group) == Err(rustix::io::Errno::SRCH))
 }
 
-/// Returns nothing: the environment of other processes cannot be read.
+/// Always returns an empty list: the environment of other processes cannot be read on these systems.
 pub(crate) fn marked(_: &str) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the processes themselves.
+/// Returns `processes` unchanged: their descendants cannot be found on these systems.
 pub(crate) fn descendants(processes: Vec<u32>) -> Vec<u32> {
     processes
 }
