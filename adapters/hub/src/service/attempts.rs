@@ -22,9 +22,9 @@ pub(super) type CallsFailed = Shared<oneshot::Receiver<HubError>>;
 /// Identifies an attempt to run a server: the id of the server, and the number of the attempt.
 pub(super) type AttemptKey = (ServerId, Generation);
 
-/// The attempts to run servers, each with its resources: the launch, the client, the container and the tasks.
+/// All attempts to run servers, each with its resources: the resolved command, the client, the container and the tasks.
 ///
-/// The caller of a method may hold the lock of the hub's state. No method takes that lock.
+/// The caller of a method may hold the lock of the hub's state, because no method takes that lock.
 #[derive(Default)]
 pub(super) struct Attempts(Mutex<BTreeMap<AttemptKey, Attempt>>);
 

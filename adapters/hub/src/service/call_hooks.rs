@@ -26,14 +26,14 @@ pub struct ToolCall {
     pub server_name: String,
     /// The name that the server uses for the tool.
     pub tool: String,
-    /// The definition of the tool, or `None` if the definition is not known. The annotations of the tool come from the
-    /// server and are not trustworthy.
+    /// The definition of the tool, or `None` if the hub does not know the definition. The annotations of the tool come
+    /// from the server and are not trustworthy.
     pub definition: Option<Tool>,
     /// The arguments of the call.
     pub arguments: Json,
 }
 
-/// The decision of a callback whether a tool call may be made, or whether the caller gets the outcome of a tool call.
+/// The decision of a callback about a tool call: whether the call may be made, or whether the caller gets its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallDecision {
     /// Make the tool call, or return the outcome of the call to the caller.
@@ -45,7 +45,8 @@ pub enum CallDecision {
     Deny(String),
 }
 
-/// The question whether a tool call may be made, or whether the caller gets the outcome of a tool call.
+/// A question to the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask): whether a tool call may be made, or
+/// whether the caller gets the outcome of the call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallQuestion {

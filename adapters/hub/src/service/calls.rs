@@ -32,7 +32,7 @@ pub(super) struct Calls {
     settings: Arc<Settings>,
 }
 
-/// The tool name in a call, which may be an exposed name or the name that the server uses.
+/// The name of a tool in a call: an exposed name (`<server>__<tool>`) or the name that the server uses.
 #[derive(Clone, Copy)]
 enum ToolName<'a> {
     /// The exposed name of the tool (`<server>__<tool>`), or the name that the server uses for the tool.
@@ -90,7 +90,7 @@ impl<'a, A: Serialize + Send + Sync + 'a> Call<'a, A> {
     /// Sends the call, and returns the text of the tool's result.
     ///
     /// # Errors
-    /// The errors of the call, and [`HubErrorKind::ToolFailed`] if the tool failed.
+    /// Returns the errors of the call, and [`HubErrorKind::ToolFailed`] if the tool failed.
     pub async fn text(self) -> Result<String, HubError> {
         self.await?.into_text()
     }
@@ -271,7 +271,8 @@ impl Calls {
         exposed.map_or(name, |offered| &offered.tool.name).to_owned()
     }
 
-    /// Waits until the server runs and accepts the tool call, and counts the call as in flight.
+    /// Waits until the server runs, and counts the tool call as in flight. Fails if the server does not accept the
+    /// call.
     async fn begin(&self, id: ServerId, name: ToolName<'_>, deadline: Timestamp) -> Result<BegunCall, HubError> {
         let mut waits = 0;
         loop {
@@ -301,8 +302,8 @@ impl Calls {
         }
     }
 
-    /// Returns a snapshot of the tools that can be called. Requests tool lists that have expired again, but does not
-    /// wait for them.
+    /// Returns a snapshot of the tools that can be called. Requests expired tool lists again, but does not wait for
+    /// them.
     pub(super) fn available_tools(&self) -> AvailableTools {
         self.state.refresh_expired();
         AvailableTools::new(self.state.catalogue())

@@ -31,8 +31,8 @@ impl Configuration {
         Configuration { state, settings, tool_cache, changing: AsyncMutex::new(()) }
     }
 
-    /// Adds a server that the configuration file already contains. If the server starts only when it is called, its
-    /// cached tools from an earlier run are added too.
+    /// Adds a server of the configuration file to the hub. If the server starts only when it is called, its cached
+    /// tools from an earlier run are added too.
     pub(super) async fn restore(&self, config: McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let id = server_id(config.id);

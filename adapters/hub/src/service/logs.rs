@@ -20,8 +20,8 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Maximum number of log lines of one server in memory.
 const MAX_LINES: usize = 1_000;
 
-/// Maximum size of a log file in bytes. The three log files of a server contain the output of several days, even of a
-/// talkative server.
+/// Maximum size of a log file in bytes. A server has three log files, which contain the output of several days even if
+/// the server writes a lot.
 const FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum number of log files of one server: the current file and two older files.
 const FILES: usize = 3;
@@ -167,7 +167,8 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(open_regular(path, options, Links::Refuse)?.0)
 }
 
-/// Returns a line of a log file without the time at its start. Log files of earlier versions contain no times.
+/// Removes the time from the start of a line of a log file. A line that an earlier version of the hub wrote has no
+/// time, and is returned unchanged.
 fn without_time(line: &str) -> &str {
     line.split_once(' ').filter(|(time, _)| time.parse::<Timestamp>().is_ok()).map_or(line, |(_, line)| line)
 }

@@ -222,8 +222,8 @@ pub trait McpService: Send + Sync {
         unsupported("consent")
     }
 
-    /// Returns the required values of a server that are missing, each as the path of its configuration field, such as
-    /// `env_vars.TOKEN`.
+    /// Returns the values that a server requires and that are missing, such as an API key. Each is the path of a
+    /// configuration field, such as `env_vars.TOKEN`.
     fn secrets_status(&self, _id: Uuid) -> ServiceFuture<'_, Vec<String>> {
         Box::pin(async { Ok(Vec::new()) })
     }

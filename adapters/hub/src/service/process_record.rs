@@ -8,8 +8,8 @@ use crate::process_registry::{ProcessRegistry, ServerProcess};
 /// The entry of a server process in the process registry. If this hub is killed, the next hub finds the process through
 /// this entry and ends it.
 ///
-/// A server usually has one process. A server that exits because the client asks for its protocol era is started again,
-/// and the entry then contains the id of the new process.
+/// A server usually has one process. A server that exits when the client asks for its protocol version is started
+/// again, and the entry then contains the id of the new process.
 pub(super) struct ProcessRecord {
     /// The process registry, or `None` if the hub keeps no files.
     registry: Option<Arc<ProcessRegistry>>,
@@ -27,8 +27,8 @@ enum RecordState {
 }
 
 impl ProcessRecord {
-    /// Creates a record without writing it to the process registry. [`set_pid`](Self::set_pid) writes `child` with its
-    /// process id replaced.
+    /// Creates the entry for a server process, but does not write it to the process registry.
+    /// [`set_pid`](Self::set_pid) writes the entry, with the process id in `child` replaced.
     pub(super) fn new(registry: Option<Arc<ProcessRegistry>>, child: ServerProcess) -> Self {
         ProcessRecord { registry, child, state: Mutex::new(RecordState::Empty) }
     }

@@ -12,8 +12,8 @@ use crate::config::{EnvVarConfig, McpConfig, McpPackageType, RestartPolicy, Time
 use crate::launch::{Instance, start_timeout};
 use crate::tasks::panicked;
 
-/// Idle time after which a server is stopped, for servers that must never be stopped when idle. A year is longer than
-/// any hub runs, and does not overflow.
+/// Idle timeout of a server that must never be stopped for being idle. One year is longer than any hub runs, and does
+/// not overflow a timestamp.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// Creates the supervisor's specification of a server, with revision number 1. Calls the program's callback of

@@ -119,8 +119,8 @@ impl CachedTools {
         (self.is_public || !knows_user).then(|| list_of(self.tools, self.is_public))
     }
 
-    /// Returns the cached tools that `latest`, the new list of the server, does not contain. The result is limited by
-    /// `MAX_REMOVED` and `MAX_REMOVED_BYTES`.
+    /// Returns the cached tools that are missing in `latest`, the new tool list of the server. Returns at most
+    /// `MAX_REMOVED` tools with together at most `MAX_REMOVED_BYTES` of JSON.
     fn removed_by(self, latest: &[Tool]) -> Vec<Tool> {
         let listed: BTreeSet<&str> = latest.iter().map(|tool| tool.name.as_str()).collect();
         let known = self.tools.into_iter().chain(self.removed);

@@ -22,7 +22,7 @@ impl ToolClient for Hub {
 }
 
 /// Offers the tools of a service under the exposed names that [`McpService::available_tools`] returns, for programs
-/// that have only the trait object. An `Arc<Arc<dyn McpService>>` is an `Arc<dyn ToolClient>`.
+/// that have only a `dyn McpService`. An `Arc<Arc<dyn McpService>>` is an `Arc<dyn ToolClient>`.
 impl ToolClient for dyn McpService + '_ {
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async { Ok(self.available_tools().to_vec()) })

@@ -28,8 +28,8 @@ impl Context {
     }
 }
 
-/// Identifies the attempt to run a server to which an operation belongs, with the configuration when the operation
-/// began.
+/// The server and the attempt to run it to which an operation belongs, with the configuration at the start of the
+/// operation.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) id: ServerId,

@@ -48,8 +48,8 @@ pub(super) async fn negotiate(context: Context, target: Target, client: Client) 
     let mut opening = Box::pin(client.initialize());
     let opened = poll_fn(|cx| {
         let opened = opening.as_mut().poll(cx);
-        // A server that exits because the client asks for its protocol era is started again as a new process, whose id
-        // must be recorded.
+        // A server that exits when the client asks for its protocol version is started again as a new process. Its id
+        // is recorded.
         let current = client.pid();
         if pid != current {
             pid = current;

@@ -37,7 +37,7 @@ pub(super) trait Perform: Send + Sync {
 pub(super) struct State {
     servers: Mutex<Servers>,
     performer: OnceLock<Weak<dyn Perform>>,
-    /// The latest catalogue of the tools of all servers, for readers that do not wait for the lock of `servers`.
+    /// The latest catalogue of the tools of all servers. Readers get it without waiting for the lock of `servers`.
     catalogue: RwLock<Arc<Catalogue>>,
     listeners: Listeners,
     clock: Clock,
@@ -189,8 +189,8 @@ impl State {
         report.await.map_err(|_| hub_has_ended())
     }
 
-    /// Requests the tool lists that have expired again from their servers. Does not wait for the new lists: until they
-    /// arrive, readers see the expired lists.
+    /// Requests expired tool lists again from their servers, without waiting for the new lists. Until a new list
+    /// arrives, readers see the expired list.
     pub(super) fn refresh_expired(&self) {
         let at = self.stale_at.load(Ordering::Relaxed);
         if at == u64::MAX || self.now().since_origin() < Duration::from_nanos(at) {

@@ -137,7 +137,7 @@ impl Servers {
         self.supervisor.server_of_tool(exposed)
     }
 
-    /// Requests the tool lists that have expired again from their servers.
+    /// Requests expired tool lists again from their servers, without waiting for the new lists.
     pub(super) fn refresh_expired(&mut self, now: Timestamp) {
         self.supervisor.touch(now);
     }
