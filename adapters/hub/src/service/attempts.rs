@@ -50,7 +50,7 @@ struct Attempt {
     /// The sender for the error with which the pending tool calls fail. `None` after the error was sent.
     fail_calls: Option<oneshot::Sender<HubError>>,
     calls_failed: CallsFailed,
-    /// Tasks that use the connection to the server, and that are aborted when the attempt ends.
+    /// Tasks of this attempt that use the connection to the server. They are aborted when the attempt ends.
     tasks: Vec<AbortHandle>,
 }
 
@@ -110,7 +110,8 @@ impl Attempts {
         }
     }
 
-    /// Returns the connection to a server, or `None` if the attempt `key` was removed or has no client.
+    /// Returns the connection to a server, or `None` if the attempt `key` to run the server was removed or has no
+    /// client.
     pub(super) fn connection(&self, key: AttemptKey) -> Option<Connection> {
         let attempts = self.lock();
         let attempt = attempts.get(&key)?;

@@ -15,8 +15,8 @@ pub struct AvailableTools(Arc<Catalogue>);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AvailableTool<'a> {
-    /// The exposed name `<server>__<tool>`, to show to a language model. The name is unique, and contains only the
-    /// characters `A-Za-z0-9_-`, by default at most 64.
+    /// The exposed name `<server>__<tool>`, to show to a language model. The name is unique, and consists of the
+    /// characters `A-Za-z0-9_-`. By default, a name has at most 64 characters.
     pub name: &'a str,
     /// The id of the server that provides the tool.
     pub mcp_id: Uuid,

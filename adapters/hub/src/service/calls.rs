@@ -152,16 +152,16 @@ impl Calls {
         self.find(name, limit).await.map(|(id, _)| id)
     }
 
-    /// Returns the server to which a tool name belongs, without waiting. Also returns the name that the server uses for
-    /// the tool, or `None` if the tools of the server are not known.
+    /// Returns the server to which a tool name belongs, without waiting for servers that are starting. The second value
+    /// is the name that the server uses for the tool, or `None` if the tools of the server are not known.
     fn find_now(&self, name: &str) -> Option<(ServerId, Option<String>)> {
         let catalogue = self.state.catalogue();
         let found = catalogue.find(name).map(|offered| (offered.server, Some(offered.tool.name.clone())));
         found.or_else(|| Some((self.state.server_of_tool(name)?, None)))
     }
 
-    /// Returns the server to which a tool name belongs. Also returns the name that the server uses for the tool, or
-    /// `None` if the tools of the server are not known.
+    /// Returns the server to which a tool name belongs. The second value is the name that the server uses for the tool,
+    /// or `None` if the tools of the server are not known.
     ///
     /// A tool name without the prefix of its server is unknown until the server has listed its tools. So the search
     /// waits for servers that are starting, as long as their `Policy::call_wait_start` allows, but at most for `limit`.

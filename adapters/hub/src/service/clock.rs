@@ -12,8 +12,8 @@ use crate::tasks::Alarm;
 /// detected at most 60 s after the machine wakes up.
 const MAX_REST: Duration = Duration::from_secs(60);
 
-/// Maximum time by which the wall clock may advance further than the monotonic clock before this counts as a sleep of
-/// the machine. Corrections of the wall clock are smaller than 10 s, and a sleep that loses connections is longer.
+/// If the wall clock advances further than the monotonic clock by more than this time, the machine was asleep.
+/// Corrections of the wall clock are smaller than 10 s, and a sleep that loses connections is longer.
 const MAX_DRIFT: Duration = Duration::from_secs(10);
 
 /// Calls the supervisor whenever one of its timeouts expires, and when the machine was asleep. Returns when the hub has

@@ -46,7 +46,7 @@ fn run_within(argv: &[String], timeout: Duration) {
     }
 }
 
-/// Kills and removes a container without waiting for the container engine. Needs no async runtime.
+/// Kills and removes a container in the background. Does not wait for the container engine, and needs no async runtime.
 pub(super) fn remove_detached(container: &Container) {
     if let Some(mut child) = run(&container.remove_command()) {
         let thread = thread::Builder::new().name("mcpwire-rm".into()).stack_size(64 * 1024);

@@ -32,7 +32,7 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
     }
 }
 
-/// Converts the error of a tool call without a result to an error for the user.
+/// Converts the error of a tool call that returned no result to an error for the user.
 pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
     let own = |kind: HubErrorKind| HubError::new(kind, redactor.redact(&error.to_string()));
     match error.cause() {

@@ -37,7 +37,7 @@ pub trait McpService: Send + Sync {
     /// copied.
     ///
     /// If the tool list of a server has expired (2026-07-28, server/utilities/caching), the hub requests the list again
-    /// in the background. If the tools have changed, [`HubEvent::Tools`](super::HubEvent::Tools) follows.
+    /// in the background. If the tools have changed, the hub then emits [`HubEvent::Tools`](super::HubEvent::Tools).
     fn available_tools(&self) -> AvailableTools;
 
     /// Calls a tool of the server `mcp_id`, and returns the complete result. `tool_name` is the exposed name of the

@@ -22,7 +22,7 @@ enum RecordState {
     Empty,
     /// The registry contains this process id, or 0 if the process has not been started yet.
     Recorded(u32),
-    /// The process has ended. No further process is recorded.
+    /// The process has ended, and this record accepts no further process.
     Closed,
 }
 

@@ -23,8 +23,8 @@ use crate::process_registry::ServerProcess;
 use crate::tasks::{Client, panicked};
 use crate::{HubError, HubErrorKind};
 
-/// Time by which the connect timeout of the connection exceeds the timeout of the supervisor. The supervisor must time
-/// out first, because its error is more precise.
+/// Extra time that a connection has to open, beyond the timeout of the supervisor. So the supervisor times out first,
+/// and its error is more precise.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
 /// Resolves the secrets, the variables and the command of a server on a thread, and reports the outcome to the
