@@ -1,4 +1,4 @@
-//! [`Attempts`]: the client, process and tasks of each attempt to run a server.
+//! [`Attempts`] holds the client, the process and the tasks of each attempt to run a server.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -15,19 +15,21 @@ use crate::launch::{Container, Launch};
 use crate::redact::Redactor;
 use crate::tasks::Client;
 
-/// Resolves to the reason why the pending calls of an attempt fail. Any number of calls can wait for it.
+/// A future that returns the error with which the pending tool calls of a server fail. Any number of calls can wait for
+/// this future.
 pub(super) type CallsFailed = Shared<oneshot::Receiver<HubError>>;
 
-/// The key of an attempt to run a server.
+/// Identifies an attempt to run a server: the id of the server, and the number of the attempt.
 pub(super) type AttemptKey = (ServerId, Generation);
 
-/// All attempts to run servers that have resources: a launch, a client, a container or tasks.
+/// All attempts to run servers, each with its resources: the resolved command, the client, the container and the tasks.
 ///
-/// The state may be locked when a method is called. No method locks the state.
+/// The caller of a method may hold the lock of the hub's state, because no method takes that lock.
 #[derive(Default)]
 pub(super) struct Attempts(Mutex<BTreeMap<AttemptKey, Attempt>>);
 
-/// What a call needs of the attempt that answers it.
+/// The parts of a running server that a tool call needs: its client, the error signal for pending calls, and the
+/// redactor of secrets.
 #[derive(Clone)]
 pub(super) struct Connection {
     pub(super) client: Client,
@@ -35,7 +37,7 @@ pub(super) struct Connection {
     pub(super) redactor: Redactor,
 }
 
-/// What remains to be stopped of an attempt.
+/// The client and the container of a server that the caller must still stop.
 pub(super) struct Remains {
     pub(super) client: Option<Client>,
     pub(super) container: Option<Container>,
@@ -45,24 +47,24 @@ struct Attempt {
     phase: Phase,
     container: Option<Container>,
     redactor: Redactor,
-    /// `None` once the calls have failed.
+    /// The sender for the error with which the pending tool calls fail. `None` after the error was sent.
     fail_calls: Option<oneshot::Sender<HubError>>,
     calls_failed: CallsFailed,
-    /// Tasks that listen to the server, and end with the attempt.
+    /// Tasks of this attempt that use the connection to the server. They are aborted when the attempt ends.
     tasks: Vec<AbortHandle>,
 }
 
 enum Phase {
-    /// The launch is being resolved, or waits to be performed.
+    /// The command of the server is being resolved (`None`), or is resolved and waits for its start (`Some`).
     Resolving(Option<Box<Launch>>),
-    /// The process is being started, or could not be started.
+    /// The process is being started, or there was no resolved command to start.
     Launching,
     Launched(Client, Arc<ProcessRecord>),
     LaunchFailed,
 }
 
 impl Attempts {
-    /// Adds an attempt. Removes attempts of the same server that were never launched.
+    /// Adds an attempt to run a server. Removes earlier attempts of the same server that have started no process.
     pub(super) fn begin(&self, key: AttemptKey) {
         let mut attempts = self.lock();
         let abandoned: Vec<AttemptKey> =
@@ -73,7 +75,7 @@ impl Attempts {
         attempts.insert(key, Attempt::new());
     }
 
-    /// Stores the resolved launch.
+    /// Stores the resolved launch of a server: its command or address, with secrets.
     pub(super) fn resolved(&self, key: AttemptKey, launch: Launch) {
         if let Some(attempt) = self.lock().get_mut(&key) {
             attempt.redactor = launch.redactor.clone();
@@ -82,7 +84,8 @@ impl Attempts {
         }
     }
 
-    /// Takes the resolved launch to perform it.
+    /// Removes and returns the resolved launch of a server, so that the caller starts it. Returns `None` if no launch
+    /// is stored.
     pub(super) fn take_launch(&self, key: AttemptKey) -> Option<Launch> {
         let mut attempts = self.lock();
         let attempt = attempts.get_mut(&key)?;
@@ -92,7 +95,8 @@ impl Attempts {
         }
     }
 
-    /// Stores the client of a launch. Returns `false` if the attempt is gone: the caller kills the client.
+    /// Stores the client and the process record of a started server. Returns `false` if the attempt `key` was removed
+    /// meanwhile; the caller must then kill the client.
     pub(super) fn launched(&self, key: AttemptKey, client: &Client, record: &Arc<ProcessRecord>) -> bool {
         let mut attempts = self.lock();
         let Some(attempt) = attempts.get_mut(&key) else { return false };
@@ -106,7 +110,8 @@ impl Attempts {
         }
     }
 
-    /// Returns the connection of an attempt. `None` if the attempt is gone or has no client.
+    /// Returns the connection to a server, or `None` if the attempt `key` to run the server was removed or has no
+    /// client.
     pub(super) fn connection(&self, key: AttemptKey) -> Option<Connection> {
         let attempts = self.lock();
         let attempt = attempts.get(&key)?;
@@ -125,7 +130,8 @@ impl Attempts {
         }
     }
 
-    /// Ends a task with the attempt. If the attempt is gone, the task ends now.
+    /// Adds a task that is aborted when the attempt `key` to run a server ends. If the attempt was already removed, the
+    /// task is aborted at once.
     pub(super) fn add_task(&self, key: AttemptKey, task: AbortHandle) {
         match self.lock().get_mut(&key) {
             Some(attempt) => attempt.tasks.push(task),
@@ -133,16 +139,18 @@ impl Attempts {
         }
     }
 
-    /// Fails the pending calls of an attempt. Only the first error counts.
+    /// Fails the pending tool calls of a server with `error`. Only the first call of this function for an attempt `key`
+    /// has an effect.
     pub(super) fn fail_calls(&self, key: AttemptKey, error: HubError) {
         let sender = self.lock().get_mut(&key).and_then(|attempt| attempt.fail_calls.take());
         if let Some(sender) = sender {
-            // Without pending calls, nobody waits for the error.
+            // If no calls are pending, nobody receives the error.
             let _ = sender.send(error);
         }
     }
 
-    /// Ends the tasks that listen to the server. Returns `None` if the attempt is gone.
+    /// Aborts the tasks of an attempt to run a server. Returns the client and the container, which the caller must
+    /// stop, or `None` if the attempt was removed.
     pub(super) fn stop(&self, key: AttemptKey) -> Option<Remains> {
         let mut attempts = self.lock();
         let attempt = attempts.get_mut(&key)?;
@@ -150,7 +158,8 @@ impl Attempts {
         Some(Remains { client: attempt.client().cloned(), container: attempt.container.clone() })
     }
 
-    /// Kills the process of the attempt. Returns `None` if the attempt is gone.
+    /// Kills the process of an attempt to run a server. Returns the client and the container, which the caller must
+    /// clean up, or `None` if the attempt was removed.
     pub(super) fn kill(&self, key: AttemptKey) -> Option<Remains> {
         let remains = self.stop(key)?;
         if let Some(client) = &remains.client {
@@ -164,7 +173,7 @@ impl Attempts {
         drop(removed);
     }
 
-    /// Removes the attempts of a server that was deleted.
+    /// Removes all attempts to run a server that was deleted.
     pub(super) fn remove_server(&self, server: ServerId) {
         let mut attempts = self.lock();
         let keys: Vec<AttemptKey> = attempts.range(of_server(server)).map(|(key, _)| *key).collect();
@@ -173,7 +182,7 @@ impl Attempts {
         drop(removed);
     }
 
-    /// Kills all processes, and returns the containers that may still run.
+    /// Kills the processes of all servers, and returns the containers that may still run.
     pub(super) fn end(&self) -> Vec<Container> {
         let attempts = std::mem::take(&mut *self.lock());
         let with_client = attempts.into_values().filter(|attempt| attempt.client().is_some());
@@ -209,7 +218,8 @@ impl Attempt {
         }
     }
 
-    /// Returns whether the attempt has no process and will not get one.
+    /// Returns whether this attempt to run a server has no process. Only earlier attempts are asked, and these will not
+    /// start a process any more.
     fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Resolving(_) | Phase::LaunchFailed)
     }

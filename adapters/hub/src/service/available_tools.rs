@@ -1,4 +1,4 @@
-//! [`AvailableTools`]: a snapshot of the tools of all servers.
+//! [`AvailableTools`] is a snapshot of the tools of all servers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,34 +11,34 @@ use uuid::Uuid;
 #[derive(Clone, Default)]
 pub struct AvailableTools(Arc<Catalogue>);
 
-/// One of the [`AvailableTools`].
+/// A tool in a snapshot of the [`AvailableTools`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AvailableTool<'a> {
-    /// The exposed name, to show to a language model: `<server>__<tool>`. The name is unique, and has at most 64 of the
-    /// characters `A-Za-z0-9_-`.
+    /// The exposed name `<server>__<tool>`, to show to a language model. The name is unique, and consists of the
+    /// characters `A-Za-z0-9_-`. By default, a name has at most 64 characters.
     pub name: &'a str,
     /// The id of the server that provides the tool.
     pub mcp_id: Uuid,
-    /// The tool as its server defines it, with the name that the server uses.
+    /// The definition of the tool as its server sends it, with the name that the server uses.
     pub tool: &'a Tool,
 }
 
-/// A copy of one of the [`AvailableTools`].
+/// A copy of a tool from the [`AvailableTools`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FoundTool {
-    /// The exposed name, to show to a language model.
+    /// The exposed name `<server>__<tool>` of the tool, to show to a language model.
     pub name: String,
     /// The id of the server that provides the tool.
     pub mcp_id: Uuid,
-    /// The tool as its server defines it, with the name that the server uses.
+    /// The definition of the tool as its server sends it, with the name that the server uses.
     pub tool: Tool,
 }
 
 impl AvailableTools {
-    /// Creates a snapshot from the id, name and tools of each server, for a program that implements
-    /// [`McpService`](super::McpService) itself.
+    /// Creates a snapshot from the id, the name and the tools of each server. Programs that implement
+    /// [`McpService`](super::McpService) themselves call this function.
     pub fn from_servers<'a>(servers: impl IntoIterator<Item = (Uuid, &'a str, Vec<Tool>)>) -> Self {
         let mut builder = CatalogueBuilder::new();
         for (id, name, items) in servers {
@@ -54,38 +54,39 @@ impl AvailableTools {
         AvailableTools(catalogue)
     }
 
-    /// Returns the number of tools.
+    /// Returns the number of tools in this snapshot.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns whether there are no tools.
+    /// Returns whether this snapshot contains no tools.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Iterates over all tools, sorted by server, then by name.
+    /// Iterates over the tools of all servers, sorted by server name and then by tool name.
     pub fn iter(&self) -> impl Iterator<Item = AvailableTool<'_>> {
         self.0.tools().map(AvailableTool::from_offered)
     }
 
-    /// Iterates over the tools of one server.
+    /// Iterates over the tools of the server with this id, sorted by tool name.
     pub fn of_server(&self, id: Uuid) -> impl Iterator<Item = AvailableTool<'_>> {
         self.0.tools_of(server_id(id)).map(AvailableTool::from_offered)
     }
 
-    /// Returns the tool with this exposed name. The name that a server uses is found too, if only one server uses it.
+    /// Returns the tool with the exposed name `name` (`<server>__<tool>`). If only one server has a tool that it calls
+    /// `name`, that tool is found too.
     pub fn find(&self, name: &str) -> Option<AvailableTool<'_>> {
         self.0.find(name).map(AvailableTool::from_offered)
     }
 
-    /// Returns up to `most` tools that match a query, best match first.
+    /// Returns up to `most` tools that match the search text `query`, best match first.
     pub fn search(&self, query: &str, most: usize) -> Vec<FoundTool> {
         let found = search_tools(&self.0, query, most).into_iter();
         found.map(|found| AvailableTool::from_offered(found.offered).to_found()).collect()
     }
 
-    /// Copies the tools under their exposed names, as requests to language models need them.
+    /// Copies the tools under their exposed names (`<server>__<tool>`), for requests to language models.
     pub fn to_vec(&self) -> Vec<Tool> {
         let with_exposed_name = |offered: OfferedTool<'_>| {
             let mut tool = offered.tool.clone();

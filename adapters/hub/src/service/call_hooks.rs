@@ -1,4 +1,4 @@
-//! [`CallHooks`]: callbacks of the program that allow or deny tool calls.
+//! [`CallHooks`] contains the callbacks of the program that allow or deny tool calls.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,7 +15,8 @@ use super::outcome::ToolOutcome;
 use crate::tasks::panicked;
 use crate::{HubError, HubErrorKind};
 
-/// A tool call, as the callbacks of the program see it.
+/// Describes a tool call for the callbacks of the program, such as
+/// [`HubOptions::before_call`](super::HubOptions::before_call).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolCall {
@@ -25,31 +26,33 @@ pub struct ToolCall {
     pub server_name: String,
     /// The name that the server uses for the tool.
     pub tool: String,
-    /// The definition of the tool. Its annotations come from the server and are not trustworthy.
+    /// The definition of the tool, or `None` if the hub does not know the definition. The annotations of the tool come
+    /// from the server and are not trustworthy.
     pub definition: Option<Tool>,
     /// The arguments of the call.
     pub arguments: Json,
 }
 
-/// The decision about a tool call, or about its outcome.
+/// The decision of a callback about a tool call: whether the call may be made, or whether the caller gets its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallDecision {
-    /// The call is made, or its outcome is returned.
+    /// Make the tool call, or return the outcome of the call to the caller.
     Allow,
-    /// The callback of [`HubOptions::on_ask`](super::HubOptions::on_ask) decides. Without that callback, the call is
-    /// denied.
+    /// Let the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask) decide about the tool call. Without that
+    /// callback, the call is denied.
     Ask,
-    /// The call fails with [`HubErrorKind::Denied`]. Contains the reason, which the error shows.
+    /// Let the tool call fail with [`HubErrorKind::Denied`]. Contains the reason, which the error message shows.
     Deny(String),
 }
 
-/// The question whether a tool call may be made, or whether its outcome may be returned.
+/// A question to the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask): whether a tool call may be made, or
+/// whether the caller gets the outcome of the call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallQuestion {
     /// The tool call.
     pub call: ToolCall,
-    /// The outcome of the call. `None` if the call was not made yet.
+    /// The outcome of the tool call, or `None` if the call was not made yet.
     pub outcome: Option<ToolOutcome>,
 }
 
@@ -57,7 +60,7 @@ type Before = dyn Fn(&ToolCall) -> CallDecision + Send + Sync;
 type After = dyn Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync;
 type OnAsk = dyn Fn(CallQuestion) -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync;
 
-/// The callbacks of the program for tool calls. A callback that panics denies the call.
+/// The callbacks of the program that allow or deny tool calls. If a callback panics, the call is denied.
 #[derive(Default)]
 pub(super) struct CallHooks {
     pub(super) before: Option<Box<Before>>,
@@ -66,19 +69,20 @@ pub(super) struct CallHooks {
 }
 
 impl CallHooks {
-    /// Returns whether no call needs a decision.
+    /// Returns whether the program has set neither `before` nor `after`, so that no tool call needs a decision.
     pub(super) fn is_empty(&self) -> bool {
         self.before.is_none() && self.after.is_none()
     }
 
-    /// Decides whether a call may be made.
+    /// Decides with the callbacks whether a tool call may be made. Returns an error if the call is denied.
     pub(super) async fn before(&self, call: &ToolCall) -> Result<(), HubError> {
         let Some(before) = &self.before else { return Ok(()) };
         let decision = catch_panic(|| before(call)).map_err(|message| denied_by_panic("before_call", &message))?;
         self.decide(decision, || CallQuestion { call: call.clone(), outcome: None }).await
     }
 
-    /// Decides whether the outcome of a call may be returned. The error of a failed call stays the same.
+    /// Decides with the callbacks whether the caller gets the outcome of a tool call. The error of a failed call is
+    /// returned unchanged.
     pub(super) async fn after(
         &self,
         call: &ToolCall,
@@ -122,7 +126,7 @@ fn denied_by_panic(callback: &str, message: &str) -> HubError {
     denied(panicked(&format!("`HubOptions::{callback}`"), message).message)
 }
 
-/// Serializes the arguments of a call. Pairs of a name and a value become an object, as the client sends them.
+/// Serializes the arguments of a tool call to JSON. A list of pairs of a name and a value becomes a JSON object.
 pub(super) fn arguments_to_json(arguments: &impl Serialize) -> Result<Json, HubError> {
     let invalid = |error: mcpwire_core::JsonError| {
         HubError::new(HubErrorKind::InvalidArguments, error.to_string()).at("arguments")

@@ -1,4 +1,4 @@
-//! [`Calls`]: calls of tools, from a name to the outcome.
+//! [`Calls`] makes tool calls: finds the server of a tool, sends the call, and returns the outcome.
 
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::{Pin, pin};
@@ -21,27 +21,27 @@ use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
 use crate::{HubError, HubErrorKind};
 
-/// Maximum number of times a call waits for its server to start. A server may stop again before the call is sent, but
-/// rarely twice in a row.
+/// Maximum number of times that a tool call waits for its server to start. A server may stop again before the call is
+/// sent, but rarely twice in a row.
 const MAX_WAITS: usize = 2;
 
-/// Makes the tool calls of a hub.
+/// Makes the tool calls of a hub: finds the server, applies the callbacks of the program, and sends the call.
 pub(super) struct Calls {
     state: Arc<State>,
     attempts: Arc<Attempts>,
     settings: Arc<Settings>,
 }
 
-/// The name of a tool in a call.
+/// The name of a tool in a call: an exposed name (`<server>__<tool>`) or the name that the server uses.
 #[derive(Clone, Copy)]
 enum ToolName<'a> {
-    /// An exposed name, or the name that the server uses.
+    /// The exposed name of the tool (`<server>__<tool>`), or the name that the server uses for the tool.
     Any(&'a str),
-    /// The name that the server uses.
+    /// The name that the server uses for the tool.
     OfServer(&'a str),
 }
 
-/// A call of a tool that was not made yet. Created by [`Hub::call`](super::Hub::call). It is made when it is awaited.
+/// A tool call that is sent when this value is awaited. [`Hub::call`](super::Hub::call) creates it.
 #[must_use = "a call is made when it is awaited"]
 pub struct Call<'a, A> {
     calls: &'a Calls,
@@ -55,40 +55,42 @@ impl<'a, A: Serialize + Send + Sync + 'a> Call<'a, A> {
         Call { calls, name, arguments, options: CallOptions::new() }
     }
 
-    /// Replaces all options of the call.
+    /// Replaces all options of the call, such as its timeouts and its callback for progress.
     pub fn options(mut self, options: CallOptions<'a>) -> Self {
         self.options = options;
         self
     }
 
-    /// Sets the maximum time to wait for the result. A progress notification restarts it.
+    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts
+    /// this time.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
     }
 
-    /// Sets the maximum total duration of the call, regardless of progress.
+    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.total_timeout(timeout);
         self
     }
 
-    /// Sets the callback for progress notifications, and asks the server to send them.
+    /// Sets the callback for progress notifications about this call, and asks the server to send such notifications.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
         self.options = self.options.on_progress(f);
         self
     }
 
-    /// Cancels the call when this future completes, and notifies the server. Dropping the call does the same.
+    /// Cancels the call when the future `cancel` completes, and notifies the server of the cancellation. Dropping the
+    /// call has the same effect.
     pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
         self.options = self.options.cancel_when(cancel);
         self
     }
 
-    /// Makes the call, and returns the text of its result.
+    /// Sends the call, and returns the text of the tool's result.
     ///
     /// # Errors
-    /// Also if the tool failed ([`HubErrorKind::ToolFailed`]).
+    /// Returns the errors of the call, and [`HubErrorKind::ToolFailed`] if the tool failed.
     pub async fn text(self) -> Result<String, HubError> {
         self.await?.into_text()
     }
@@ -108,7 +110,8 @@ impl Calls {
         Calls { state, attempts, settings }
     }
 
-    /// Calls a tool of any server.
+    /// Finds the server of the tool `name`, and calls the tool. The name is an exposed name (`<server>__<tool>`), or a
+    /// name that only one server uses.
     pub(super) async fn call_by_name(
         &self,
         name: &str,
@@ -125,7 +128,7 @@ impl Calls {
         unless_cancelled(name, cancel, call).await
     }
 
-    /// Calls a tool of one server.
+    /// Calls the tool `name` of the server `id`.
     pub(super) async fn call(
         &self,
         id: ServerId,
@@ -137,30 +140,35 @@ impl Calls {
         unless_cancelled(name, cancel, self.call_server(id, ToolName::Any(name), arguments, options)).await
     }
 
-    /// Returns the server to which a tool name belongs, even if that server does not run.
+    /// Returns the server to which a tool name belongs, even if that server does not run. Returns `None` if the name
+    /// belongs to no server.
     pub(super) fn server_of(&self, name: &str) -> Option<ServerId> {
         self.find_now(name).map(|(id, _)| id)
     }
 
-    /// Returns the server to which a tool name belongs, as [`find`](Self::find) does.
+    /// Returns the server to which a tool name belongs. Waits for at most `limit` for servers that are starting,
+    /// because they may have the tool.
     pub(super) async fn find_server(&self, name: &str, limit: Duration) -> Result<ServerId, HubError> {
         self.find(name, limit).await.map(|(id, _)| id)
     }
 
-    /// Returns the server to which a tool name belongs, and the name that the server uses, if its tools are known.
+    /// Returns the server to which a tool name belongs, without waiting for servers that are starting. The second value
+    /// is the name that the server uses for the tool, or `None` if the tools of the server are not known.
     fn find_now(&self, name: &str) -> Option<(ServerId, Option<String>)> {
         let catalogue = self.state.catalogue();
         let found = catalogue.find(name).map(|offered| (offered.server, Some(offered.tool.name.clone())));
         found.or_else(|| Some((self.state.server_of_tool(name)?, None)))
     }
 
-    /// Returns the server to which a tool name belongs, and the name that the server uses, if its tools are known.
+    /// Returns the server to which a tool name belongs. The second value is the name that the server uses for the tool,
+    /// or `None` if the tools of the server are not known.
     ///
-    /// A name without the prefix of its server is unknown until the server has listed its tools. So the search waits for
-    /// servers that are starting, as long as their policies let a call wait, and at most until `limit`.
+    /// A tool name without the prefix of its server is unknown until the server has listed its tools. So the search
+    /// waits for servers that are starting, as long as their `Policy::call_wait_start` allows, but at most for `limit`.
     ///
     /// # Errors
-    /// [`HubErrorKind::UnknownTool`], or [`HubErrorKind::Starting`] if a server that is still starting may have the tool.
+    /// [`HubErrorKind::UnknownTool`] if no server has the tool, or [`HubErrorKind::Starting`] if a server that is still
+    /// starting may have the tool.
     pub(super) async fn find(&self, name: &str, limit: Duration) -> Result<(ServerId, Option<String>), HubError> {
         if let Some(found) = self.find_now(name) {
             return Ok(found);
@@ -222,7 +230,8 @@ impl Calls {
         let arguments = arguments_to_json(arguments)?;
         let call = self.describe(id, &config, name, arguments, deadline).await?;
         hooks.before(&call).await?;
-        // A person may have taken longer to answer than the call may take.
+        // The callback may have asked a person, who may have taken longer than the timeout of the call. So the time
+        // starts again.
         let deadline = self.state.now() + total;
         let outcome = match self.begin(id, ToolName::OfServer(&call.tool), deadline).await {
             Ok(begun) => begun.send(&config, &call.arguments, options, total).await,
@@ -231,8 +240,8 @@ impl Calls {
         hooks.after(&call, outcome).await
     }
 
-    /// Describes a call for the callbacks of the program. Waits until the server runs, because the name of the tool and
-    /// its definition are not certain before.
+    /// Describes a tool call for the callbacks of the program. Waits until the server runs, because only then the name
+    /// and the definition of the tool are certain.
     async fn describe(
         &self,
         id: ServerId,
@@ -249,7 +258,8 @@ impl Calls {
         Ok(ToolCall { server: uuid(id), server_name: config.name.trim().to_owned(), tool, definition, arguments })
     }
 
-    /// Returns the name that the server uses for a tool.
+    /// Returns the name that the server `id` uses for a tool. A name that is not an exposed name of this server is
+    /// returned unchanged.
     fn name_of_server(&self, id: ServerId, name: ToolName<'_>) -> String {
         let name = match name {
             ToolName::OfServer(name) => return name.to_owned(),
@@ -261,11 +271,12 @@ impl Calls {
         exposed.map_or(name, |offered| &offered.tool.name).to_owned()
     }
 
-    /// Waits until the call can be sent, and counts it.
+    /// Waits until the server runs, and counts the tool call as in flight. Fails if the server does not accept the
+    /// call.
     async fn begin(&self, id: ServerId, name: ToolName<'_>, deadline: Timestamp) -> Result<BegunCall, HubError> {
         let mut waits = 0;
         loop {
-            // Each time, because exposed names are known only once the server has run.
+            // The name is looked up after each wait, because exposed names are known only once the server has run.
             let tool = self.name_of_server(id, name);
             let begun = self.state.update(|servers, now| {
                 let generation = servers.begin_call(id, &tool, now)?;
@@ -291,24 +302,26 @@ impl Calls {
         }
     }
 
-    /// Returns the tools that can be called.
+    /// Returns a snapshot of the tools that can be called. Requests expired tool lists again, but does not wait for
+    /// them.
     pub(super) fn available_tools(&self) -> AvailableTools {
         self.state.refresh_expired();
         AvailableTools::new(self.state.catalogue())
     }
 }
 
-/// A call that can be sent.
+/// A tool call that counts as in flight, and can now be sent to the server.
 struct BegunCall {
     counted: CountedCall,
     /// The name that the server uses for the tool.
     tool: String,
     connection: Connection,
-    /// The deadline of a call that has waited for its server.
+    /// The time at which the call fails, if the call has waited for its server to start. `None` if the call has not
+    /// waited, so that its full timeout remains.
     deadline: Option<Timestamp>,
 }
 
-/// Counts a call as in flight until it is dropped.
+/// Counts a tool call as in flight until this value is dropped.
 struct CountedCall {
     state: Arc<State>,
     id: ServerId,
@@ -340,7 +353,7 @@ impl BegunCall {
         let mut call = pin!(call.call());
         let mut calls_failed = connection.calls_failed.clone();
         let result = poll_fn(|cx| {
-            // The call itself has the more precise error.
+            // The call is polled first, because its own error is more precise.
             if let Poll::Ready(result) = call.as_mut().poll(cx) {
                 let failure = |error| failures::of_call(&error, &tool, config, &connection.redactor);
                 return Poll::Ready(result.map_err(failure));
@@ -355,8 +368,8 @@ impl BegunCall {
     }
 }
 
-/// Removes the secrets from the result of a tool that failed, because servers repeat credentials in their error texts. Other
-/// results are data, and stay as they are.
+/// Removes secrets from the result of a tool that failed, because servers repeat credentials in their error texts. The
+/// results of successful tools are data, and are not changed.
 fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
     if redactor.is_empty() {
         return;
@@ -367,12 +380,13 @@ fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
         }
     }
     for json in [&mut result.structured_content, &mut result.without_content] {
-        // `None` if a number was a secret.
+        // If a number was a secret, its replacement is not valid JSON, and the value is removed.
         *json = json.take().and_then(|json| Json::parse(redactor.redact(json.get())).ok());
     }
 }
 
-/// Waits for a call, or for the signal to cancel it.
+/// Waits for the result of `call`. If the future `cancel` completes first, returns an error that the call of the tool
+/// `name` was cancelled.
 async fn unless_cancelled<T>(
     name: &str,
     cancel: Option<CancelSignal<'_>>,

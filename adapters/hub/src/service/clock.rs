@@ -8,14 +8,16 @@ use mcpwire_driver::Timer;
 use super::state::{Servers, State};
 use crate::tasks::Alarm;
 
-/// Maximum time between two checks of the clocks, and so until a sleep of the machine is detected.
+/// Maximum time between two comparisons of the wall clock with the monotonic clock. So a sleep of the machine is
+/// detected at most 60 s after the machine wakes up.
 const MAX_REST: Duration = Duration::from_secs(60);
 
-/// Maximum difference between the two clocks that does not count as sleep. Corrections of the time are smaller than 10 s,
-/// and a sleep that loses connections is longer.
+/// If the wall clock advances further than the monotonic clock by more than this time, the machine was asleep.
+/// Corrections of the wall clock are smaller than 10 s, and a sleep that loses connections is longer.
 const MAX_DRIFT: Duration = Duration::from_secs(10);
 
-/// Runs until the hub has ended.
+/// Calls the supervisor whenever one of its timeouts expires, and when the machine was asleep. Returns when the hub has
+/// ended.
 pub(super) async fn run(state: Weak<State>, alarm: Arc<Alarm>, mut timer: Box<dyn Timer>) {
     let (mut monotonic, mut wall) = (Instant::now(), SystemTime::now());
     loop {
@@ -36,12 +38,13 @@ pub(super) async fn run(state: Weak<State>, alarm: Arc<Alarm>, mut timer: Box<dy
             }
             rest.min(MAX_REST)
         };
-        // The state rings the alarm when the next timeout becomes earlier.
+        // The alarm rings when the next timeout becomes earlier, or when the hub ends.
         alarm.wait(&mut *timer, rest).await;
     }
 }
 
-/// Returns whether the machine was asleep: the wall clock has advanced further than the monotonic clock.
+/// Returns whether the machine was asleep, because the wall clock has advanced much further than the monotonic clock.
+/// `wall` is `None` if the wall clock was set back.
 fn has_slept(monotonic: Duration, wall: Option<Duration>) -> bool {
     wall.is_some_and(|wall| wall.saturating_sub(monotonic) > MAX_DRIFT)
 }

@@ -1,4 +1,4 @@
-//! [`Configuration`]: changes what is configured, first in the file, then in the running servers.
+//! [`Configuration`] changes the configurations of servers, first in the configuration file, then in the running hub.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use crate::HubError;
 use crate::config::McpConfig;
 use crate::store::{Loaded, Store};
 
-/// Changes the configurations of the servers, one change at a time.
+/// Changes the configurations of the servers in the configuration file and in the running hub, one change at a time.
 pub(super) struct Configuration {
     state: Arc<State>,
     settings: Arc<Settings>,
     tool_cache: Arc<ToolCache>,
-    /// Held for each change, so that the state follows the file in order.
+    /// Locked during each change, so that the hub applies the changes in the order in which they were written to the
+    /// file.
     changing: AsyncMutex<()>,
 }
 
@@ -30,7 +31,8 @@ impl Configuration {
         Configuration { state, settings, tool_cache, changing: AsyncMutex::new(()) }
     }
 
-    /// Adds a server that the file already contains, with the tools that it had.
+    /// Adds a server of the configuration file to the hub. If the server starts only when it is called, its cached
+    /// tools from an earlier run are added too.
     pub(super) async fn restore(&self, config: McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let id = server_id(config.id);
@@ -45,7 +47,8 @@ impl Configuration {
             });
             if let Ok(Some((known, offered))) = cached.await {
                 self.state.update(|servers, now| {
-                    // Before the offered tools, which lack the removed ones.
+                    // The known tools are set first, because they include the removed tools, which the offered tools
+                    // lack.
                     servers.set_known_tools(id, &known);
                     if let Some(offered) = offered {
                         servers.remember(id, offered, now);
@@ -56,13 +59,14 @@ impl Configuration {
         Ok(())
     }
 
-    /// Adds a new server.
+    /// Saves the configuration of a new server, and adds the server to the hub without starting it.
     pub(super) async fn create(&self, config: McpConfig) -> Result<(), HubError> {
         let _changing = self.changing.lock().await;
         self.create_locked(config).await
     }
 
-    /// Adds new servers with one write of the file. The results are in the order of `configs`.
+    /// Adds new servers with a single write of the configuration file. Returns one result for each server, in the order
+    /// of `configs`.
     pub(super) async fn create_all(&self, configs: Vec<McpConfig>) -> Result<Vec<Result<(), HubError>>, HubError> {
         let _changing = self.changing.lock().await;
         let checked = configs.into_iter().map(|config| {
@@ -96,7 +100,8 @@ impl Configuration {
         self.state.update(|servers, now| servers.add(config, spec, logs, now))
     }
 
-    /// Changes the server with the name of `config`, or adds it. Returns the id of the server.
+    /// Replaces the configuration of the server that has the same name as `config`, or adds a new server. Returns the
+    /// id of the server.
     pub(super) async fn upsert(&self, mut config: McpConfig) -> Result<Uuid, HubError> {
         let name = config.folded_name();
         let changing = self.changing.lock().await;
@@ -120,7 +125,7 @@ impl Configuration {
         self.update(config).await.map(|()| known.id)
     }
 
-    /// Changes the configuration of a server, and starts or stops the server if its enabled flag has changed.
+    /// Changes the configuration of a server. If its enabled flag has changed, the server is started or stopped.
     pub(super) async fn update(&self, config: McpConfig) -> Result<(), HubError> {
         let id = server_id(config.id);
         let changing = self.changing.lock().await;
@@ -129,11 +134,13 @@ impl Configuration {
         let is_enabling = config.enabled && !before.enabled;
         let is_disabling = !config.enabled && before.enabled;
         let mut saved = config;
-        // The supervisor saves that the server is enabled, and takes it back if the start fails.
+        // The flag stays `false` here. The supervisor saves `true` before the start, and `false` again if the start
+        // fails.
         saved.enabled &= !is_enabling;
         let spec = server_spec(&saved, &self.settings)?;
         let (new, known) = (saved.clone(), Arc::clone(&before));
-        // Also without a change: another program may have changed the file, and then this is one.
+        // This runs even if the configuration is unchanged, to detect a conflict with a change that another program
+        // made to the file.
         self.with_store(move |store| store.update_from(&known, &new).map(drop)).await?;
         if saved != *before {
             self.state.update(|servers, now| servers.replace(id, saved, spec, now))?;
@@ -148,8 +155,8 @@ impl Configuration {
         Ok(())
     }
 
-    /// Saves the enabled flag of a server, as the supervisor requested. `config` is `None` if the configuration has changed
-    /// since then.
+    /// Saves the enabled flag of a server because the supervisor requested this, and reports the outcome to the
+    /// supervisor. `config` is the configuration to change, or `None` if it has changed since the request.
     pub(super) async fn save_enabled(&self, id: ServerId, config: Option<Arc<McpConfig>>, enabled: bool) {
         let _changing = self.changing.lock().await;
         let result = match config {
@@ -164,7 +171,7 @@ impl Configuration {
         self.state.update(|servers, now| servers.saved(id, result, now));
     }
 
-    /// Stops and deletes a server, with its secrets, logs and cached tools.
+    /// Stops a server, and deletes its configuration, secrets, logs and cached tools.
     pub(super) async fn delete(&self, id: Uuid) -> Result<(), HubError> {
         let changing = self.changing.lock().await;
         let logs = self.state.read(|servers| servers.logs(server_id(id)).cloned());
@@ -183,7 +190,8 @@ impl Configuration {
         removed.await?
     }
 
-    /// Agrees to what a server starts. `hash` is that of the preview that the user has seen.
+    /// Records that the user agrees to what the server starts. `hash` is the hash of the preview that the user has
+    /// reviewed. Fails if the hash of the configuration is now different.
     pub(super) async fn consent(&self, id: ServerId, hash: &str) -> Result<(), HubError> {
         let mut config = (*self.state.read(|servers| servers.config(id))?).clone();
         if config.hash() != hash {
@@ -194,12 +202,13 @@ impl Configuration {
         self.update(config).await
     }
 
-    /// Reads the file again. Servers whose entries cannot be read stay as they are.
+    /// Reads the configuration file again, and applies its changes to the running servers. A server whose entry in the
+    /// file is unreadable is not changed.
     pub(super) async fn reload(&self) -> Result<(), HubError> {
         let Some(store) = self.settings.store.clone() else { return Ok(()) };
         let _changing = self.changing.lock().await;
         let loaded = self.settings.tasks.block(move || store.load()).await??;
-        // All entries are checked before any server changes.
+        // All configurations are checked before any server changes.
         if let Some(error) = loaded.configs.iter().find_map(|config| config.validate().err()) {
             return Err(error);
         }
@@ -233,7 +242,8 @@ impl Configuration {
         self.settings.tasks.spawn(async move { drop(state.command(id, Command::Boot).await) });
     }
 
-    /// Changes the file on a thread that may block. Does nothing if the hub keeps no files.
+    /// Calls `change` with the store of the configuration file, on a thread that may block. Does nothing if the hub
+    /// keeps no files.
     async fn with_store(
         &self,
         change: impl FnOnce(&Store) -> Result<(), HubError> + Send + 'static,
@@ -243,13 +253,13 @@ impl Configuration {
     }
 }
 
-/// Checks a configuration before it is saved.
+/// Checks that a configuration is valid and contains all required values, before it is saved.
 fn check(config: &McpConfig) -> Result<(), HubError> {
     config.validate()?;
     check_required_values(config)
 }
 
-/// Returns whether the file has an entry of this server, readable or not.
+/// Returns whether the configuration file contains an entry of the server `id`, even if the entry is unreadable.
 fn mentions(loaded: &Loaded, id: Uuid) -> bool {
     loaded.get(id).is_some() || loaded.broken.iter().any(|entry| entry.id == Some(id))
 }

@@ -1,4 +1,4 @@
-//! Stops and removes containers, which can outlive the program that started them.
+//! Stops and removes the containers of servers. A container can outlive the command that started it.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -7,30 +7,32 @@ use std::time::{Duration, Instant};
 use crate::launch::Container;
 use crate::tasks::Tasks;
 
-/// Maximum time to wait for the container engine. It gives the container one second to stop.
+/// Maximum duration of a command of the container engine, such as `docker stop`. The engine kills a container that does
+/// not stop within one second, so a responding engine needs less than 5 s.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often to check whether the client of the engine has exited.
+/// Interval at which to check whether a command of the container engine has exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Stops a container, and removes it. A container that does not exist is no error.
+/// Stops and removes a container. A container that does not exist is no error.
 pub(super) async fn stop(container: Container, tasks: &Tasks) {
     for argv in [container.stop_command(), container.remove_command()] {
         wait_for(argv, tasks).await;
     }
 }
 
-/// Kills and removes a container.
+/// Kills and removes a container, and waits until the container engine has done so, but at most 5 s.
 pub(super) async fn remove(container: Container, tasks: &Tasks) {
     wait_for(container.remove_command(), tasks).await;
 }
 
 async fn wait_for(argv: Vec<String>, tasks: &Tasks) {
-    // A runtime that is dropped waits for its threads, so the thread must end too if the engine does not respond.
+    // A runtime that is dropped waits for its blocking threads. So this thread must end even if the container engine
+    // does not respond.
     let _ = tasks.block(move || run_within(&argv, ENGINE_TIMEOUT)).await;
 }
 
-/// Runs a command, and kills it if it takes too long.
+/// Runs a command and waits until it exits. Kills the command if it takes longer than `timeout`.
 fn run_within(argv: &[String], timeout: Duration) {
     let Some(mut child) = run(argv) else { return };
     let deadline = Instant::now() + timeout;
@@ -44,7 +46,7 @@ fn run_within(argv: &[String], timeout: Duration) {
     }
 }
 
-/// Kills and removes a container on a thread, without a runtime.
+/// Kills and removes a container in the background. Does not wait for the container engine, and needs no async runtime.
 pub(super) fn remove_detached(container: &Container) {
     if let Some(mut child) = run(&container.remove_command()) {
         let thread = thread::Builder::new().name("mcpwire-rm".into()).stack_size(64 * 1024);

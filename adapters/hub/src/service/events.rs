@@ -1,4 +1,4 @@
-//! [`Events`]: the events of a hub, for any number of listeners.
+//! [`Events`] is a stream of the events of a hub. A hub can have any number of such streams.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -13,11 +13,11 @@ use uuid::Uuid;
 
 use crate::HubError;
 
-/// Maximum number of events that wait for one listener. 1,024 events are five state changes of each of 200 servers that
-/// start at the same time.
+/// Maximum number of events in the queue of one listener. 200 servers that start at the same time cause about 1,000
+/// events, five state changes each.
 const MAX_EVENTS: usize = 1_024;
 
-/// An event of a hub.
+/// An event that a hub reports to its listeners.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -30,28 +30,30 @@ pub enum HubEvent {
         name: String,
         /// The new state.
         state: State,
-        /// The error of the last failure. `None` for a server that runs, or has not failed.
+        /// The error of the server's last failure, or `None` if the server runs or has not failed.
         error: Option<HubError>,
     },
-    /// The tools of all servers have changed.
+    /// The list of the tools of all servers has changed.
     Tools {
-        /// Number of tools.
+        /// Number of tools of all servers, after the change.
         count: usize,
     },
-    /// A server has changed the definitions of some of its tools since it listed them last, which may have been before a
-    /// restart of the server or of the hub.
+    /// A server has changed the definitions of some of its tools since its previous tool list. The server may have sent
+    /// the previous list before a restart of the server or of the hub.
     ///
-    /// The change may be an update. It may also be an attempt to make a model do what the user has not agreed to. The hub
-    /// offers the new definitions; users who approved the old ones should review them.
-    /// [`StatusDetail::changed_tools`](super::StatusDetail::changed_tools) contains the changes until they are acknowledged.
+    /// The change may be a regular update. It may also be an attempt to make a language model do something to which the
+    /// user has not agreed. The hub offers the new definitions; users who approved the old definitions should review
+    /// the new ones. [`StatusDetail::changed_tools`](super::StatusDetail::changed_tools) contains the changes until
+    /// they are acknowledged.
     ToolChanged {
         /// The id of the server.
         id: Uuid,
         /// The name of the server.
         name: String,
-        /// The first 100 changed tools, with the changed fields. The names are those that the server uses.
+        /// The first 100 tools with changed definitions, each with its changed fields. Each tool has the name that the
+        /// server uses.
         changes: Vec<ToolChange>,
-        /// Number of further changed tools.
+        /// Number of changed tools beyond the first 100, which `changes` does not contain.
         more: usize,
     },
     /// A server was added, or its configuration was changed.
@@ -64,30 +66,31 @@ pub enum HubEvent {
         /// The id of the server.
         id: Uuid,
     },
-    /// All servers that were to be started with the hub have started or failed.
+    /// All servers that [`Hub::boot`](super::Hub::boot) was to start have started or failed.
     Booted {
-        /// Number of servers that run, or sleep until they are called.
+        /// Number of servers that run, or sleep until one of their tools is called.
         ready: usize,
-        /// Number of servers that failed. Those that may recover are started again.
+        /// Number of servers that failed to start. Servers that may recover are restarted automatically.
         failed: usize,
-        /// Number of servers that were stopped before they ran.
+        /// Number of servers whose start was cancelled by another command, for example to stop the server.
         cancelled: usize,
     },
-    /// The process of a server could not be ended, and may still run.
+    /// The hub could not end the process of a server. The process may still run.
     Abandoned {
         /// The id of the server.
         id: Uuid,
     },
-    /// The listener was too slow, and the oldest events were dropped.
+    /// The listener did not read its events fast enough, and the hub dropped the oldest events.
     Missed {
-        /// Number of dropped events.
+        /// Number of events that the hub dropped.
         count: u64,
     },
 }
 
 /// A stream of the events of a hub, in order.
 ///
-/// A slow listener delays nobody: the oldest events are dropped, and [`HubEvent::Missed`] contains their number.
+/// A listener that reads slowly delays neither the hub nor other listeners. The hub drops the oldest events of that
+/// listener, and [`HubEvent::Missed`] contains their number.
 #[derive(Debug, Default)]
 pub struct Events(Arc<Mutex<Queue>>);
 
@@ -100,12 +103,12 @@ struct Queue {
 }
 
 impl Events {
-    /// Waits for the next event. Returns `None` when the hub has ended and no event is left.
+    /// Waits for the next event of the hub. Returns `None` when the hub has ended and all events were returned.
     pub async fn next(&mut self) -> Option<HubEvent> {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Returns the next event if there is one already.
+    /// Returns the next event of the hub, or `None` if there is no new event yet. Does not wait.
     pub fn try_next(&mut self) -> Option<HubEvent> {
         lock(&self.0).pop()
     }
@@ -120,7 +123,7 @@ impl Events {
             return Poll::Ready(None);
         }
         let previous = queue.waker.replace(waker);
-        // A waker may run code of the program when it is dropped.
+        // Dropping a waker may run code of the program, so the lock is released first.
         drop(queue);
         drop(previous);
         Poll::Pending
@@ -148,7 +151,7 @@ fn lock(queue: &Mutex<Queue>) -> std::sync::MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The queues of all listeners.
+/// The event queues of all listeners of a hub.
 #[derive(Debug, Default)]
 pub(super) struct Listeners(Mutex<Vec<Weak<Mutex<Queue>>>>);
 
@@ -161,7 +164,8 @@ impl Listeners {
         Events(queue)
     }
 
-    /// Adds an event to all queues. The caller wakes `wakers` after it has released its locks.
+    /// Adds an event to the queues of all listeners, and moves the wakers of the listeners to `wakers`. The caller
+    /// wakes them after it has released its locks.
     pub(super) fn push(&self, event: &HubEvent, wakers: &mut Vec<Waker>) {
         self.each(wakers, |queue| {
             if queue.waiting.len() == MAX_EVENTS {
@@ -172,7 +176,8 @@ impl Listeners {
         });
     }
 
-    /// Ends all streams after the events that they already contain.
+    /// Ends the event streams of all listeners, which first receive the events in their queues. Moves the wakers of the
+    /// listeners to `wakers`.
     pub(super) fn end(&self, wakers: &mut Vec<Waker>) {
         self.each(wakers, |queue| queue.is_ended = true);
     }

@@ -1,4 +1,4 @@
-//! Converts errors of the client to errors for users: removes secrets, and classifies the evidence.
+//! Converts errors of the MCP client to errors for users: removes secrets, and finds the likely cause of each error.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,8 @@ use crate::redact::Redactor;
 use crate::tasks::Client;
 use crate::{HubError, HubErrorKind};
 
-/// Returns the failure of a start, or of a tool list.
+/// Converts an error to a failure for the supervisor. The error occurred while a server was started, or while its tools
+/// were listed.
 pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
     if let Some(error) = of_client(error, redactor) {
         return Failure::new(error, Retry::Never);
@@ -21,9 +22,9 @@ pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor
     classify(error, stage, package_kind(config), redactor)
 }
 
-/// Returns the failure of a connection that ended unexpectedly.
+/// Returns the reason why the connection of `client` to its server has ended, as a failure for the supervisor.
 pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor) -> Failure {
-    // A notification that cannot be sent returns the reason.
+    // After the connection has ended, sending a notification fails with the reason for the end.
     let kind = package_kind(config);
     match client.notify_raw("notifications/cancelled", None) {
         Err(error) => classify(&error, Stage::Run, kind, redactor),
@@ -31,7 +32,7 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
     }
 }
 
-/// Returns the error of a call that has no result.
+/// Converts the error of a tool call that returned no result to an error for the user.
 pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
     let own = |kind: HubErrorKind| HubError::new(kind, redactor.redact(&error.to_string()));
     match error.cause() {
@@ -40,14 +41,15 @@ pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &
         ErrorCause::Send(SendError::TooManyInFlight { .. } | SendError::TransmitFull { .. }) => {
             return own(HubErrorKind::RateLimited);
         }
-        // The arguments are no object, or too large.
+        // The arguments are not a JSON object, or are too large.
         ErrorCause::Send(_) => return own(HubErrorKind::InvalidArguments).at("arguments"),
         _ => {}
     }
     classify(error, Stage::Call, package_kind(config), redactor).error
 }
 
-/// Returns the error if this side caused it, and not the server.
+/// Returns an error for the user if the configuration caused the error, for example a missing working directory.
+/// Returns `None` if the server may have caused it.
 fn of_client(error: &Error, redactor: &Redactor) -> Option<HubError> {
     let text = || redactor.redact(&error.to_string());
     match error.cause() {

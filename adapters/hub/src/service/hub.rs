@@ -1,4 +1,4 @@
-//! [`Hub`]: many MCP servers as one service.
+//! [`Hub`] manages many MCP servers as one service.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -33,28 +33,30 @@ use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
 use crate::tasks::Client;
 
-/// Number of lines of standard error in a [`StatusDetail`].
+/// Maximum number of lines from a server's standard error in a [`StatusDetail`].
 const STDERR_TAIL: usize = 12;
 
-/// Time that processes of an earlier hub have to end by themselves.
+/// Maximum time to wait for server processes that a killed hub has left, until they end after a request to do so. After
+/// this time, they are killed.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Many MCP servers as one service: configured, supervised, and called. Cheap to clone.
+/// Manages many MCP servers as one service: configures, supervises and calls them. Cheap to clone.
 ///
-/// The hub runs on the tokio runtime in which it is opened, or on the runtime of [`HubOptions::on`]. When the last clone is
-/// dropped, all servers are killed, with all that they started; [`shutdown_all`](McpService::shutdown_all) stops them
-/// gracefully. See the [module](super) for an example.
+/// The hub runs on the tokio runtime in which it is opened, or on the runtime that is passed to [`HubOptions::on`].
+/// When the last clone is dropped, the hub kills all servers and the processes that the servers have started;
+/// [`shutdown_all`](McpService::shutdown_all) stops the servers gracefully. The [module](super) contains an example.
 #[derive(Clone)]
 pub struct Hub(Arc<Parts>);
 
-/// The parts of a hub. Tasks of the hub hold some of them, but not this, so that the last `Hub` ends the servers.
+/// The parts of a hub, which all clones of [`Hub`] share. Background tasks hold some of the parts, but never this
+/// struct. So dropping the last `Hub` drops this struct, which kills the servers.
 struct Parts {
     state: Arc<State>,
     attempts: Arc<Attempts>,
     configuration: Arc<Configuration>,
     calls: Calls,
     settings: Arc<Settings>,
-    /// The state refers to the actions weakly.
+    /// Keeps the [`Actions`] alive, because [`State`] holds only a weak reference to them.
     _actions: Arc<Actions>,
     reaped: Reaped,
     broken: Vec<BrokenEntry>,
@@ -62,7 +64,8 @@ struct Parts {
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        // In this order: a process that starts later is killed because the state has ended.
+        // The state must end first. A process that finishes its launch later is then killed at once, and not stored in
+        // `attempts`.
         self.state.end();
         for container in self.attempts.end() {
             containers::remove_detached(&container);
@@ -71,11 +74,13 @@ impl Drop for Parts {
 }
 
 impl Hub {
-    /// Opens a hub: reads the configurations, and ends the processes that a killed hub has left. No server is started.
+    /// Opens a hub: reads the configurations of the servers, and ends the server processes that a killed hub has left.
+    /// Starts no server.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::load`](crate::store::Store::load): a file that cannot be read does not count as empty.
+    /// Returns the errors of [`Store::load`](crate::store::Store::load). A configuration file that cannot be read is an
+    /// error, and does not count as an empty list of servers.
     pub async fn open(options: HubOptions) -> Result<Hub, HubError> {
         let settings = Arc::new(Settings::from(options));
         let (store, registry) = (settings.store.clone(), settings.process_registry.clone());
@@ -91,7 +96,7 @@ impl Hub {
         }
         if let (Some(registry), false) = (settings.process_registry.clone(), reaped.containers.is_empty()) {
             let reaped = reaped.clone();
-            // A record that stays is removed by the next hub.
+            // If the records cannot be removed, the next hub removes them.
             let _ = settings.tasks.block(move || registry.forget_reaped(&reaped)).await;
         }
         let seed = RandomState::new().build_hasher().finish();
@@ -122,29 +127,30 @@ impl Hub {
         Ok(Hub(Arc::new(parts)))
     }
 
-    /// Starts all enabled servers, a few at a time, and waits until each has started or failed. The failure of one server does
-    /// not affect the others.
+    /// Starts all enabled servers, a few at a time, and waits until each server has started or failed. The failure of
+    /// one server does not affect the others.
     pub async fn boot(&self) -> Result<BootReport, HubError> {
         self.0.state.boot().await
     }
 
-    /// Starts one server as [`boot`](Self::boot) does, and waits until it has started or failed. The server waits for its turn,
-    /// and a lazy server whose tools are known starts when it is called.
+    /// Starts one server in the same way as [`boot`](Self::boot), and waits until the server has started or failed. If
+    /// too many servers are already starting, the server waits for its turn. A lazy server whose tools are known starts
+    /// only when one of its tools is called.
     ///
     /// # Errors
     ///
-    /// Those of [`McpService::start`].
+    /// Returns the errors of [`McpService::start`].
     pub async fn boot_server(&self, id: Uuid) -> Result<(), HubError> {
         self.0.state.command(server_id(id), Command::Boot).await
     }
 
-    /// Calls a tool of any server. The call is made when it is awaited.
+    /// Creates a call of a tool of any server. The call is sent when the returned [`Call`] is awaited.
     ///
-    /// `name` is an exposed name, or a name that only one server uses. `arguments` is anything
-    /// that serializes to a JSON object, or pairs of a name and a value.
+    /// `name` is the exposed name of the tool (`<server>__<tool>`), or a tool name that only one server uses.
+    /// `arguments` is a value that serializes to a JSON object, or a list of pairs of a name and a value.
     ///
-    /// A call waits for a server that sleeps. For a server that is starting, it waits as long as
-    /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start) allows, and then fails with
+    /// If the server sleeps, the call starts the server and waits for it. If the server is already starting, the call
+    /// waits for at most [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start), and then fails with
     /// [`HubErrorKind::Starting`](crate::HubErrorKind::Starting).
     ///
     /// ```no_run
@@ -157,73 +163,81 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// [`HubError::kind`] says why the call has no result. A tool that ran and failed is no error.
+    /// [`HubError::kind`] tells why the call has no result. A tool that ran and failed has a result, and is not an
+    /// error.
     pub fn call<'a, A: Serialize + Send + Sync + 'a>(&'a self, name: &'a str, arguments: A) -> Call<'a, A> {
         Call::new(&self.0.calls, name, arguments)
     }
 
     /// Adds a server, or replaces the configuration of the server with the same name. Returns the id of the server.
     ///
-    /// A program that configures its servers in code calls this at each start. An existing server keeps its id and the consent
-    /// of the user. A new server gets [`McpConfig::id_of_name`], which is the same in each run, unless a renamed server has
-    /// this id. A server that becomes enabled is started, as by [`McpService::update`].
+    /// A program that configures its servers in code calls this function at each start. An existing server keeps its id
+    /// and the consent of the user. A new server gets the id [`McpConfig::id_of_name`], which is the same in each run,
+    /// unless a renamed server already has this id. If the server becomes enabled, it is started as by
+    /// [`McpService::update`].
     ///
     /// # Errors
     ///
-    /// Those of [`McpService::create`] and [`McpService::update`].
+    /// Returns the errors of [`McpService::create`] and [`McpService::update`].
     pub async fn upsert(&self, config: McpConfig) -> Result<Uuid, HubError> {
         self.0.configuration.upsert(config).await
     }
 
-    /// Returns the server to which a tool name belongs, as [`call`](Self::call) finds it.
+    /// Returns the id of the server to which a tool name belongs. Uses the same search as [`call`](Self::call).
     ///
-    /// A name without the prefix of its server is unknown while the server starts. So the search waits for servers that are
-    /// starting, as long as their policies let a call wait, and at most for `timeout`.
+    /// Until a server has listed its tools, a tool name without the prefix of the server is unknown. So the search
+    /// waits for servers that are starting, as long as their
+    /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start) allows, but at most for `timeout`.
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::UnknownTool`](crate::HubErrorKind::UnknownTool), or
+    /// [`HubErrorKind::UnknownTool`](crate::HubErrorKind::UnknownTool) if no server has the tool, or
     /// [`HubErrorKind::Starting`](crate::HubErrorKind::Starting) if a server that is still starting may have the tool.
     pub async fn wait_for_tool_server(&self, tool_name: &str, timeout: Duration) -> Result<Uuid, HubError> {
         self.0.calls.find_server(tool_name, timeout).await.map(uuid)
     }
 
-    /// Returns the processes that an earlier hub had left and that were ended when this hub was opened.
+    /// Returns a report about the server processes that an earlier hub had left. They were ended when this hub was
+    /// opened.
     pub fn reaped(&self) -> &Reaped {
         &self.0.reaped
     }
 
-    /// Returns the entries of the file that could not be read or used when the hub was opened. They are still in the file.
+    /// Returns the entries of the configuration file that could not be read or used when the hub was opened. The hub
+    /// leaves these entries in the file.
     pub fn broken(&self) -> &[BrokenEntry] {
         &self.0.broken
     }
 
-    /// Returns the store of secrets.
+    /// Returns the store that contains the secrets of the servers.
     pub fn secrets(&self) -> Arc<dyn SecretStore> {
         Arc::clone(&self.0.settings.secrets)
     }
 
-    /// Returns the resources that the processes of each server use, in the order of [`McpService::list`].
+    /// Returns the memory and the number of processes that each server uses, in the order of [`McpService::list`].
     ///
-    /// This reads the state of all processes of the machine, so do not call it often. Empty on systems other than Linux.
+    /// Servers without a process are omitted. This function reads the state of all processes of the machine, so do not
+    /// call it often. The result is empty on systems other than Linux.
     pub fn usage(&self) -> Vec<(Uuid, Usage)> {
         let pids: Vec<(Uuid, u32)> =
             self.details().into_iter().filter_map(|detail| Some((detail.id, detail.pid?))).collect();
         usage_of_groups(&pids)
     }
 
-    /// Returns the detailed state of all servers, in the order of the file.
+    /// Returns the detailed state of all servers, in the order of the configuration file.
     pub fn details(&self) -> Vec<StatusDetail> {
         let ids = self.0.state.read(super::state::Servers::ids);
         ids.into_iter().filter_map(|id| self.status_detail(uuid(id))).collect()
     }
 
-    /// Marks the changed tools of a server as reviewed by the user. [`StatusDetail::changed_tools`] no longer contains them.
+    /// Marks the changed tools of a server as reviewed by the user, and removes them from
+    /// [`StatusDetail::changed_tools`].
     pub fn acknowledge_changes(&self, id: Uuid) {
         self.0.state.update(|servers, _| servers.acknowledge_changes(server_id(id)));
     }
 
-    /// Calls a tool of one server. The name is the exposed one, or the one that the server uses.
+    /// Calls a tool of the server with the id `server`. `tool` is the exposed name of the tool (`<server>__<tool>`), or
+    /// the name that the server uses.
     async fn call_server(
         &self,
         server: Uuid,

@@ -1,4 +1,5 @@
-//! [`Logs`]: what servers write to standard error, without secrets. The last lines are in memory, more in files.
+//! [`Logs`] stores what servers write to standard error, without secrets. The last lines are in memory, and more lines
+//! are in files.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -13,15 +14,19 @@ use mcpwire_driver::CallbackPanic;
 
 use crate::redact::Redactor;
 
-/// Maximum size and number of the lines of one server in memory. Nobody reads more, and 200 servers take 12 MiB.
+/// Maximum total size of the log lines of one server in memory, in bytes. The log lines of 200 servers take at most
+/// 12.5 MiB.
 const MAX_BYTES: usize = 64 * 1024;
+/// Maximum number of log lines of one server in memory.
 const MAX_LINES: usize = 1_000;
 
-/// Maximum size of a log file, and number of files per server. 3 MiB are several days of a talkative server.
+/// Maximum size of a log file in bytes. A server has three log files, which contain the output of several days even if
+/// the server writes a lot.
 const FILE_BYTES: u64 = 1024 * 1024;
+/// Maximum number of log files of one server: the current file and two older files.
 const FILES: usize = 3;
 
-/// The last lines of one server.
+/// The last lines that one server wrote to standard error, in memory and in log files. Clones share the lines.
 #[derive(Clone, Debug)]
 pub(super) struct Logs(Arc<Mutex<Inner>>);
 
@@ -38,23 +43,24 @@ impl Logs {
         Logs(Arc::new(Mutex::new(Inner { lines: VecDeque::new(), bytes: 0, path, file: None })))
     }
 
-    /// Returns a callback that adds the lines of one process, without secrets and terminal escapes.
+    /// Returns a callback for the standard error of a server process. The callback removes secrets and terminal escapes
+    /// from each line, and adds the line to the log.
     pub(super) fn follower(&self, redactor: Redactor) -> Box<dyn FnMut(&str) + Send> {
         let logs = self.clone();
         Box::new(move |line| logs.push(&redactor.redact(line)))
     }
 
-    /// Returns a callback that adds a line for each panic of the program's handlers and callbacks.
+    /// Returns a callback that adds a line to the log for each panic in a handler or callback of the program.
     pub(super) fn panics(&self, redactor: Redactor) -> impl Fn(&CallbackPanic) + Send + Sync + 'static {
         let logs = self.clone();
         move |panic| logs.push(&redactor.redact(&panic.to_string()))
     }
 
-    /// Adds a line, which must not contain secrets.
+    /// Adds a line to the log of the server, in memory and in the log file. The line must not contain secrets.
     pub(super) fn push(&self, line: &str) {
         let line = printable(line).to_string();
         let mut inner = self.lock();
-        // A full disk does not stop a server.
+        // Write errors are ignored, because a full disk must not stop a server.
         let _ = inner.write(&line);
         inner.bytes += line.len();
         inner.lines.push_back(line);
@@ -64,7 +70,8 @@ impl Logs {
         }
     }
 
-    /// Returns the last lines. If the server was not started since the hub was opened, they come from the file.
+    /// Returns the last log lines of the server. If there are no lines in memory, because the server was not started
+    /// since the hub was opened, the lines come from the log files.
     pub(super) fn lines(&self) -> Vec<String> {
         let inner = self.lock();
         if inner.lines.is_empty()
@@ -75,13 +82,13 @@ impl Logs {
         inner.lines.iter().cloned().collect()
     }
 
-    /// Returns the last `most` lines in memory.
+    /// Returns up to `most` of the last log lines of the server, without reading the log files.
     pub(super) fn tail(&self, most: usize) -> Vec<String> {
         let inner = self.lock();
         inner.lines.iter().skip(inner.lines.len().saturating_sub(most)).cloned().collect()
     }
 
-    /// Removes all lines and files.
+    /// Removes all log lines of the server from memory, and deletes its log files.
     pub(super) fn remove(&self) -> io::Result<()> {
         let mut inner = self.lock();
         inner.lines.clear();
@@ -124,7 +131,8 @@ impl Inner {
     }
 }
 
-/// Returns the path of the `at`-th log file: `x.log`, `x.log.1`, `x.log.2`. Higher numbers are older.
+/// Returns the path of the log file with the number `at`: `x.log`, `x.log.1` or `x.log.2`. A higher number means an
+/// older file.
 fn numbered(path: &Path, at: usize) -> PathBuf {
     if at == 0 {
         return path.to_owned();
@@ -159,16 +167,18 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(open_regular(path, options, Links::Refuse)?.0)
 }
 
-/// Returns a line of a log file without the time. Files of earlier versions contain no times.
+/// Removes the time from the start of a line of a log file. A line that an earlier version of the hub wrote has no
+/// time, and is returned unchanged.
 fn without_time(line: &str) -> &str {
     line.split_once(' ').filter(|(time, _)| time.parse::<Timestamp>().is_ok()).map_or(line, |(_, line)| line)
 }
 
-/// Returns the last lines of a log file, without a hub. Each line starts with its time in UTC, as in RFC 3339.
+/// Reads up to `most` of the last lines from the log files of a server. `path` is the path of the newest log file. Each
+/// line starts with its time in UTC, as in RFC 3339. No hub needs to run.
 pub fn tail(path: &Path, most: usize) -> Vec<String> {
     let mut text = String::new();
     for at in (0..FILES).rev() {
-        // The last line of a file may exceed its maximum size.
+        // A single long line may make a file larger than `FILE_BYTES`.
         if let Ok(bytes) = read_regular(&numbered(path, at), 2 * FILE_BYTES) {
             text.push_str(&String::from_utf8_lossy(&bytes));
         }

@@ -1,4 +1,4 @@
-//! [`McpService`]: what a program needs of its MCP servers.
+//! [`McpService`] contains the methods with which a program uses its MCP servers.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,35 +16,40 @@ use crate::{HubError, HubErrorKind};
 
 pub use mcpwire_supervisor::Status as McpStatus;
 
-/// The future that the methods of [`McpService`] return. It is boxed, so that the trait is object-safe.
+/// The future that the methods of [`McpService`] return. The future is boxed, so that programs can use `dyn
+/// McpService`.
 pub type ServiceFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HubError>> + Send + 'a>>;
 
-/// Many MCP servers as one service: their configurations, their state, and their tools.
+/// Manages many MCP servers as one service: their configurations, their states and their tools.
 ///
-/// [`Hub`](super::Hub) is the service. A program that tests its own code without servers implements this trait itself: only
-/// [`list`](Self::list), [`available_tools`](Self::available_tools) and [`call_tool_full`](Self::call_tool_full) are required.
-/// By default, methods that change a server fail with [`HubErrorKind::Unsupported`].
+/// [`Hub`](super::Hub) implements this trait. A program can implement the trait itself, to test its own code without
+/// servers. Only [`list`](Self::list), [`available_tools`](Self::available_tools) and
+/// [`call_tool_full`](Self::call_tool_full) are required. By default, methods that change a server fail with
+/// [`HubErrorKind::Unsupported`].
 ///
-/// Methods that are not asynchronous read a snapshot, and never wait for a server or a file. No error contains the value of
+/// Methods that are not asynchronous return a snapshot, and never wait for a server. Errors never contain the value of
 /// a secret.
 pub trait McpService: Send + Sync {
-    /// Returns the configurations of all servers, in the order of the file.
+    /// Returns the configurations of all servers, in the order of the configuration file.
     fn list(&self) -> Vec<McpConfig>;
 
-    /// Returns a snapshot of the tools of all servers that run, or start when they are called. Nothing is copied.
+    /// Returns a snapshot of the tools of all servers that run, or that start when they are called. The tools are not
+    /// copied.
     ///
-    /// If the list of a server has expired (2026-07-28, server/utilities/caching), the hub requests it again, and
-    /// [`HubEvent::Tools`](super::HubEvent::Tools) follows if the tools have changed.
+    /// If the tool list of a server has expired (2026-07-28, server/utilities/caching), the hub requests the list again
+    /// in the background. If the tools have changed, the hub then emits [`HubEvent::Tools`](super::HubEvent::Tools).
     fn available_tools(&self) -> AvailableTools;
 
-    /// Calls a tool, and returns the whole result. The name is the exposed one, or the one that the server uses.
+    /// Calls a tool of the server `mcp_id`, and returns the complete result. `tool_name` is the exposed name of the
+    /// tool (`<server>__<tool>`), or the name that the server uses.
     ///
-    /// A tool that ran and failed is no error: [`is_error`](mcpwire_core::CallToolResult::is_error) of its result is set.
+    /// A tool that ran and failed is not an error of this function: its result has
+    /// [`is_error`](mcpwire_core::CallToolResult::is_error) set.
     ///
     /// # Errors
     ///
-    /// [`HubError::kind`] says why the call has no result. [`HubError::retry_after`] says when a call that exceeds a rate
-    /// limit, or that a server rejected for now, can be made again.
+    /// [`HubError::kind`] tells why the call has no result. [`HubError::retry_after`] contains the time after which to
+    /// call again, if the call exceeds a rate limit or if the server rejected it temporarily.
     fn call_tool_full<'a>(
         &'a self,
         mcp_id: Uuid,
@@ -53,23 +58,25 @@ pub trait McpService: Send + Sync {
         options: CallOptions<'a>,
     ) -> ServiceFuture<'a, ToolOutcome>;
 
-    /// Calls a tool, and returns the text of its result. The name is the exposed one, or the one that the server uses.
+    /// Calls a tool of the server `mcp_id`, and returns the text of the result. `tool_name` is the exposed name of the
+    /// tool (`<server>__<tool>`), or the name that the server uses.
     ///
     /// # Errors
     ///
-    /// Those of [`call_tool_full`](Self::call_tool_full), and [`HubErrorKind::ToolFailed`] with the text of the result if the
-    /// tool failed.
+    /// Returns the errors of [`call_tool_full`](Self::call_tool_full), and [`HubErrorKind::ToolFailed`] with the text
+    /// of the result if the tool failed.
     fn call_tool<'a>(&'a self, mcp_id: Uuid, tool_name: &'a str, arguments: &'a Value) -> ServiceFuture<'a, String> {
         let outcome = self.call_tool_full(mcp_id, tool_name, arguments, CallOptions::new());
         Box::pin(async move { outcome.await?.into_text() })
     }
 
-    /// Returns the configuration of a server, or `None` if the server is unknown.
+    /// Returns the configuration of a server, or `None` if no server has this id.
     fn get(&self, id: Uuid) -> Option<McpConfig> {
         self.list().into_iter().find(|config| config.id == id)
     }
 
-    /// Returns the simplified state of a server. For an unknown server, it is an error that says so.
+    /// Returns the simplified state of a server. For an unknown server, returns [`McpStatus::Error`] with a message
+    /// that the server is unknown.
     fn status(&self, id: Uuid) -> McpStatus {
         match self.get(id) {
             None => McpStatus::Error { message: HubError::unknown_server(server_id(id)).message },
@@ -81,7 +88,7 @@ pub trait McpService: Send + Sync {
         }
     }
 
-    /// Returns the detailed state of a server, or `None` if the server is unknown.
+    /// Returns the detailed state of a server, or `None` if no server has this id.
     fn status_detail(&self, _id: Uuid) -> Option<StatusDetail> {
         None
     }
@@ -90,18 +97,20 @@ pub trait McpService: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::Disabled`], [`HubErrorKind::NeedsConsent`] if the user has not agreed to what it starts,
-    /// [`HubErrorKind::MissingValue`] if a secret is missing, or why the start failed.
+    /// [`HubErrorKind::Disabled`] if the server is disabled, [`HubErrorKind::NeedsConsent`] if the user has not agreed
+    /// to what the server starts, [`HubErrorKind::MissingValue`] if a required value such as a secret is missing, or
+    /// the error with which the start failed.
     fn start(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("start")
     }
 
-    /// Stops a server, and waits until it and all that it started are gone. What does not end within 5 s is killed.
+    /// Stops a server, and waits until its process and all processes that it started are gone. Processes that do not
+    /// end within 5 s are killed.
     fn stop(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("stop")
     }
 
-    /// Stops a server and starts it again, and waits until it runs.
+    /// Stops a server, starts it again, and waits until it runs.
     fn restart(&self, id: Uuid) -> ServiceFuture<'_, ()> {
         Box::pin(async move {
             self.stop(id).await?;
@@ -109,44 +118,49 @@ pub trait McpService: Send + Sync {
         })
     }
 
-    /// Returns the server that offers the tool with this name: an exposed name, or a name that only one server uses.
+    /// Returns the server that currently offers the tool `tool_name`, or `None` if no server does. `tool_name` is an
+    /// exposed name (`<server>__<tool>`), or a name that only one server uses.
     fn find_tool_provider(&self, tool_name: &str) -> Option<Uuid> {
         self.available_tools().find(tool_name).map(|tool| tool.mcp_id)
     }
 
-    /// Returns the server to which a tool name belongs, even if that server does not run.
+    /// Returns the server to which a tool name belongs, even if that server does not run. Returns `None` if the name
+    /// belongs to no server.
     ///
-    /// For a server that does not run, only the part of an exposed name before `__` is compared. The error of a call then
-    /// says why the server does not run.
+    /// If the server does not run, only the part of the exposed name before `__` is compared with the names of the
+    /// servers. A call of the tool then fails with an error that tells why the server does not run.
     fn find_tool_server(&self, tool_name: &str) -> Option<Uuid> {
         self.find_tool_provider(tool_name)
     }
 
-    /// Returns the tool with this name, and its server. See [`find_tool_provider`](McpService::find_tool_provider).
+    /// Returns a copy of the tool `tool_name` with the id of its server, or `None` if no server offers the tool.
+    /// `tool_name` is an exposed name (`<server>__<tool>`), or a name that only one server uses.
     fn resolve(&self, tool_name: &str) -> Option<FoundTool> {
         self.available_tools().find(tool_name).map(super::available_tools::AvailableTool::to_found)
     }
 
-    /// Returns up to `most` tools that match a query, best match first, for a program that does not show all tools to a model.
+    /// Returns up to `most` tools that match the search text `query`, best match first. A program can show these tools
+    /// to a language model instead of all tools.
     fn search_tools(&self, query: &str, most: usize) -> Vec<FoundTool> {
         self.available_tools().search(query, most)
     }
 
-    /// Adds a server. It is not started.
+    /// Adds a server without starting it.
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::InvalidConfiguration`] with the field at fault, or [`HubErrorKind::Conflict`] if the id or the name is
-    /// in use. Nothing is saved then.
+    /// [`HubErrorKind::InvalidConfiguration`] with the name of the invalid field, or [`HubErrorKind::Conflict`] if
+    /// another server has the same id or name. After an error, nothing is saved.
     fn create(&self, _config: McpConfig) -> ServiceFuture<'_, ()> {
         unsupported("create")
     }
 
-    /// Adds servers at once, which takes less time than one after the other. Returns a result for each, in their order.
+    /// Adds several servers together, which is faster than adding them one by one. Returns one result for each server,
+    /// in the order of `configs`.
     ///
     /// # Errors
     ///
-    /// If the configurations cannot be saved. Then no server is added.
+    /// Fails if the configurations cannot be saved. Then no server is added.
     fn create_all(&self, configs: Vec<McpConfig>) -> ServiceFuture<'_, Vec<Result<(), HubError>>> {
         Box::pin(async move {
             let mut results = Vec::with_capacity(configs.len());
@@ -157,54 +171,59 @@ pub trait McpService: Send + Sync {
         })
     }
 
-    /// Changes the configuration of a server. A server whose program or address has changed restarts; others continue.
+    /// Changes the configuration of a server. If the program or address of the server has changed, a running server
+    /// restarts; otherwise it continues to run.
     ///
-    /// If `enabled` becomes `true`, the server is started. If the start fails, `enabled` is set back to `false` and the error
-    /// is that of the start. If only a login is missing, the server stays enabled.
+    /// If `enabled` changes to `true`, the server is started. If the start fails, `enabled` is set back to `false`, and
+    /// this function returns the error of the start. If only a login is missing, the server stays enabled.
     fn update(&self, _config: McpConfig) -> ServiceFuture<'_, ()> {
         unsupported("update")
     }
 
-    /// Stops a server and deletes it, with its secrets, logs and cached tools.
+    /// Stops a server, and deletes its configuration, secrets, logs and cached tools.
     fn delete(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("delete")
     }
 
-    /// Reads the configuration file again, and applies what has changed.
+    /// Reads the configuration file again, and applies its changes to the servers.
     fn reload(&self) -> ServiceFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Stops all servers in parallel, within one deadline.
+    /// Stops all servers in parallel. Servers that still run shortly before a common deadline are killed.
     fn shutdown_all(&self) -> ServiceFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Returns the events from now on.
+    /// Returns a stream of the events that occur from now on.
     fn events(&self) -> Events {
         Events::default()
     }
 
-    /// Returns the last lines that a server wrote to standard error, without secrets.
+    /// Returns the last lines that a server wrote to standard error, with secrets removed.
     fn logs(&self, _id: Uuid) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns what would be started for a server, for a person to review.
+    /// Returns the command or the address that the hub would start or connect to for a server, so that a person can
+    /// review it. Returns `None` if no server has this id.
     fn preview_command(&self, id: Uuid) -> Option<Preview> {
         self.get(id).map(|config| preview(&config))
     }
 
-    /// Records that the user agrees to what [`preview_command`](McpService::preview_command) shows.
+    /// Records that the user agrees to what the server starts, as [`preview_command`](McpService::preview_command)
+    /// shows it. `hash` is the hash of the preview that the user has reviewed.
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::Conflict`] if `hash`, which is that of the preview, is not the current one.
+    /// [`HubErrorKind::Conflict`] if `hash` is not the hash of the current preview, because the configuration has
+    /// changed.
     fn consent<'a>(&'a self, _id: Uuid, _hash: &'a str) -> ServiceFuture<'a, ()> {
         unsupported("consent")
     }
 
-    /// Returns the paths of the values that a server requires and that are missing, such as `env_vars.TOKEN`.
+    /// Returns the values that a server requires and that are missing, such as an API key. Each is the path of a
+    /// configuration field, such as `env_vars.TOKEN`.
     fn secrets_status(&self, _id: Uuid) -> ServiceFuture<'_, Vec<String>> {
         Box::pin(async { Ok(Vec::new()) })
     }

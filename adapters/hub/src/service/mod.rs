@@ -1,4 +1,4 @@
-//! [`Hub`]: many MCP servers as one service. See [`McpService`] for what it does.
+//! [`Hub`] manages many MCP servers as one service. [`McpService`] describes the methods of this service.
 //!
 //! ```no_run
 //! use mcpwire_hub::config::McpConfig;

@@ -1,4 +1,4 @@
-//! [`HubOptions`]: the options of a hub.
+//! [`HubOptions`] contains the options with which a hub is opened.
 
 use std::fmt;
 use std::future::Future;
@@ -22,7 +22,7 @@ type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
 type FindRuntime = dyn FnOnce() -> Arc<dyn Runtime> + Send + Sync;
 type AdjustPolicy = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
 
-/// The options of a hub: where it keeps its files, its callbacks, and its limits.
+/// The options with which a hub is opened: the directories of its files, its callbacks, and its limits.
 #[must_use]
 pub struct HubOptions {
     layout: Option<Layout>,
@@ -36,24 +36,25 @@ pub struct HubOptions {
 }
 
 impl HubOptions {
-    /// Creates the options of a hub that keeps its files and secrets in the directories of `layout`. The hub runs on the tokio
-    /// runtime in which it is opened.
+    /// Creates the options of a hub that keeps its files and secrets in the directories of `layout`. The hub runs on
+    /// the tokio runtime in which it is opened.
     #[cfg(feature = "tokio")]
     pub fn new(layout: Layout) -> Self {
         Self::with(Some(layout), Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
     }
 
-    /// Creates the options of a hub that keeps no files: configurations, secrets and logs are in memory. The hub runs on the
-    /// tokio runtime in which it is opened.
+    /// Creates the options of a hub that keeps configurations, secrets and logs in memory, and writes no files. The hub
+    /// runs on the tokio runtime in which it is opened.
     ///
-    /// If the program is killed, the next hub does not know of servers that still run. Servers usually end when their standard
-    /// input is closed.
+    /// If the program is killed, the next hub does not know about servers that still run, and does not end them.
+    /// Servers usually end when their standard input is closed.
     #[cfg(feature = "tokio")]
     pub fn in_memory() -> Self {
         Self::with(None, Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
     }
 
-    /// Creates the options of a hub on another runtime.
+    /// Creates the options of a hub that runs on `runtime`, and keeps its files and secrets in the directories of
+    /// `layout`.
     ///
     /// ```no_run
     /// # #[cfg(feature = "smol")]
@@ -68,7 +69,7 @@ impl HubOptions {
         Self::with(Some(layout), Box::new(move || Arc::new(runtime)))
     }
 
-    /// Creates the options of a hub on another runtime that keeps no files.
+    /// Creates the options of a hub that runs on `runtime`, and keeps configurations, secrets and logs in memory.
     pub fn in_memory_on(runtime: impl Runtime) -> Self {
         Self::with(None, Box::new(move || Arc::new(runtime)))
     }
@@ -86,7 +87,8 @@ impl HubOptions {
         }
     }
 
-    /// Sets the store of secrets. If the store panics, the operation that needed it fails with the message.
+    /// Sets the store that contains the secrets of the servers. If the store panics, the operation that needed a secret
+    /// fails with the message of the panic.
     pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
         self.secrets = Some(Box::new(secrets));
         self
@@ -95,8 +97,9 @@ impl HubOptions {
     /// Sets the options of the connections to all servers: the name of the client, the launcher, the observer, and the
     /// handlers that answer requests of servers (elicitation, sampling, roots).
     ///
-    /// The connections share the callbacks. [`HandlerContext::server`](mcpwire_driver::HandlerContext::server) contains the
-    /// configured name of the server that asks. Replaces an earlier [`connect`](Self::connect).
+    /// All connections share the handlers. In a handler,
+    /// [`HandlerContext::server`](mcpwire_driver::HandlerContext::server) returns the configured name of the server
+    /// that sent the request. This function replaces the callback of an earlier [`connect`](Self::connect).
     ///
     /// ```no_run
     /// # #[cfg(feature = "tokio")]
@@ -115,27 +118,28 @@ impl HubOptions {
         self.connect(move |_| options.clone())
     }
 
-    /// Sets the callback that returns the options of the connection to one server. The hub calls it for each attempt to start
-    /// the server. If it panics, that attempt fails with the message.
+    /// Sets the callback that returns the options of the connection to one server. The hub calls the callback for each
+    /// attempt to start the server. If the callback panics, that attempt fails with the message of the panic.
     ///
-    /// A panic in a handler or callback of the options ends no connection
-    /// ([`ConnectOptions`](mcpwire_driver::ConnectOptions#panics)). The logs of the server contain the panic.
+    /// A panic in a handler or callback of these options does not end the connection
+    /// ([`ConnectOptions`](mcpwire_driver::ConnectOptions#panics)). The hub writes the panic to the logs of the server.
     pub fn connect(mut self, connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static) -> Self {
         self.connect = Some(Box::new(connect));
         self
     }
 
-    /// Sets the callback that changes the policy of a server, such as its restarts.
+    /// Sets the callback that changes the policy of a server, for example its timeouts and automatic restarts.
     ///
-    /// If it panics, the change of the configuration for which the hub called it fails with the message. While the hub is
-    /// opened, the entry counts as broken.
+    /// If the callback panics, the change of the configuration that caused the call fails with the message of the
+    /// panic. If it panics while the hub is opened, the entry of the server counts as broken
+    /// ([`Hub::broken`](super::Hub::broken)).
     pub fn policy(mut self, adjust: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
         self.adjust_policy = Some(Box::new(adjust));
         self
     }
 
-    /// Sets the callback that decides whether a tool call may be made. The hub calls it when the server runs, before the call
-    /// counts towards a rate limit. If it panics, the call is denied.
+    /// Sets the callback that decides whether a tool call may be made. The hub calls the callback when the server runs,
+    /// before the call counts towards a rate limit. If the callback panics, the call is denied.
     ///
     /// ```no_run
     /// # #[cfg(feature = "tokio")]
@@ -157,8 +161,9 @@ impl HubOptions {
         self
     }
 
-    /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the result. The
-    /// decision about a failed call has no effect. If the callback panics, the result is withheld.
+    /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the
+    /// result. If the call failed, the decision has no effect. If the callback panics, the caller does not get the
+    /// result.
     pub fn after_call(
         mut self,
         f: impl Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync + 'static,
@@ -167,10 +172,11 @@ impl HubOptions {
         self
     }
 
-    /// Sets the callback that answers [`CallDecision::Ask`], for example by asking a person. `true` allows the call. If the
-    /// callback panics, the call is denied.
+    /// Sets the callback that decides about a tool call after another callback has returned [`CallDecision::Ask`], for
+    /// example by asking a person. The callback returns `true` to allow the call. If the callback panics, the call is
+    /// denied.
     ///
-    /// The call waits for the answer without a time limit, and may be cancelled meanwhile.
+    /// The call waits for the decision without a time limit, and may be cancelled meanwhile.
     pub fn on_ask<F>(mut self, f: impl Fn(CallQuestion) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = bool> + Send + 'static,
@@ -179,14 +185,15 @@ impl HubOptions {
         self
     }
 
-    /// Sets the maximum number of servers that start at the same time, and the maximum length of exposed tool names.
+    /// Sets the limits of the supervisor, such as the number of servers that start at the same time and the length of
+    /// exposed tool names.
     pub fn supervisor(mut self, settings: SupervisorSettings) -> Self {
         self.supervisor = settings;
         self
     }
 
-    /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all). 6 s by default. Servers that still run
-    /// one second earlier are killed.
+    /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all), which is 6 s by default. Servers
+    /// that still run one second before the end of this time are killed.
     pub fn shutdown_within(mut self, time: Duration) -> Self {
         self.shutdown_within = time;
         self
@@ -199,7 +206,7 @@ impl fmt::Debug for HubOptions {
     }
 }
 
-/// The options of an open hub. Without files, `layout`, `store` and `process_registry` are `None`.
+/// The options of an open hub. If the hub keeps no files, `layout`, `store` and `process_registry` are `None`.
 pub(super) struct Settings {
     pub(super) layout: Option<Layout>,
     pub(super) tasks: Tasks,
@@ -211,7 +218,8 @@ pub(super) struct Settings {
     pub(super) call_hooks: CallHooks,
     pub(super) supervisor: SupervisorSettings,
     pub(super) shutdown_within: Duration,
-    /// A text that identifies this process, to distinguish its servers and containers from those of other hubs.
+    /// A text that identifies this process, to distinguish its servers and containers from the servers and containers
+    /// of other hubs.
     pub(super) host: String,
 }
 

@@ -1,4 +1,4 @@
-//! [`CallOptions`] and [`ToolOutcome`]: the options and the outcome of a tool call.
+//! [`CallOptions`] and [`ToolOutcome`] are the options and the outcome of a tool call.
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::{HubError, HubErrorKind};
 pub(super) type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 pub(super) type CancelSignal<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// Options of a tool call. The configuration of the server supplies what is not set.
+/// The options of a tool call. For timeouts that are not set, the configuration of the server applies.
 #[derive(Default)]
 #[must_use]
 pub struct CallOptions<'a> {
@@ -25,31 +25,34 @@ pub struct CallOptions<'a> {
 }
 
 impl<'a> CallOptions<'a> {
-    /// Creates options of which none is set.
+    /// Creates options without timeouts, callback and cancellation. The timeouts in the configuration of the server
+    /// apply.
     pub fn new() -> Self {
         CallOptions::default()
     }
 
-    /// Sets the maximum time to wait for the result. A progress notification restarts it.
+    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts
+    /// this time.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets the maximum total duration of the call, regardless of progress. It includes the time in which the call waits
-    /// for the server to start.
+    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration. It includes the
+    /// time in which the call waits for the server to start.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.total_timeout = Some(timeout);
         self
     }
 
-    /// Sets the callback for progress notifications, and asks the server to send them.
+    /// Sets the callback for progress notifications about this call, and asks the server to send such notifications.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(f));
         self
     }
 
-    /// Cancels the call when this future completes, and notifies the server. Dropping the future of the call does the same.
+    /// Cancels the call when the future `cancel` completes, and notifies the server of the cancellation. Dropping the
+    /// future of the call has the same effect.
     pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
         self.cancel = Some(Box::pin(cancel));
         self
@@ -65,23 +68,25 @@ impl fmt::Debug for CallOptions<'_> {
     }
 }
 
-/// The result of a tool call, within the limits of the server's configuration.
+/// The result of a tool call. A result that exceeds the size limits in the server's configuration is truncated.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutcome {
-    /// The result. If the tool failed, [`CallToolResult::is_error`] is set.
+    /// The result that the server returned. If the tool failed, [`CallToolResult::is_error`] is set.
     pub result: CallToolResult,
-    /// The sizes before and after, if the result was too large and was truncated. A note in the text says so too.
+    /// The sizes of the result before and after truncation, or `None` if the result was small enough. A note in the
+    /// text of a truncated result also reports the truncation.
     pub truncated: Option<Truncation>,
 }
 
 impl ToolOutcome {
-    /// Creates the outcome of a result that is not truncated.
+    /// Creates an outcome from a result that was not truncated.
     pub fn new(result: CallToolResult) -> Self {
         ToolOutcome { result, truncated: None }
     }
 
-    /// Truncates a result to the limits of a server's configuration.
+    /// Creates an outcome from a result. If the result exceeds the size limits in the server's configuration, it is
+    /// truncated.
     pub(super) fn within(mut result: CallToolResult, limits: &Limits) -> Self {
         // A limit that exceeds the address space is no limit.
         let size = |limit: Option<u64>| limit.and_then(|limit| usize::try_from(limit).ok());
@@ -90,15 +95,15 @@ impl ToolOutcome {
         ToolOutcome { result, truncated }
     }
 
-    /// Returns the text blocks of the result, separated by line breaks.
+    /// Returns the text blocks of the result, joined by line breaks.
     pub fn text(&self) -> String {
         self.result.text().to_string()
     }
 
-    /// Returns the text of the result.
+    /// Returns the text blocks of the result, joined by line breaks, or an error if the tool failed.
     ///
     /// # Errors
-    /// If the tool failed: an error of the kind [`HubErrorKind::ToolFailed`], with the text of the result.
+    /// [`HubErrorKind::ToolFailed`] with the text of the result, if the tool failed.
     pub fn into_text(self) -> Result<String, HubError> {
         let text = self.text();
         if self.result.is_error { Err(HubError::new(HubErrorKind::ToolFailed, text)) } else { Ok(text) }

@@ -1,4 +1,5 @@
-//! The part of a configuration that the supervisor needs: policy, filter and rate limit.
+//! Converts a configuration to the part that the supervisor needs: the policy (timeouts and restarts), the tool filter
+//! and the rate limit.
 
 use std::time::Duration;
 
@@ -11,13 +12,15 @@ use crate::config::{EnvVarConfig, McpConfig, McpPackageType, RestartPolicy, Time
 use crate::launch::{Instance, start_timeout};
 use crate::tasks::panicked;
 
-/// Idle time of a server that never sleeps. A year is longer than any hub runs, and does not overflow.
+/// Idle timeout of a server that must never be stopped for being idle. One year is longer than any hub runs, and does
+/// not overflow a timestamp.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3_600);
 
-/// Creates the specification of a server at its first revision. Calls the program's policy callback, so no lock is held.
+/// Creates the supervisor's specification of a server, with revision number 1. Calls the program's callback of
+/// `HubOptions::policy`, so the caller must not hold a lock.
 ///
 /// # Errors
-/// If the callback panics.
+/// Fails if the callback panics.
 pub(super) fn server_spec(config: &McpConfig, settings: &Settings) -> Result<ServerSpec, HubError> {
     let mut policy = policy(config);
     if let Some(adjust) = &settings.adjust_policy {
@@ -44,7 +47,8 @@ pub(super) fn package_kind(config: &McpConfig) -> PackageKind {
     }
 }
 
-/// Returns the policy of a server, without the adjustments of the program.
+/// Returns the policy of a server (timeouts, restarts and idle time) from its configuration. The result does not
+/// contain the changes that the callback of `HubOptions::policy` makes.
 pub(super) fn policy(config: &McpConfig) -> Policy {
     let mut policy = Policy::new(package_kind(config));
     let times = &config.timeouts;
@@ -60,7 +64,8 @@ pub(super) fn policy(config: &McpConfig) -> Policy {
     policy
 }
 
-/// Checks that each value that a registry requires is present, or that its place is configured.
+/// Checks that a configuration contains all values that the server requires, such as an API key. A reference to a
+/// stored secret counts as a value.
 pub(super) fn check_required_values(config: &McpConfig) -> Result<(), HubError> {
     let is_missing = |value: &&EnvVarConfig| {
         let required = value.spec.as_ref().is_some_and(|spec| spec.is_required);

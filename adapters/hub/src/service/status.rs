@@ -1,4 +1,4 @@
-//! [`StatusDetail`] and [`Usage`]: the state of a server, and the resources that its processes use.
+//! [`StatusDetail`] and [`Usage`] describe the state of a server, and the resources that its processes use.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::HubError;
 
-/// The detailed state of a server. `mcpwire status --json` prints it.
+/// The detailed state of a server, as `mcpwire status --json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StatusDetail {
@@ -16,37 +16,39 @@ pub struct StatusDetail {
     pub id: Uuid,
     /// The name of the server.
     pub name: String,
-    /// Whether the server may be started.
+    /// Whether the server is enabled. A disabled server cannot be started.
     pub enabled: bool,
-    /// The state of the server's lifecycle.
+    /// The current state of the server, for example running or failed.
     pub state: State,
-    /// Time since the server entered the state, in milliseconds.
+    /// Time since the server entered its current state, in milliseconds.
     pub for_ms: u64,
-    /// The negotiated protocol version, while the server runs.
+    /// The negotiated protocol version, such as `2025-11-25`. `None` if the server does not run.
     pub version: Option<String>,
-    /// The era of the protocol, `modern` or `legacy`, while the server runs.
+    /// The era of the negotiated protocol version: `modern` from revision 2026-07-28 on, or `legacy` before. `None` if
+    /// the server does not run.
     pub era: Option<String>,
-    /// The process id of the server, if it has a process.
+    /// The process id of the server, or `None` if the server has no local process.
     pub pid: Option<u32>,
-    /// Number of tools. For a server that sleeps, the last known number.
+    /// Number of tools that the server has, or had in its last known tool list if it does not run.
     pub tools: usize,
-    /// Up to 100 tools whose definitions the server has changed since the hub was opened, or since
-    /// [`Hub::acknowledge_changes`](super::Hub::acknowledge_changes). The names are those that the server uses.
+    /// Up to 100 tools whose definitions the server has changed, and that the user has not reviewed yet.
+    /// [`Hub::acknowledge_changes`](super::Hub::acknowledge_changes) marks them as reviewed. Each tool has the name
+    /// that the server uses.
     #[serde(default)]
     pub changed_tools: Vec<ToolChange>,
-    /// Number of calls that were sent to the server.
+    /// Number of tool calls that were sent to the server.
     pub calls: u64,
-    /// Number of calls that the server has not answered yet.
+    /// Number of tool calls that the server has not answered yet.
     pub calls_in_flight: u32,
-    /// Number of automatic restarts.
+    /// Number of automatic restarts of the server.
     pub restarts: u64,
-    /// Number of attempts to run the server that failed in a row.
+    /// Number of consecutive attempts to run the server that failed.
     pub attempt: u32,
-    /// Time until the next automatic restart, in milliseconds.
+    /// Time until the next automatic restart of the server, in milliseconds. `None` if no restart is scheduled.
     pub retry_in_ms: Option<u64>,
-    /// The error of the last failure. `None` if the server has run since then, or has never failed.
+    /// The error of the server's last failure. `None` if the server has run since that failure, or has never failed.
     pub last_error: Option<HubError>,
-    /// The last lines that the server wrote to standard error, without secrets.
+    /// The last lines that the server wrote to standard error, with secrets removed.
     pub stderr_tail: Vec<String>,
 }
 
@@ -54,17 +56,19 @@ pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The resources that the process of a server and its descendants use.
+/// The number and the memory of a server's processes, including the processes that the server started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Number of processes.
+    /// Number of processes that belong to the server.
     pub processes: u32,
-    /// Resident memory in bytes. Memory that processes share counts for each of them.
+    /// Resident memory of all processes of the server in bytes. Memory that several processes share is counted for each
+    /// of them.
     pub memory: u64,
 }
 
-/// Returns the resources of process groups, each named by its leader, which is the process that the hub started.
+/// Returns the number of processes and the memory of each process group. `leaders` contains the id of each server with
+/// the id of its process, which leads the group. Groups without processes are omitted.
 #[cfg(target_os = "linux")]
 pub(super) fn usage_of_groups(leaders: &[(Uuid, u32)]) -> Vec<(Uuid, Usage)> {
     use mcpwire_process::procfs::ProcessStat;

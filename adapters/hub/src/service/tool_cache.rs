@@ -1,7 +1,7 @@
-//! [`ToolCache`]: the tools that servers had in earlier runs, on disk.
+//! [`ToolCache`] stores on disk the tools that servers had in earlier runs.
 //!
-//! The hub offers the cached tools of a server that starts only when it is called, and compares the tools that a server
-//! lists with the cached definitions.
+//! If a server starts only when it is called, the hub offers the cached tools until then. When a server lists its
+//! tools, the hub compares the list with the cached definitions, to detect changed definitions.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,26 +14,28 @@ use crate::config::{McpConfig, McpPackageType};
 use crate::disk::{Fs as _, SystemFs, replace};
 use crate::layout::Layout;
 
-/// Maximum number of removed tools in the cache of a server. The supervisor remembers as many.
+/// Maximum number of removed tools in the cache file of a server. The supervisor remembers the same number of removed
+/// tools.
 const MAX_REMOVED: usize = 1_000;
 
-/// Maximum size of the removed tools in the cache of a server, in bytes of JSON. A typical tool has 1 KiB.
+/// Maximum total size of the removed tools in the cache file of a server, in bytes of JSON. A typical tool takes 1 KiB.
 const MAX_REMOVED_BYTES: usize = 1 << 20;
 
-/// The tools of each server, on disk.
+/// Stores the tools of each server in a file, so that the next hub knows these tools before the server runs.
 pub(super) struct ToolCache {
-    /// `None` if the hub keeps no files.
+    /// The paths of the hub's files, or `None` if the hub keeps no files.
     layout: Option<Layout>,
 }
 
-/// The cached tools of one server.
+/// The tools of one server, as read from its cache file.
 pub(super) struct CachedTools {
-    /// The tools of the last list.
+    /// The tools in the last list that the server sent.
     tools: Vec<Tool>,
-    /// The last definitions of tools that earlier lists contained and the last list does not, latest first.
+    /// The last known definitions of tools that the server has removed from its list. The most recently removed tools
+    /// come first.
     removed: Vec<Tool>,
-    /// Whether the server declares that anybody may see its list (2026-07-28, server/utilities/caching, "Cache Scope
-    /// Field").
+    /// Whether the server declares that its tool list may be shared between users (2026-07-28,
+    /// server/utilities/caching, "Cache Scope Field").
     is_public: bool,
 }
 
@@ -61,19 +63,21 @@ impl ToolCache {
         ToolCache { layout }
     }
 
-    /// Returns whether tools of the server are cached, so that the server has run before.
+    /// Returns whether tools of the server are cached, which means that the server has run before.
     pub(super) fn contains(&self, config: &McpConfig) -> bool {
         self.path(config).is_some_and(|path| path.exists())
     }
 
-    /// Reads the tools that the server had. `None` if the server was configured differently then.
+    /// Reads the cached tools of a server. Returns `None` if no tools are cached, or if they belong to a different
+    /// program or address than `config`.
     pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools> {
         let bytes = SystemFs.read(&self.path(config)?).ok()??;
         let FileToRead { config_hash, is_public, tools, removed } = serde_json::from_slice(&bytes).ok()?;
         (config_hash == config.hash()).then_some(CachedTools { tools, removed, is_public })
     }
 
-    /// Replaces the cached tools of a server. Definitions that are no longer in the list are kept, up to a limit.
+    /// Replaces the cached tools of a server with `list`. Definitions that are cached but no longer in `list` are kept
+    /// as removed tools, up to a limit.
     pub(super) fn write(&self, config: &McpConfig, list: &ToolList) -> io::Result<()> {
         let Some(path) = self.path(config) else { return Ok(()) };
         if let Some(directory) = path.parent() {
@@ -85,7 +89,7 @@ impl ToolCache {
         replace(&SystemFs, &path, &serde_json::to_vec(&file)?, None)
     }
 
-    /// Removes the cached tools of a server that was deleted.
+    /// Deletes the cache file of a server that was deleted from the configuration.
     pub(super) fn remove(&self, id: uuid::Uuid) -> io::Result<()> {
         let Some(layout) = &self.layout else { return Ok(()) };
         match std::fs::remove_file(layout.catalog(id)) {
@@ -100,21 +104,23 @@ impl ToolCache {
 }
 
 impl CachedTools {
-    /// Returns all known definitions, with those of removed tools, to compare the next list with.
+    /// Returns the definitions of all cached tools, including removed tools, for the comparison with the server's next
+    /// list.
     pub(super) fn known(&self) -> ToolList {
         list_of(self.tools.iter().chain(&self.removed).cloned().collect(), self.is_public)
     }
 
-    /// Returns the tools to offer before the server has run, or `None` if they must not be shown.
+    /// Returns the cached tools that clients may see before the server has run, or `None` if clients must not see them.
     ///
-    /// The user under whose name the server listed the tools is not known here, and a private list "MUST NOT be shared
-    /// across authorization contexts".
+    /// An HTTP server with configured headers may list different tools for each user, and the user of the cached list
+    /// is not known here. A private list "MUST NOT be shared across authorization contexts".
     pub(super) fn into_offered(self, config: &McpConfig) -> Option<ToolList> {
         let knows_user = config.package.package_type == McpPackageType::Http && !config.headers.is_empty();
         (self.is_public || !knows_user).then(|| list_of(self.tools, self.is_public))
     }
 
-    /// Returns the known tools that `latest` does not contain, within the limits of the cache.
+    /// Returns the cached tools that are missing in `latest`, the new tool list of the server. Returns at most
+    /// `MAX_REMOVED` tools with together at most `MAX_REMOVED_BYTES` of JSON.
     fn removed_by(self, latest: &[Tool]) -> Vec<Tool> {
         let listed: BTreeSet<&str> = latest.iter().map(|tool| tool.name.as_str()).collect();
         let known = self.tools.into_iter().chain(self.removed);

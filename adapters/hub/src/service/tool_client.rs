@@ -1,4 +1,4 @@
-//! Implements [`ToolClient`] for the hub and for any [`McpService`].
+//! Implements [`ToolClient`] for [`Hub`] and for `dyn` [`McpService`].
 
 use mcpwire_core::{CallToolResult, Json, Tool};
 use mcpwire_tool_client::{BoxFuture, ToolClient, ToolError, ToolErrorKind};
@@ -8,8 +8,8 @@ use super::mcp_service::McpService;
 use super::outcome::CallOptions;
 use crate::{HubError, HubErrorKind};
 
-/// The tools of all servers that are available, under the names that [`McpService::available_tools`] returns. Limits and
-/// timeouts are those of each server's configuration.
+/// Offers the available tools of all servers, under the exposed names that [`McpService::available_tools`] returns. The
+/// limits and timeouts in the configuration of each server apply to its tools.
 impl ToolClient for Hub {
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async { Ok(self.available_tools().to_vec()) })
@@ -21,8 +21,8 @@ impl ToolClient for Hub {
     }
 }
 
-/// The tools of a service under the names that [`McpService::available_tools`] returns, for programs that have only the
-/// trait object. `Arc<Arc<dyn McpService>>` is an `Arc<dyn ToolClient>`.
+/// Offers the tools of a service under the exposed names that [`McpService::available_tools`] returns, for programs
+/// that have only a `dyn McpService`. An `Arc<Arc<dyn McpService>>` is an `Arc<dyn ToolClient>`.
 impl ToolClient for dyn McpService + '_ {
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async { Ok(self.available_tools().to_vec()) })

@@ -1,4 +1,4 @@
-//! [`Context`]: the parts of the hub that actions work with.
+//! [`Context`] contains the parts of the hub that the actions of the supervisor use.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::config::McpConfig;
 use crate::redact::Redactor;
 use crate::tasks::Tasks;
 
-/// The parts of a hub that actions use. Cheap to clone, so that each task has its own.
+/// The parts of a hub that the actions of the supervisor use. Cheap to clone, so that each background task has a copy.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) state: Arc<State>,
@@ -28,7 +28,8 @@ impl Context {
     }
 }
 
-/// The attempt to which an action belongs, with the configuration at that time.
+/// The server and the attempt to run it to which an operation belongs, with the configuration at the start of the
+/// operation.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) id: ServerId,

@@ -1,7 +1,7 @@
-//! [`Actions`]: performs what the supervisor requests.
+//! [`Actions`] performs the actions that the supervisor requests.
 //!
-//! Each effect of a server leads to exactly one event. The parts below begin an effect in a task or on a thread, and report
-//! the event to the [`State`](super::state::State).
+//! Each operation that the supervisor requests leads to exactly one event. The modules below begin the operation in a
+//! task or on a thread, and report the event to the [`State`](super::state::State) of the hub.
 
 mod context;
 mod session;
@@ -18,7 +18,8 @@ use super::configuration::Configuration;
 use super::events::HubEvent;
 use super::state::{Perform, Servers};
 
-/// Performs the actions of the supervisor. Owns no state: the attempts are in [`Attempts`](super::attempts::Attempts).
+/// Performs the actions that the supervisor requests. This struct has no state: [`Attempts`](super::attempts::Attempts)
+/// holds the clients and processes of the servers.
 pub(super) struct Actions {
     context: Context,
     configuration: Arc<Configuration>,

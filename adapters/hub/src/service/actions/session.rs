@@ -1,4 +1,4 @@
-//! Negotiates with a running server, lists its tools, probes it, and listens to its notifications.
+//! Negotiates with a started server, lists its tools, probes it, and listens to its notifications.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use super::start::record_pid;
 use crate::HubError;
 use crate::tasks::Client;
 
-/// Begins an operation with the client of an attempt, in a task that ends with the attempt. Without a client, reports the
-/// event that `failed` returns.
+/// Begins `operation` with the client of a started server, in a task that is aborted when the attempt `key` to run the
+/// server ends. If there is no client, reports the event that `failed` returns.
 pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
     context: &Context,
     servers: &mut Servers,
@@ -39,15 +39,17 @@ pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
     context.attempts.add_task(key, task);
 }
 
-/// Negotiates the protocol version, and begins to listen to the server.
+/// Negotiates the protocol version with the server, then begins to listen to its notifications. Reports the outcome to
+/// the supervisor.
 pub(super) async fn negotiate(context: Context, target: Target, client: Client) {
-    // Without the attempt, nothing is left to negotiate with.
+    // If the attempt was removed meanwhile, there is no server left to negotiate with.
     let Some(record) = context.attempts.record(target.key()) else { return };
     let mut pid = client.pid();
     let mut opening = Box::pin(client.initialize());
     let opened = poll_fn(|cx| {
         let opened = opening.as_mut().poll(cx);
-        // A server that ends when it is asked for its era is started again, as another process.
+        // A server that exits when the client asks for its protocol version is started again as a new process. Its id
+        // is recorded.
         let current = client.pid();
         if pid != current {
             pid = current;
@@ -77,7 +79,7 @@ pub(super) async fn negotiate(context: Context, target: Target, client: Client) 
     context.state.event(target.id, target.generation, event);
 }
 
-/// Reports changes of the tools, and the end of the connection.
+/// Listens to a server, and reports to the supervisor when its tools change and when the connection ends.
 async fn listen(context: Context, target: Target, client: Client, mut notifications: Notifications) {
     while let Some(notification) = notifications.next().await {
         if notification == Notification::ToolsChanged {
@@ -89,7 +91,8 @@ async fn listen(context: Context, target: Target, client: Client, mut notificati
     context.state.event(target.id, target.generation, Event::Closed(failure));
 }
 
-/// Subscribes to changes of the tools. Only modern servers require that.
+/// Subscribes to changes of the server's tools, and reports them to the supervisor. Only modern servers (from revision
+/// 2026-07-28 on) require a subscription.
 async fn subscribe(context: Context, target: Target, client: Client) {
     let is_modern = client.protocol_version().is_some_and(|version| version.era() == Era::Modern);
     if !is_modern || !notifies_of_tools(&client) {
@@ -98,21 +101,22 @@ async fn subscribe(context: Context, target: Target, client: Client) {
     let Ok(mut changes) = client.subscribe(&SubscriptionFilter::new().tools()).await else { return };
     drop(client);
     while let Some(change) = changes.next().await {
-        // The subscription was interrupted, and the tools may have changed meanwhile.
+        // A later acknowledgement means that the subscription was interrupted and renewed. The tools may have changed
+        // meanwhile.
         if matches!(change, SubscriptionEvent::Acknowledged(_)) {
             context.state.event(target.id, target.generation, Event::ListChanged);
         }
     }
 }
 
-/// Lists the tools for the first time.
+/// Requests the tool list of a server for the first time, and reports the list or the failure to the supervisor.
 pub(super) async fn list(context: Context, target: Target, client: Client) {
     let listed = list_tools(&context, &target, &client).await;
     let event = listed.unwrap_or_else(|error| Event::Failed(target.failure(&error, Stage::List)));
     context.state.event(target.id, target.generation, event);
 }
 
-/// Lists the tools again.
+/// Requests the tool list of a running server again, and reports the outcome to the supervisor.
 pub(super) async fn refresh(context: Context, target: Target, client: Client) {
     let listed = list_tools(&context, &target, &client).await;
     context.state.event(target.id, target.generation, listed.unwrap_or(Event::RefreshFailed));
@@ -122,7 +126,7 @@ async fn list_tools(context: &Context, target: &Target, client: &Client) -> Resu
     let has_tools = client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some());
     let tools: Arc<ToolList> = if has_tools { Arc::clone(client.list_tools().await?.list()) } else { Arc::default() };
     let (cache, config, list) = (Arc::clone(&context.tool_cache), Arc::clone(&target.config), Arc::clone(&tools));
-    // If the list cannot be cached, the next hub lists the tools itself.
+    // Errors are ignored: if the list cannot be cached, the next hub requests it again.
     let _ = context.tasks().block(move || cache.write(&config, &list)).await;
     let ttl: Option<Duration> = tools.hints().stale_after(notifies_of_tools(client));
     Ok(Event::Listed { tools, ttl })
@@ -132,7 +136,7 @@ fn notifies_of_tools(client: &Client) -> bool {
     client.capabilities().and_then(|all| all.tools.as_ref()).is_some_and(|tools| tools.list_changed)
 }
 
-/// Checks that the server responds. An error is a response too.
+/// Checks that the server responds to a ping, and reports the outcome to the supervisor. An error is a response too.
 pub(super) async fn probe(context: Context, target: Target, client: Client) {
     let event = match client.ping().await {
         Err(error) if error.kind() != ErrorKind::Server => Event::ProbeFailed,

@@ -1,4 +1,4 @@
-//! Resolves the launch of a server, and launches it.
+//! Starts servers: resolves the secrets and the command of a server, then starts the process or opens the connection.
 
 use std::io;
 use std::sync::Arc;
@@ -23,10 +23,12 @@ use crate::process_registry::ServerProcess;
 use crate::tasks::{Client, panicked};
 use crate::{HubError, HubErrorKind};
 
-/// Time by which the connection's own timeout exceeds that of the supervisor, whose error is more precise.
+/// Extra time that a connection has to open, beyond the timeout of the supervisor. So the supervisor times out first,
+/// and its error is more precise.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
-/// Resolves secrets, variables and the command.
+/// Resolves the secrets, the variables and the command of a server on a thread, and reports the outcome to the
+/// supervisor.
 pub(super) fn resolve(context: &Context, servers: &mut Servers, key: AttemptKey) {
     let (id, generation) = key;
     let Ok(config) = servers.config(id) else { return };
@@ -53,7 +55,7 @@ pub(super) fn resolve(context: &Context, servers: &mut Servers, key: AttemptKey)
                     context.attempts.resolved(key, launch);
                     Event::Resolved
                 }
-                // The user has to correct whatever is wrong here.
+                // The user must correct the configuration or the secrets before the server can start.
                 Err(error) => Event::Failed(Failure::new(error, Retry::Input)),
             };
             servers.event(id, generation, event, now);
@@ -61,7 +63,8 @@ pub(super) fn resolve(context: &Context, servers: &mut Servers, key: AttemptKey)
     });
 }
 
-/// Starts the process, or opens the connection.
+/// Starts the process of a server, or opens the connection to an HTTP server, on a thread. Reports the outcome to the
+/// supervisor.
 pub(super) fn launch(context: &Context, servers: &mut Servers, key: AttemptKey) {
     let (id, generation) = key;
     let (Ok(config), Some(logs)) = (servers.config(id), servers.logs(id).cloned()) else { return };
@@ -92,7 +95,7 @@ fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: 
     let container = launch.container.clone();
     let child = ServerProcess { id: uuid(id), generation: generation.0, pid: 0, container: launch.container };
     let record = Arc::new(ProcessRecord::new(context.settings.process_registry.clone(), child));
-    // Recorded before and after the start, so that a hub that is killed in between leaves no process that nobody knows.
+    // The process is recorded before and after its start. A hub that is killed in between leaves no unrecorded process.
     if launch.def.url.is_none() {
         record_pid(&record, Some(0), logs);
     }
@@ -114,7 +117,8 @@ fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: 
     Event::Launched { pid }
 }
 
-/// Stores the client in its attempt. Kills the process and the container if the attempt or the hub is gone.
+/// Stores the client of a started server, and the record of its process, in the attempt `key`. If the attempt or the
+/// hub has ended meanwhile, kills the process and the container of the server instead.
 fn store_client(
     context: &Context,
     key: AttemptKey,
@@ -122,7 +126,8 @@ fn store_client(
     record: &Arc<ProcessRecord>,
     container: Option<&Container>,
 ) {
-    // Under the lock of the state, because `Hub` ends the attempts after it has ended the state.
+    // The lock of the state is held here, because dropping the hub first ends the state and then kills all stored
+    // clients.
     let is_stored = context.state.read(|servers| !servers.is_ended() && context.attempts.launched(key, client, record));
     if !is_stored {
         client.kill();
@@ -153,7 +158,8 @@ fn connect_options(
     }))
 }
 
-/// Records the process of an attempt for the next hub. Writes a file.
+/// Records the process id of a server on disk, so that the next hub can end the process if this hub is killed. Does
+/// nothing if `pid` is `None`.
 pub(super) fn record_pid(record: &ProcessRecord, pid: Option<u32>, logs: &Logs) {
     if let Some(pid) = pid
         && let Err(error) = record.set_pid(pid)

@@ -1,4 +1,4 @@
-//! Stops and kills servers, with their containers.
+//! Stops or kills the processes and the containers of servers.
 
 use std::time::Duration;
 
@@ -8,17 +8,18 @@ use super::super::attempts::{AttemptKey, Remains};
 use super::super::containers;
 use super::Context;
 
-/// Maximum time to wait for a killed server. The kernel ends a process in milliseconds.
+/// Maximum time to wait until a killed server process has ended. The kernel ends a process within milliseconds.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Stops a server gracefully.
+/// Stops the process and the container of a server gracefully in a background task, and reports to the supervisor when
+/// they have ended.
 pub(super) fn stop(context: &Context, key: AttemptKey) {
     let remains = context.attempts.stop(key);
     let in_task = context.clone();
     context.tasks().spawn(async move {
         if let Some(Remains { client, container }) = remains {
             if let Some(client) = client {
-                // The state machine needs to know only that the process is gone.
+                // Errors are ignored: the state machine needs to know only that the process has ended.
                 let _ = client.shutdown().await;
             }
             if let Some(container) = container {
@@ -29,7 +30,7 @@ pub(super) fn stop(context: &Context, key: AttemptKey) {
     });
 }
 
-/// Kills a server.
+/// Kills the process and the container of a server at once, and reports to the supervisor when they have ended.
 pub(super) fn kill(context: &Context, key: AttemptKey) {
     let remains = context.attempts.kill(key);
     let in_task = context.clone();
@@ -46,7 +47,8 @@ pub(super) fn kill(context: &Context, key: AttemptKey) {
     });
 }
 
-/// Removes the attempt, whose process has ended.
+/// Removes the attempt `key` to run a server, after the server process has ended, and reports the end to the
+/// supervisor.
 async fn removed(context: &Context, key: AttemptKey) {
     if let Some(record) = context.attempts.record(key) {
         let _ = context.tasks().block(move || record.remove()).await;

@@ -1,4 +1,5 @@
-//! [`Deliveries`]: what an update delivers after the lock is released.
+//! [`Deliveries`] collects the results and wakers that an update of the hub's state delivers after it has released the
+//! lock.
 
 use std::task::Waker;
 
@@ -8,19 +9,19 @@ use crate::HubError;
 
 pub(super) type ReplySender = oneshot::Sender<Result<(), HubError>>;
 
-/// The outcome of [`Hub::boot`](crate::Hub::boot).
+/// The outcome of [`Hub::boot`](crate::Hub::boot): how many servers are ready, failed or were cancelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BootReport {
-    /// Number of servers that run, or sleep until they are called.
+    /// Number of servers that run, or sleep until one of their tools is called.
     pub ready: usize,
-    /// Number of servers that failed. Those that may recover are started again.
+    /// Number of servers that failed to start. Servers that may recover are restarted automatically.
     pub failed: usize,
-    /// Number of servers that were stopped before they ran.
+    /// Number of servers whose start was cancelled by another command, for example to stop the server.
     pub cancelled: usize,
 }
 
-/// What an update has to deliver after the lock is released.
+/// The results and wakers that an update of the hub's state delivers after it has released the lock of the state.
 #[derive(Default)]
 pub(super) struct Deliveries {
     pub(super) wakers: Vec<Waker>,
@@ -30,7 +31,7 @@ pub(super) struct Deliveries {
 
 impl Deliveries {
     pub(super) fn deliver(self) {
-        // A receiver may be gone, and needs no answer then.
+        // If the receiver was dropped, nobody needs the result.
         for (reply, result) in self.replies {
             let _ = reply.send(result);
         }

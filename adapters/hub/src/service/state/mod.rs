@@ -1,4 +1,4 @@
-//! [`State`]: the supervisor, the configured servers and the waiting commands, behind one lock.
+//! [`State`] holds the supervisor, the configured servers and the waiting commands behind one lock.
 
 mod deliveries;
 mod servers;
@@ -22,31 +22,36 @@ use crate::{HubError, HubErrorKind};
 pub use self::deliveries::BootReport;
 pub(super) use self::servers::Servers;
 
-/// Performs the actions that need more than the state.
+/// Performs the supervisor's actions that [`State`] cannot perform itself, such as the start of a process.
 pub(super) trait Perform: Send + Sync {
-    /// Begins to perform an action. Called under the lock of the state, so nothing here waits.
+    /// Begins to perform an action that the supervisor requests. The caller holds the lock of the hub's state, so this
+    /// function must not block.
     fn perform(&self, servers: &mut Servers, action: Action);
 }
 
-/// The state of a hub.
+/// The state of a hub: its servers, the catalogue of their tools, and the listeners for events.
 ///
-/// Each update runs under the lock, with all actions that the supervisor requests because of the update. Wakers, replies
-/// and events are delivered after the lock is released.
+/// Each update changes the state under the lock of `servers`, and begins the actions that the supervisor requests
+/// because of the update. After the update has released the lock, it wakes the listeners and delivers the results of
+/// commands.
 pub(super) struct State {
     servers: Mutex<Servers>,
     performer: OnceLock<Weak<dyn Perform>>,
-    /// The catalogue of the supervisor, for readers that do not take the lock.
+    /// The latest catalogue of the tools of all servers. Readers get it without waiting for the lock of `servers`.
     catalogue: RwLock<Arc<Catalogue>>,
     listeners: Listeners,
     clock: Clock,
-    /// Rings when the next timeout becomes earlier, and when the hub ends.
+    /// Wakes the task that waits for the supervisor's next timeout. Rings when this timeout becomes earlier, and when
+    /// the hub ends.
     alarm: Arc<Alarm>,
-    /// When the first tool list expires, in nanoseconds, or `u64::MAX`. Readers of the tools check it without the lock.
+    /// The time at which the first tool list expires, in nanoseconds, or `u64::MAX` if no tool list expires. Readers of
+    /// the tools check this time without the lock of `servers`.
     stale_at: AtomicU64,
 }
 
 impl State {
-    /// Creates the state of a hub without servers. `seed` must be a random number that servers do not know.
+    /// Creates the state of a hub without servers. `seed` must be a random number that servers do not know: the hashes
+    /// that detect changed tool definitions depend on it.
     pub(super) fn new(settings: SupervisorSettings, seed: u64, clock: Clock) -> Arc<Self> {
         Arc::new(State {
             servers: Mutex::new(Servers::new(settings, seed)),
@@ -59,7 +64,8 @@ impl State {
         })
     }
 
-    /// Sets the performer of actions. Called once, before the first update.
+    /// Sets the performer of the supervisor's actions. The hub calls this function once, before the first update of its
+    /// state.
     pub(super) fn set_performer(&self, performer: Weak<dyn Perform>) {
         let _ = self.performer.set(performer);
     }
@@ -72,22 +78,23 @@ impl State {
         Arc::clone(&self.alarm)
     }
 
-    /// Returns the events of the hub from now on.
+    /// Returns a stream of the events that the hub emits from now on.
     pub(super) fn events(&self) -> Events {
         self.listeners.subscribe()
     }
 
-    /// Returns the current tools of all servers, without the lock.
+    /// Returns the current catalogue of the tools of all servers. Does not wait for the lock of the hub's state.
     pub(super) fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the state under the lock.
+    /// Calls `f` to read the hub's state while the lock of the state is held, and returns the result of `f`.
     pub(super) fn read<T>(&self, f: impl FnOnce(&Servers) -> T) -> T {
         f(&self.lock())
     }
 
-    /// Changes the state under the lock, and begins to perform the actions that follow.
+    /// Calls `f` to change the hub's state while the lock of the state is held, and returns the result of `f`. Then
+    /// begins to perform the actions that the supervisor requests because of the change.
     pub(super) fn update<T>(&self, f: impl FnOnce(&mut Servers, Timestamp) -> T) -> T {
         self.update_locked(self.lock(), f)
     }
@@ -128,12 +135,13 @@ impl State {
         }
     }
 
-    /// Returns the server to which an exposed tool name belongs, even if that server does not run.
+    /// Returns the server to which an exposed tool name (`<server>__<tool>`) belongs, even if that server does not run.
     pub(super) fn server_of_tool(&self, exposed: &str) -> Option<ServerId> {
         self.lock().server_of_tool(exposed)
     }
 
-    /// Reports an event of one attempt to run a server.
+    /// Passes an event to the supervisor. `generation` is the number of the attempt to run the server during which the
+    /// event occurred.
     pub(super) fn event(&self, id: ServerId, generation: Generation, event: Event) {
         let is_about_list = matches!(event, Event::Listed { .. } | Event::RefreshFailed);
         self.update(|servers, now| {
@@ -144,7 +152,7 @@ impl State {
         });
     }
 
-    /// Sends a command to a server, and waits for the result.
+    /// Sends a command to the server with this id, and waits for the result of the command.
     pub(super) fn command(
         &self,
         id: ServerId,
@@ -153,7 +161,7 @@ impl State {
         self.request(move |supervisor, command_id, now| supervisor.command(id, command_id, command, now))
     }
 
-    /// Stops all servers, and waits until no process is left, but at most for `within`.
+    /// Stops all servers, and waits until none of their processes is left, but at most for the time `within`.
     pub(super) fn shutdown(&self, within: Duration) -> impl Future<Output = Result<(), HubError>> + Send + use<'_> {
         self.request(move |supervisor, command_id, now| supervisor.shutdown(command_id, now + within, now))
     }
@@ -175,13 +183,14 @@ impl State {
         reply.await.unwrap_or_else(|_| Err(hub_has_ended()))
     }
 
-    /// Starts all enabled servers, and waits until each has started or failed.
+    /// Starts all enabled servers, and waits until each server has started or failed.
     pub(super) async fn boot(&self) -> Result<BootReport, HubError> {
         let report = self.update(Servers::boot);
         report.await.map_err(|_| hub_has_ended())
     }
 
-    /// Requests the tool lists that have expired. Waits for nothing: readers see the expired lists until then.
+    /// Requests expired tool lists again from their servers, without waiting for the new lists. Until a new list
+    /// arrives, readers see the expired list.
     pub(super) fn refresh_expired(&self) {
         let at = self.stale_at.load(Ordering::Relaxed);
         if at == u64::MAX || self.now().since_origin() < Duration::from_nanos(at) {
@@ -201,7 +210,8 @@ impl State {
         self.stale_at.store(servers.stale_at().map_or(u64::MAX, nanos), Ordering::Relaxed);
     }
 
-    /// Fails all that waits, and rejects what comes later. The performer ends the processes.
+    /// Ends the hub: fails all pending commands, and ends all event streams. The caller then kills the server
+    /// processes.
     pub(super) fn end(&self) {
         let mut deliveries = Deliveries::default();
         let waiting = {

@@ -1,4 +1,4 @@
-//! [`Servers`]: the supervisor, the configured servers, and the waiting commands.
+//! [`Servers`] holds the supervisor, the configured servers, and the commands that wait for a result.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,37 +18,41 @@ use super::deliveries::{BootReport, Deliveries, ReplySender};
 use crate::HubError;
 use crate::config::McpConfig;
 
-/// The part of the state behind the lock.
+/// The part of the hub's state that is behind the lock: the supervisor, the configured servers and the pending
+/// commands.
 pub(in super::super) struct Servers {
     supervisor: Supervisor,
     configured: HashMap<ServerId, ConfiguredServer>,
-    /// The ids of `configured`, in the order of the configuration file.
+    /// The ids of all configured servers, in the order of the configuration file.
     order: Vec<ServerId>,
-    /// The senders for the results of the commands that the supervisor has not answered yet.
+    /// For each command that the supervisor has not answered yet, the sender for the result of the command.
     pending: HashMap<CommandId, ReplySender>,
     boot_waiters: Vec<oneshot::Sender<BootReport>>,
     last_command: u64,
-    /// The servers whose tools from earlier runs were already loaded for comparison.
+    /// Servers for which the hub has already read the tool definitions of an earlier run, to detect changed
+    /// definitions.
     compared: HashSet<ServerId>,
-    /// The events of the current update, in order.
+    /// The events that the current update of the hub's state has emitted, in order.
     events: Vec<HubEvent>,
-    /// The next timeout of the supervisor, as of the last update.
+    /// The time of the supervisor's next timeout after the last update of the hub's state. `None` if no timeout is
+    /// pending.
     next_timeout: Option<Timestamp>,
-    /// Whether the hub was dropped. A process that starts later is killed at once.
+    /// Whether the last [`Hub`](crate::Hub) was dropped. A server process that starts after this is killed at once.
     is_ended: bool,
 }
 
 struct ConfiguredServer {
     config: Arc<McpConfig>,
-    /// Counts the changes of the configuration.
+    /// Revision number of the configuration, which increases with each change of the configuration.
     revision: u64,
     logs: Logs,
-    /// Maximum time that a call waits for the server while it starts.
+    /// Maximum time that a tool call waits for this server while the server is starting.
     call_wait_start: Duration,
 }
 
 impl Servers {
-    /// Creates the servers of a new hub: none. `seed` must be a random number that servers do not know.
+    /// Creates an empty list of servers. `seed` must be a random number that servers do not know: the hashes that
+    /// detect changed tool definitions depend on it.
     pub(super) fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Servers {
             supervisor: Supervisor::new(settings, seed),
@@ -64,7 +68,8 @@ impl Servers {
         }
     }
 
-    /// Passes a request to the supervisor under a new command id, and returns the receiver of the result.
+    /// Calls `f` to send a command to the supervisor under a new command id. Returns the receiver for the result of the
+    /// command.
     pub(super) fn request(
         &mut self,
         f: impl FnOnce(&mut Supervisor, CommandId),
@@ -76,7 +81,8 @@ impl Servers {
         reply
     }
 
-    /// Starts all enabled servers, and returns the receiver of the report.
+    /// Starts all enabled servers. Returns the receiver for the report that follows when each server has started or
+    /// failed.
     pub(super) fn boot(&mut self, now: Timestamp) -> oneshot::Receiver<BootReport> {
         let (sender, report) = oneshot::channel();
         self.boot_waiters.push(sender);
@@ -84,7 +90,8 @@ impl Servers {
         report
     }
 
-    /// Returns the next action that this part of the state cannot handle itself.
+    /// Handles the supervisor's next actions, up to the first action that must be performed outside of this struct, and
+    /// returns that action. Adds the results of commands to `deliveries`.
     pub(super) fn next_action(&mut self, deliveries: &mut Deliveries) -> Option<Action> {
         loop {
             match self.supervisor.poll_action()? {
@@ -115,37 +122,38 @@ impl Servers {
         }
     }
 
-    /// Removes and returns the events of the current update, in order.
+    /// Removes and returns the events that the current update of the hub's state has emitted, in order.
     pub(super) fn take_events(&mut self) -> Vec<HubEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// Returns the catalogue of the tools of all servers.
+    /// Returns the current catalogue of the tools of all servers.
     pub(super) fn catalogue(&mut self) -> Arc<Catalogue> {
         self.supervisor.catalogue()
     }
 
-    /// Returns the server to which an exposed tool name belongs, even if that server does not run.
+    /// Returns the server to which an exposed tool name (`<server>__<tool>`) belongs, even if that server does not run.
     pub(super) fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
         self.supervisor.server_of_tool(exposed)
     }
 
-    /// Requests the tool lists that have expired.
+    /// Requests expired tool lists again from their servers, without waiting for the new lists.
     pub(super) fn refresh_expired(&mut self, now: Timestamp) {
         self.supervisor.touch(now);
     }
 
-    /// Returns when the first tool list expires.
+    /// Returns the earliest time at which the tool list of a server expires, or `None` if no tool list expires.
     pub(super) fn stale_at(&self) -> Option<Timestamp> {
         self.supervisor.stale_at()
     }
 
-    /// Returns the revision of a server's configuration, or 0 if the server is unknown.
+    /// Returns the revision number of a server's configuration, or 0 if the server is unknown.
     pub(super) fn revision(&self, id: ServerId) -> u64 {
         self.configured.get(&id).map_or(0, |server| server.revision)
     }
 
-    /// Ends the hub. Dropping the returned senders fails all that waits.
+    /// Marks the hub as ended, and returns the senders for all pending results. When the caller drops the senders, the
+    /// operations that wait for these results fail.
     pub(super) fn end(&mut self) -> impl Sized + use<> {
         self.is_ended = true;
         (std::mem::take(&mut self.pending), std::mem::take(&mut self.boot_waiters))
@@ -169,7 +177,7 @@ impl Servers {
         Ok(Arc::clone(&configured.config))
     }
 
-    /// Returns the configuration of a server if it still has this revision.
+    /// Returns the configuration of a server, or `None` if its revision number is no longer `revision`.
     pub(in super::super) fn config_at(&self, id: ServerId, revision: u64) -> Option<Arc<McpConfig>> {
         let configured = self.configured.get(&id).filter(|server| server.revision == revision)?;
         Some(Arc::clone(&configured.config))
@@ -187,7 +195,7 @@ impl Servers {
         self.supervisor.detail(id)
     }
 
-    /// Returns the changed tools of a server that the user has not reviewed yet.
+    /// Returns the tools of a server whose definitions have changed, and that the user has not reviewed yet.
     pub(in super::super) fn tool_changes(&self, id: ServerId) -> Vec<ToolChange> {
         self.supervisor.changes(id)
     }
@@ -196,7 +204,7 @@ impl Servers {
         self.supervisor.acknowledge_changes(id);
     }
 
-    /// Returns the names of the servers that are starting, and how long a call waits for each.
+    /// Returns the name of each server that is starting, with the maximum time that a tool call waits for that server.
     pub(in super::super) fn starting(&self) -> Vec<(String, Duration)> {
         let is_starting =
             |id: &&ServerId| self.supervisor.detail(**id).is_some_and(|detail| detail.state.is_starting());
@@ -204,12 +212,12 @@ impl Servers {
         starting.map(|server| (server.config.name.trim().to_owned(), server.call_wait_start)).collect()
     }
 
-    /// Adds an event that listeners receive after this update.
+    /// Adds an event, which the listeners receive at the end of the current update of the hub's state.
     pub(in super::super) fn emit(&mut self, event: HubEvent) {
         self.events.push(event);
     }
 
-    /// Adds a server. It is not started.
+    /// Adds a server to the supervisor without starting it.
     pub(in super::super) fn add(
         &mut self,
         config: McpConfig,
@@ -227,7 +235,8 @@ impl Servers {
         Ok(())
     }
 
-    /// Replaces the configuration of a server, and restarts the server if it must.
+    /// Replaces the configuration of a server. If the program or address of the server has changed, a running server is
+    /// restarted.
     pub(in super::super) fn replace(
         &mut self,
         id: ServerId,
@@ -245,7 +254,8 @@ impl Servers {
         self.supervisor.update(id, spec, is_replaced, now)
     }
 
-    /// Reports the outcome of [`Action::Persist`]: the saved configuration, or why it could not be saved.
+    /// Reports the outcome of [`Action::Persist`] to the supervisor. `result` is the saved configuration, or the error
+    /// that prevented the save.
     pub(in super::super) fn saved(&mut self, id: ServerId, result: Result<McpConfig, HubError>, now: Timestamp) {
         let result = result.map(|config| {
             let Some(configured) = self.configured.get_mut(&id) else { return 0 };
@@ -258,17 +268,19 @@ impl Servers {
         self.supervisor.persisted(id, result, now);
     }
 
-    /// Returns whether the tools of an earlier run must still be loaded for comparison. Returns `true` once per server.
+    /// Returns whether the tool definitions of an earlier run must still be read, to detect changed definitions.
+    /// Returns `true` only once for each server.
     pub(in super::super) fn take_comparison(&mut self, id: ServerId) -> bool {
         self.configured.contains_key(&id) && self.compared.insert(id)
     }
 
-    /// Sets the tool definitions of an earlier run, to detect definitions that have changed since.
+    /// Sets the tool definitions that a server had in an earlier run, so that the supervisor detects which definitions
+    /// have changed since that run.
     pub(in super::super) fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
         self.supervisor.set_known_tools(id, tools);
     }
 
-    /// Sets the tools that a server had in an earlier run, which it offers until it runs.
+    /// Sets the tools that a server had in an earlier run. The hub offers these tools until the server runs.
     pub(in super::super) fn remember(&mut self, id: ServerId, tools: ToolList, now: Timestamp) {
         self.supervisor.remember(id, Arc::new(tools), now);
     }
@@ -290,7 +302,8 @@ impl Servers {
         self.supervisor.end_call(id, generation, now);
     }
 
-    /// Returns whether the next timeout is earlier than after the previous update.
+    /// Stores the time of the supervisor's next timeout. Returns whether this time is earlier than the time that the
+    /// previous call stored.
     pub(super) fn is_timeout_earlier(&mut self) -> bool {
         let next = self.supervisor.poll_timeout();
         let before = std::mem::replace(&mut self.next_timeout, next);
@@ -305,7 +318,8 @@ impl Servers {
         self.supervisor.handle_timeout(now);
     }
 
-    /// Probes all running servers, because the machine was asleep and their connections may be lost.
+    /// Reports to the supervisor that the connections of all servers may be lost because the machine was asleep. The
+    /// supervisor then probes the running servers.
     pub(in super::super) fn suspect_connections(&mut self, now: Timestamp) {
         for id in self.order.clone() {
             if let Some(detail) = self.supervisor.detail(id) {
