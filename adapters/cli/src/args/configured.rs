@@ -1,4 +1,4 @@
-//! The arguments of the commands for configured servers: `server`, `secret` and `hub`.
+//! The arguments of the commands that manage configured servers: `server`, `secret` and `hub`.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub(crate) enum ServerCommand {
         /// Which client the file belongs to [default: detected]
         #[arg(long, value_name = "CLIENT", value_parser = client())]
         from: Option<Dialect>,
-        /// Import the servers of this project folder, and use it for ${workspaceFolder}
+        /// Import the servers of this project folder, and use the folder for ${workspaceFolder}
         #[arg(long, value_name = "DIR")]
         folder: Option<PathBuf>,
         /// Approve the commands of all imported servers without being asked
@@ -53,7 +53,7 @@ pub(crate) enum ServerCommand {
         /// Enable all servers
         #[arg(long)]
         all: bool,
-        /// Approve their commands without being asked
+        /// Approve the commands of the servers without being asked
         #[arg(long)]
         trust: bool,
     },
@@ -112,7 +112,7 @@ pub(crate) struct AddServer {
     /// Connect to this URL over HTTP
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Read this environment variable from the secrets, see `mcpwire secret set`; can be repeated
+    /// Set this environment variable from a stored secret, see `mcpwire secret set`; can be repeated
     #[arg(long = "secret", value_name = "NAME")]
     pub(crate) secrets: Vec<String>,
     /// Start the server only when one of its tools is called
@@ -120,12 +120,13 @@ pub(crate) struct AddServer {
     pub(crate) lazy: bool,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
-    /// The command with its arguments; with a package, only the arguments
+    /// The command with its arguments; with --npm, --pypi or --docker, only the arguments
     #[arg(last = true, id = "program", value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
-/// Returns the parser for names of clients whose files can be imported. Names of earlier versions are accepted too.
+/// Returns the parser for the names of clients whose configuration files can be imported. The names that earlier versions of
+/// this tool used are accepted too.
 fn client() -> impl TypedValueParser<Value = Dialect> {
     let value = |dialect: Dialect| {
         let value = PossibleValue::new(dialect.name());

@@ -1,4 +1,4 @@
-//! [`Options`]: the options of all commands.
+//! [`Options`]: the options that all commands have.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use mcpwire_blocking::protocol::Negotiate;
 
 use super::values::{Variable, parse_bytes, parse_duration, parse_protocol, parse_variable};
 
-/// Where to save binary content.
+/// The option for the directory in which to save binary content.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Saving {
     /// Save images, audio and other binary content as new files in DIR
@@ -16,14 +16,14 @@ pub(crate) struct Saving {
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// The kinds of items whose arguments can be completed.
+/// The kinds of items whose arguments `mcpwire complete` can complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Completed {
     Prompt,
     Resource,
 }
 
-/// What to do with a task.
+/// What `mcpwire task` does with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TaskAction {
     /// Show its status
@@ -34,7 +34,7 @@ pub(crate) enum TaskAction {
     Cancel,
 }
 
-/// The options of all commands. `-h` shows the common ones, and `--help` shows all.
+/// The options that all commands have. `-h` shows the most common options, and `--help` shows all of them.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Options {
@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// Show the server's stderr, hide it, or add its last lines to error messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "tail", hide_short_help = true)]
     pub(crate) stderr: Stderr,
-    /// Write every message to FILE, one JSON object per line; secrets are removed, and only you can read it
+    /// Write every message to FILE, one JSON object per line; secrets are removed, and only you can read FILE
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) trace: Option<PathBuf>,
     /// Answer requests of the server from FILE: a JSON object with elicitation, sampling and roots
@@ -76,7 +76,7 @@ pub(crate) struct Options {
     pub(crate) quiet: bool,
 }
 
-/// What to do with the server's standard error.
+/// What to do with the output of the server on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stderr {
     Show,

@@ -1,4 +1,4 @@
-//! [`Target`]: the server of a command.
+//! [`Target`]: the arguments that select the server of a command.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,12 @@ use clap::ArgGroup;
 use super::header::Header;
 use super::place::Place;
 
-/// The arguments that select a server without a URL. Options for HTTP conflict with them.
+/// Ids of the arguments that select a server without a URL. Options for servers at a URL, such as `--header`, conflict with
+/// these arguments.
 const WITHOUT_URL: [&str; 3] = ["demo", "command", "configured"];
 
-/// The server of a command. Exactly one of the ways to select it is required. For `tools` and `call`, none means all configured
-/// servers.
+/// The arguments that select the server of a command. Exactly one way to select a server is required. Only `tools` and `call`
+/// use all configured servers if no server is selected.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 #[command(group = ArgGroup::new("target").args(["demo", "url", "command", "configured"]).required(true))]
@@ -34,7 +35,7 @@ pub(crate) struct Target {
     pub(crate) place: Place,
 }
 
-/// How to reach the server of `--url`.
+/// The options for the HTTP connection to the server of `--url`.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Options for --url")]
 pub(crate) struct HttpArgs {
@@ -51,10 +52,10 @@ pub(crate) struct HttpArgs {
     pub(crate) tls: TlsArgs,
 }
 
-/// Certificates and proxy of a server that is reached over HTTP.
+/// The options for the certificates and the proxy of a server that is reached over HTTP.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TlsArgs {
-    /// Trust the CA certificates of this PEM file too, as those of `SSL_CERT_FILE`
+    /// Also trust the CA certificates of this PEM file, in the same way as those of `SSL_CERT_FILE`
     #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     pub(crate) ca: Option<PathBuf>,
     /// Present the client certificate of this PEM file (mutual TLS)
@@ -69,12 +70,12 @@ pub(crate) struct TlsArgs {
 }
 
 impl Target {
-    /// Returns whether the servers are the configured ones: one of them, or all.
+    /// Returns whether the command uses configured servers: the server of `--server`, or all configured servers.
     pub(crate) fn is_configured(&self) -> bool {
         !self.demo && self.url.is_none() && self.command.is_empty()
     }
 
-    /// Returns the target of `--demo`.
+    /// Returns the arguments that select the demo server, as `--demo` does.
     pub(crate) fn to_demo() -> Self {
         Self { demo: true, ..Self::default() }
     }
