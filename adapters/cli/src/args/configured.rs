@@ -27,7 +27,7 @@ pub(crate) enum ServerCommand {
     Import {
         /// The configuration file
         file: PathBuf,
-        /// Which client the file belongs to [default: detected]
+        /// Client that the configuration file belongs to [default: detected]
         #[arg(long, value_name = "CLIENT", value_parser = client())]
         from: Option<Dialect>,
         /// Import the servers of this project folder, and use the folder for ${workspaceFolder}
@@ -39,7 +39,7 @@ pub(crate) enum ServerCommand {
     },
     /// List the configured servers
     List,
-    /// Show the configuration of a server, and what it starts
+    /// Show the configuration of a server, with the command or URL that it uses
     Show {
         /// Name or id of the server
         server: String,
@@ -91,7 +91,7 @@ pub(crate) enum ServerCommand {
         #[arg(long, value_name = "N", default_value_t = 100)]
         lines: usize,
     },
-    /// Check all servers: start them, and explain what is wrong
+    /// Start all enabled servers, and explain what is wrong with the servers that fail
     Doctor,
 }
 
@@ -146,7 +146,7 @@ fn client() -> impl TypedValueParser<Value = Dialect> {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SecretCommand {
-    /// Set a secret of a server; reads the value from stdin, or asks for it
+    /// Set a secret of a server; reads the value from stdin, or asks for it at a terminal
     #[command(after_help = "Examples:\n  \
         mcpwire secret set notes NOTES_TOKEN\n  \
         pass show notes | mcpwire secret set notes NOTES_TOKEN")]
@@ -156,7 +156,7 @@ pub(crate) enum SecretCommand {
         /// Name of the environment variable
         name: String,
     },
-    /// List the names of a server's secrets, and those that are missing
+    /// List the names of a server's stored secrets, and of its missing secrets
     List {
         /// Name or id of the server
         server: String,
@@ -174,6 +174,6 @@ pub(crate) enum SecretCommand {
 pub(crate) enum HubCommand {
     /// Run all enabled servers until Ctrl-C, and share them with other commands
     Run,
-    /// Read servers.json again, and restart the servers that have changed
+    /// Read servers.json again, and restart the servers whose configuration has changed
     Reload,
 }

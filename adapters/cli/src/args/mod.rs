@@ -84,13 +84,13 @@ pub(crate) enum Command {
     Call {
         /// Name of the tool
         tool: String,
-        /// Arguments: a JSON object, @FILE to read one, or - for stdin [default: {}]
+        /// Arguments of the tool: a JSON object, @FILE to read it from a file, or - for stdin [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
-        /// Let the server run the call as a task, and show its status on stderr
+        /// Let the server run the call as a task, and show the status of the task on stderr
         #[arg(long)]
         task: bool,
-        /// Print the task's handle, for `mcpwire task`, instead of waiting for its result
+        /// Print the handle of the task, for `mcpwire task`, instead of waiting for the result
         #[arg(long, requires = "task")]
         detach: bool,
         #[command(flatten)]
@@ -157,7 +157,7 @@ pub(crate) enum Command {
     Prompt {
         /// Name of the prompt
         name: String,
-        /// Arguments: a JSON object of strings, @FILE to read one, or - for stdin [default: {}]
+        /// Arguments of the prompt: a JSON object of strings, @FILE to read it from a file, or - for stdin [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
         #[command(flatten)]
@@ -182,7 +182,7 @@ pub(crate) enum Command {
         /// Beginning of the value
         #[arg(default_value = "")]
         prefix: String,
-        /// Pass another argument that is known already; can be repeated
+        /// Pass the value of another argument that is already known; can be repeated
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
         context: Vec<Pair>,
         #[command(flatten)]
@@ -197,7 +197,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         target: Target,
     },
-    /// Print notifications and log messages as they arrive
+    /// Print notifications and log messages of a server as they arrive
     #[command(
         override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Each is a line on stdout; with --json, a JSON document a line.\n\

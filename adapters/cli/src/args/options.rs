@@ -38,28 +38,28 @@ pub(crate) enum TaskAction {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Options {
-    /// Time out connecting, and each request, after this time: 30s, 500ms, 2m, or plain seconds
+    /// Limit the time to connect and the time of each request: 30s, 500ms, 2m, or plain seconds
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
     /// Speak this protocol version: auto, modern, legacy, or a revision such as 2025-11-25
     #[arg(long, global = true, value_name = "PROTOCOL", default_value = "auto", value_parser = parse_protocol, hide_short_help = true)]
     pub(crate) protocol: Negotiate,
-    /// Set an environment variable of the server, or pass one on; can be repeated
+    /// Set an environment variable of the server, or pass on a variable of the current environment; can be repeated
     #[arg(long = "env", global = true, value_name = "NAME[=VALUE]", value_parser = parse_variable)]
     pub(crate) variables: Vec<Variable>,
     /// Start the server in this directory
     #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Reject messages of the server that are longer than this: 1000000, 16MiB
+    /// Reject messages of the server that are longer than this size, such as 1000000 or 16MiB
     #[arg(long, global = true, value_name = "BYTES", value_parser = parse_bytes, hide_short_help = true)]
     pub(crate) max_message: Option<usize>,
     /// Show the server's stderr, hide it, or add its last lines to error messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "tail", hide_short_help = true)]
     pub(crate) stderr: Stderr,
-    /// Write every message to FILE, one JSON object per line; secrets are removed, and only you can read FILE
+    /// Write every message to FILE, without secrets, as one JSON object per line; only you can read the file
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) trace: Option<PathBuf>,
-    /// Answer requests of the server from FILE: a JSON object with elicitation, sampling and roots
+    /// Answer requests of the server from FILE: a JSON object with answers for elicitation, sampling and roots
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
     /// Offer this folder to the server as a root; can be repeated
@@ -71,7 +71,7 @@ pub(crate) struct Options {
     /// Print without colors
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) no_color: bool,
-    /// Hide progress, notes and the server's log messages
+    /// Hide progress bars, notes and the server's log messages
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }

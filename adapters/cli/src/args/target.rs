@@ -42,7 +42,7 @@ pub(crate) struct HttpArgs {
     /// Send a header with each request; can be repeated
     #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) headers: Vec<Header>,
-    /// Send the token of this environment variable, as `Authorization: Bearer`
+    /// Send the token in this environment variable, as `Authorization: Bearer`
     #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) bearer_env: Option<String>,
     /// Connect to this Unix socket instead of the host of the URL
@@ -55,7 +55,7 @@ pub(crate) struct HttpArgs {
 /// The options for the certificates and the proxy of a server that is reached over HTTP.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TlsArgs {
-    /// Also trust the CA certificates of this PEM file, in the same way as those of `SSL_CERT_FILE`
+    /// Also trust the CA certificates of this PEM file; the variable `SSL_CERT_FILE` can name another such file
     #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     pub(crate) ca: Option<PathBuf>,
     /// Present the client certificate of this PEM file (mutual TLS)
@@ -64,7 +64,7 @@ pub(crate) struct TlsArgs {
     /// Read the key of --client-cert from this PEM file [default: the file of --client-cert]
     #[arg(long, value_name = "FILE", requires = "client_cert", hide_short_help = true)]
     pub(crate) client_key: Option<PathBuf>,
-    /// Use this proxy instead of those of `HTTPS_PROXY` and `HTTP_PROXY`
+    /// Use this proxy instead of the one in the variables `HTTPS_PROXY` and `HTTP_PROXY`
     #[arg(long, value_name = "URL", requires = "url", hide_short_help = true)]
     pub(crate) proxy: Option<String>,
 }

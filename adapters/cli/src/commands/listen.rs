@@ -84,8 +84,8 @@ fn logs_only(session: &mut Direct<'_>, printer: &Printer) -> Result<u8, Failure>
     }
 }
 
-/// Returns how the command ends if an interrupt such as Ctrl-C or a closed standard output has stopped it. Returns `None`
-/// otherwise.
+/// Returns the outcome of the command if an interrupt such as Ctrl-C or a closed standard output has stopped it. Returns `None`
+/// if neither has happened.
 fn stopped(session: &Direct<'_>, printer: &Printer) -> Option<Result<u8, Failure>> {
     match printer.broken() {
         Some(error) => Some(Err(Failure::output(&error))),
@@ -113,7 +113,7 @@ fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[S
 #[derive(Clone)]
 pub(super) struct Printer {
     json: bool,
-    /// The error of standard output that has ended the command, such as a closed pipe.
+    /// The error that occurred when a notification was printed, for example because the reader has closed the pipe.
     broken: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -122,7 +122,8 @@ impl Printer {
         Self { json, broken: Arc::default() }
     }
 
-    /// Prints a notification of the server. Returns `false` if standard output fails, so that the command stops listening.
+    /// Prints a notification of the server. Returns `false` if standard output cannot be written to, so that the command stops
+    /// listening.
     pub(super) fn print(&self, notification: &Notification) -> bool {
         let printed =
             if self.json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };

@@ -13,8 +13,8 @@ use crate::hub::{HubHandle, HubService, Request, Row};
 use crate::session::warn_of_changes;
 use crate::show::{self, Layout};
 
-/// Interval at which the status table is updated even if nothing has happened. Memory usage and the time until a restart change
-/// without an event of the hub.
+/// Interval at which the displayed status is updated, even without an event of the hub. Memory usage and the time until a
+/// restart change without events.
 const TICK: Duration = Duration::from_secs(1);
 
 pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
@@ -78,7 +78,7 @@ struct Screen<'a> {
     options: &'a Options,
     in_place: bool,
     drawn: usize,
-    /// The name of each server, and the state of the server that was written last.
+    /// For each server, its name and the status that was written last.
     before: Vec<(String, String)>,
 }
 

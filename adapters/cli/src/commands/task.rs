@@ -55,7 +55,7 @@ pub(super) fn run(session: &mut Direct<'_>, action: TaskAction, handle: &TaskHan
     }
 }
 
-/// The JSON document of `mcpwire task cancel --json`.
+/// The JSON document that `mcpwire task cancel --json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cancelled<'a> {

@@ -52,7 +52,7 @@ impl Interrupt {
         *current = Box::new(action);
     }
 
-    /// Does what the first Ctrl-C would do, such as cancelling a wait, but does not record an interrupt.
+    /// Cancels the pending wait as the first Ctrl-C would, but does not record an interrupt.
     pub(crate) fn cancel_wait(&self) {
         (self.action())(false);
     }

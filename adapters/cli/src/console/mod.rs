@@ -41,7 +41,7 @@ pub(crate) struct Console {
 struct Running {
     bar: ProgressBar,
     what: String,
-    /// Dropping this sender ends the thread that waits for the right moment to show the progress bar.
+    /// Dropping this sender tells the thread that waits to show the progress bar that the operation is over.
     _over: mpsc::Sender<()>,
 }
 
@@ -57,8 +57,8 @@ impl Console {
         let _ = self.secrets.set(secrets.clone());
     }
 
-    /// Returns whether notes and progress bars are shown. `--quiet` hides them. `--json` hides them too, because standard error
-    /// then contains an error object.
+    /// Returns whether notes and progress bars are shown. `--quiet` hides them. `--json` hides them too, because programs then
+    /// read standard error.
     pub(crate) fn is_shown(&self) -> bool {
         !self.quiet && !self.json
     }

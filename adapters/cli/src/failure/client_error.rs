@@ -98,7 +98,7 @@ fn without_stderr(error: &Error) -> String {
     format!("{}{exit}", error.message())
 }
 
-/// Returns a suggestion how the user can solve an HTTP error. Returns `None` if there is no suggestion, or if `error` is
+/// Returns a suggestion for how the user can solve an HTTP error. Returns `None` if there is no suggestion, or if `error` is
 /// another error.
 fn http_advice(error: &Error) -> Option<&'static str> {
     Some(match http_error(error)? {

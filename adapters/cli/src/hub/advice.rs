@@ -1,4 +1,4 @@
-//! Suggestions how users can solve errors of configured servers. Most suggestions are commands of this tool.
+//! Suggestions for how users can solve errors of configured servers. Most suggestions are commands of this tool.
 
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
@@ -7,7 +7,7 @@ use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
 use crate::failure::{Failure, hub_message};
 use crate::text;
 
-/// Returns a suggestion how the user can solve an error of the server `name`.
+/// Returns a suggestion for how the user can solve an error of the server `name`.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
     use HubErrorKind as Kind;
     let server = word(name);
@@ -90,7 +90,7 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     Some(HubError { message: format!("server `{name}` {what}. {advice}"), ..kind })
 }
 
-/// Creates the failure for a server that could not be started, with a suggestion how the user can solve the error.
+/// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
     let what = if error.kind == HubErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
     let message = format!("server `{server}`: {what}");

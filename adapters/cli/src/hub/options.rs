@@ -6,9 +6,10 @@ use mcpwire_hub::{ConnectOptions, HubOptions};
 use crate::args::{Options, Place};
 use crate::failure::Failure;
 
-/// Name of this program's directory below directories of the user such as `~/.config`.
+/// Name of the directory in which this program keeps its files, below a directory of the user such as `~/.config`.
 const APPLICATION: &str = "mcpwire";
-/// Environment variable with the directory of configuration, secrets and logs. The option `--config-dir` takes precedence.
+/// Environment variable that names the directory of configuration, secrets and logs. The option `--config-dir` takes
+/// precedence.
 const DIRECTORY: &str = "MCPWIRE_CONFIG_DIR";
 
 /// Returns the directories of configuration, secrets and logs. They are below `--config-dir` or `MCPWIRE_CONFIG_DIR`, or else

@@ -29,8 +29,8 @@ const LONGEST: u64 = 64 << 20;
 /// Maximum time until a command has read a response of the hub. After that time, the hub closes the connection to the command.
 const SLOWEST_READ: Duration = Duration::from_secs(30);
 
-/// The first and the longest pause after `accept` has failed, for example because of too many open files. Each pause is twice
-/// the pause before.
+/// Pauses after `accept` has failed, for example because of too many open files. The first value is the first pause. Each
+/// further pause is twice as long, up to the second value.
 const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// Runs all enabled servers, and answers requests of commands until an interrupt such as Ctrl-C. Then ends all servers.

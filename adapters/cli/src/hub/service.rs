@@ -18,10 +18,10 @@ use crate::text;
 /// Time for which a measurement of memory usage is reused. Each measurement scans all processes of the machine.
 const USAGE_LIFETIME: Duration = Duration::from_millis(500);
 
-/// Maximum number of servers that the error for an unknown tool names as not running.
+/// Maximum number of servers that the error for an unknown tool lists. These servers are not running, and may have the tool.
 const MOST_ABSENT: usize = 5;
 
-/// Answers the requests of commands with a hub in this process. Clones share the hub.
+/// A hub in this process that answers the requests of commands. Clones share the hub.
 #[derive(Clone)]
 pub(crate) struct HubService {
     pub(crate) hub: Hub,
@@ -226,7 +226,8 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
     error
 }
 
-/// Returns whether the hub's tool list lacks the tools of a server, because the server is neither running nor sleeping.
+/// Returns whether the tools of a server are missing from the hub's list of tools, because the server is neither running nor
+/// sleeping.
 pub(crate) fn lacks_tools(detail: &StatusDetail) -> bool {
     !matches!(detail.state, State::Running | State::Sleeping)
 }

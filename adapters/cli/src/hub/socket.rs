@@ -83,8 +83,7 @@ fn peer_is_ours(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| is_ours(peer.uid.as_raw()))
 }
 
-/// Always returns `true`. On systems other than Linux, the checks of the owners of the Unix socket and its directory must
-/// suffice.
+/// Always returns `true`. On systems other than Linux, only the owners of the Unix socket and its directory are checked.
 #[cfg(not(target_os = "linux"))]
 fn peer_is_ours(_: &UnixStream) -> bool {
     true
@@ -140,8 +139,8 @@ fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Locks the file `path`, so that only one hub runs. The system releases the lock when the file is closed, even if the process
-/// is killed.
+/// Locks the file at `path`, so that only one hub can run. The system releases the lock when the file is closed, even if the
+/// process is killed.
 fn lock(path: &Path) -> Result<File, HubError> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);

@@ -6,9 +6,9 @@ use mcpwire_blocking::protocol::{InvalidItem, Json, TaskHandle, Tool};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallMode {
     Call,
-    /// Lets the server run the call as a task, and waits for the result.
+    /// Lets the server run the tool call as an MCP task, and waits for the result.
     Task,
-    /// Lets the server run the call as a task, and does not wait for the result.
+    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
     Detach,
 }
 

@@ -77,10 +77,10 @@ impl<'a> Configured<'a> {
         self.handle.ask(request).map_err(Failure::from_hub)
     }
 
-    /// Starts the servers that the command needs: the server of `--server`, or else the server of `tool`, or else all enabled
-    /// servers.
+    /// Starts the servers that the command needs: the server of `--server`, or else the server that has `tool`, or else all
+    /// enabled servers.
     ///
-    /// Does nothing if the command uses the running hub, which has started its servers.
+    /// Does nothing if the command uses the running hub, because that hub has started its servers.
     fn start_servers(&self, tool: Option<&str>) -> Result<(), Failure> {
         let HubHandle::InProcess(own) = &self.handle else { return Ok(()) };
         let hub = own.hub();

@@ -159,7 +159,7 @@ fn without_scheme(url: &str) -> Failure {
     if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
 }
 
-/// Returns a name for a server that a launcher such as `npx` starts: the name of the package or file.
+/// Returns the name of the package or file of a server that a launcher such as `npx` starts.
 ///
 /// Returns `None` if `command` is not a launcher, or if `arguments` do not clearly show the package.
 fn name_of(command: &str, arguments: &[String]) -> Option<String> {

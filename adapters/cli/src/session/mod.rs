@@ -33,7 +33,7 @@ impl<'a> Session<'a> {
         Direct::start(target, options, console, None).map(|direct| Session::Direct(Box::new(direct)))
     }
 
-    /// Lists the tools, under the names that [`Session::call`] accepts.
+    /// Lists the available tools. [`Session::call`] accepts the names in the list.
     pub(crate) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
         match self {
             Session::Direct(direct) => direct.open().and_then(|_| direct.list_tools()),

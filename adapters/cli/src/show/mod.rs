@@ -43,7 +43,7 @@ impl Layout {
     /// are hard to read.
     const WIDTHS: std::ops::RangeInclusive<usize> = 40..=110;
 
-    /// Returns the layout for standard output. The width of the terminal determines the width of the text.
+    /// Returns the layout of text on standard output, for the current width of the terminal.
     pub(crate) fn of_stdout() -> Self {
         let size = terminal_size::terminal_size_of(io::stdout());
         let width = size.map(|(width, _)| usize::from(width.0).clamp(*Self::WIDTHS.start(), *Self::WIDTHS.end()));

@@ -94,7 +94,7 @@ fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) 
     writeln!(out, "[{kind}{separator}{}]", facts.join(", "))
 }
 
-/// Maximum length of a name, URI or media type in such a line, in characters. Longer texts are cut.
+/// Maximum length of a name, URI or media type in the description of content, in characters. Longer texts are cut.
 const LONGEST_FACT: usize = 300;
 
 /// Returns the number of bytes that a base64 text encodes, without decoding the text.

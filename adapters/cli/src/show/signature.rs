@@ -75,7 +75,7 @@ struct Reader<'a> {
     following: Vec<&'a str>,
 }
 
-/// The text of a type, and whether the text needs no parentheses as a part of another type.
+/// The text of a type, such as `string | null`, and whether the text needs no parentheses inside the text of another type.
 struct Kind {
     text: String,
     atomic: bool,

@@ -12,11 +12,11 @@ use crate::text;
 
 const TITLES: [&str; 8] = ["SERVER", "STATE", "ERA", "TOOLS", "CALLS", "RESTARTS", "MEMORY", "LAST ERROR"];
 
-/// Minimum widths of the status table, and the indexes of the columns of [`TITLES`] that are shown from that width on. Narrow
-/// tables have no column for errors.
+/// Sets of columns for the status table: the minimum width of the table for each set, and the indexes of the columns in
+/// [`TITLES`]. Narrow tables have no column for errors.
 const COLUMNS: [(usize, &[usize]); 3] = [(100, &[0, 1, 2, 3, 4, 5, 6, 7]), (56, &[0, 1, 3, 4, 6]), (0, &[0, 1, 3])];
 
-/// Index in [`TITLES`] of the column for the last error of a server.
+/// Index of the column `LAST ERROR` in [`TITLES`].
 const ERROR: usize = 7;
 
 /// Maximum length of an error in the status table, in characters. `mcpwire server doctor` shows the whole error.

@@ -8,8 +8,8 @@ use crate::console::{Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
-/// Shows the command that a server runs, and asks the user to approve it. Returns whether the user agrees. Without a terminal
-/// and with `--json`, returns `false` without asking.
+/// Shows the command that a server runs, and asks the user to approve it. Returns whether the user approves. Returns `false`
+/// without asking if there is no terminal or if `--json` is given.
 ///
 /// # Errors
 /// If the user presses Ctrl-C.

@@ -23,7 +23,7 @@ struct Finding {
     server: String,
     ok: bool,
     what: String,
-    /// The code of the hub error, such as `NOT_FOUND`, if the finding is a hub error.
+    /// The code of the error that was found, such as `NOT_FOUND`, if there is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     advice: String,
@@ -88,8 +88,8 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
 }
 
-/// Decides from the status of a server whether the server is ok. Running, sleeping and disabled servers are ok. Otherwise, the
-/// finding contains advice for the user.
+/// Judges the status of a server for `mcpwire server doctor`. Running, sleeping and disabled servers are ok. For other servers,
+/// the finding contains advice for the user.
 fn judged(server: String, detail: &StatusDetail) -> Finding {
     let (ok, what, advice) = match (detail.state, &detail.last_error) {
         _ if !detail.enabled => (true, "it is disabled".into(), String::new()),

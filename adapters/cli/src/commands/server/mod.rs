@@ -109,7 +109,8 @@ fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &O
     first_of(failures, options)
 }
 
-/// Disables servers. If a server fails, continues with the other servers, and returns the first failure.
+/// Disables configured servers. If a server cannot be disabled, continues with the other servers, and returns the first
+/// failure.
 fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), Failure> {
     let configs = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?.configs;
     let chosen = chosen(&configs, servers)?;

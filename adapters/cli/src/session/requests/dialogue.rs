@@ -100,8 +100,8 @@ fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Le
     }
 }
 
-/// Reads a line that the user types. The inputs `!decline` and `!cancel` return the error `Left`. At the start of a line, `!!`
-/// stands for `!`.
+/// Reads a line that the user types. The inputs `!decline` and `!cancel` end the dialogue with the error [`Left`]. At the start
+/// of a line, `!!` stands for `!`.
 pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     match terminal.read() {
         Typed::End => Err(Left(ElicitAction::Cancel)),
