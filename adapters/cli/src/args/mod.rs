@@ -262,7 +262,7 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// Returns the definition of the command line for clap.
+    /// Returns the definition of this tool's command line for clap.
     pub(crate) fn definition() -> clap::Command {
         // The commands `tools` and `call` use all configured servers if no server is selected.
         ["tools", "call"].into_iter().fold(Self::command(), |command, name| {

@@ -41,7 +41,7 @@ pub(crate) struct Console {
 struct Running {
     bar: ProgressBar,
     what: String,
-    /// Dropping this sender tells the thread that waits to show the progress bar that the operation is over.
+    /// Dropping this sender ends the thread that waits before it shows the progress bar.
     _over: mpsc::Sender<()>,
 }
 
@@ -173,7 +173,7 @@ impl Console {
         self.note(&show::task_line(task));
     }
 
-    /// Writes a line of the server's own standard error to standard error, after the prefix `server:`.
+    /// Prints a line that the server wrote to its standard error, after the prefix `server:`.
     pub(crate) fn server_stderr(&self, line: &str) {
         self.line(&format!("{} {}", "server:".dimmed(), printable(line.trim_end())));
     }

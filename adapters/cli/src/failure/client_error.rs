@@ -99,7 +99,7 @@ fn without_stderr(error: &Error) -> String {
 }
 
 /// Returns a suggestion for how the user can solve an HTTP error. Returns `None` if there is no suggestion, or if `error` is
-/// another error.
+/// not an HTTP error.
 fn http_advice(error: &Error) -> Option<&'static str> {
     Some(match http_error(error)? {
         HttpError::Unauthorized { status: 401, .. } => {

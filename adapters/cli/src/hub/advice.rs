@@ -44,8 +44,8 @@ pub(crate) fn start_advice(name: &str) -> String {
     format!("Start it: mcpwire server start {}", word(name))
 }
 
-/// Returns the command line `mcpwire server enable NAME`. That command shows which command the server runs, and asks the user
-/// to approve it.
+/// Returns the command line `mcpwire server enable NAME`. This command shows what the server runs, and asks the user to approve
+/// that.
 pub(crate) fn enable_command(name: &str) -> String {
     format!("mcpwire server enable {}", word(name))
 }

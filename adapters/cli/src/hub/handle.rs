@@ -180,7 +180,7 @@ impl HubHandle {
     }
 
     /// Calls a tool through the hub, and shows a progress bar. An interrupt such as Ctrl-C cancels the call and ends this
-    /// process, with the servers of a hub in this process.
+    /// process. A hub in this process ends its servers first.
     pub(crate) fn call(&mut self, request: Request, tool: &str, console: &Console) -> Result<Json, HubError> {
         let mut on_progress = console.watch_call(tool);
         let answered = match self {

@@ -70,8 +70,8 @@ struct Reader<'a> {
     root: &'a Node,
     subschemas: u32,
     references: u32,
-    /// The `$ref`s that are currently being followed. If a schema contains one of them again, it is recursive, and only the
-    /// name of the `$ref` is shown.
+    /// The `$ref`s that are currently being followed. If one of them occurs again, the schema is recursive, and only the name
+    /// of the `$ref` is shown.
     following: Vec<&'a str>,
 }
 

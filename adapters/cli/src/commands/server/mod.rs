@@ -149,7 +149,7 @@ fn logs(server: &str, lines: usize, place: &Place, options: &Options) -> Result<
     output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{}", with_local_time(line))))
 }
 
-/// Replaces the time at the start of a line of a server's log by the local time.
+/// Converts the time at the start of a server's log line to the local time zone. Returns other lines unchanged.
 fn with_local_time(line: &str) -> String {
     let parts = line.split_once(' ').and_then(|(time, rest)| Some(format!("{} {rest}", local(time)?)));
     parts.unwrap_or_else(|| line.to_owned())

@@ -130,8 +130,8 @@ impl Answers {
         !self.sampling.is_empty()
     }
 
-    /// Returns the answer of the first matching entry to an elicitation request, or `None`. `message` is the message of the
-    /// request. The entry is then removed, unless it has `repeat`.
+    /// Returns the answer to an elicitation request from the first entry that matches its `message`, or `None` if no entry
+    /// matches. Removes the entry, unless it has `repeat`.
     pub(super) fn elicitation(&mut self, message: &str) -> Option<ElicitResult> {
         next(&mut self.elicitation, message, |entry| {
             let mut result = ElicitResult::of(match entry.action {
@@ -144,8 +144,8 @@ impl Answers {
         })
     }
 
-    /// Returns the answer of the first matching entry to a sampling request, or `None`. Entries are compared with the text of
-    /// the last message in `params`.
+    /// Returns the answer to a sampling request from the first entry that matches, or `None` if no entry matches. Entries are
+    /// compared with the text of the last message in `params`.
     pub(super) fn sampling(&mut self, params: &CreateMessageParams) -> Option<Result<CreateMessageResult, RpcError>> {
         let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
         next(&mut self.sampling, &last, |entry| {

@@ -18,7 +18,7 @@ use crate::text;
 /// Maximum number of choices to list for a field of a form. The user can type the names of the other choices.
 const MOST_CHOICES: usize = 50;
 
-/// The user has left the form or question before its end. Contains the answer for the server: decline or cancel.
+/// Error for a form or question that the user has left early. Contains the answer for the server: decline or cancel.
 pub(super) struct Left(pub(super) ElicitAction);
 
 /// The values that the user has entered in a form, each with the name of its field.
