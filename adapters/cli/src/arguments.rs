@@ -7,7 +7,8 @@ use mcpwire_blocking::protocol::Json;
 
 use crate::failure::Failure;
 
-/// Reads the arguments: a JSON object, `@FILE` for a file, `-` for standard input. `None` is an empty object.
+/// Reads the arguments of a tool or prompt. `argument` is a JSON object, `@FILE` for a file, or `-` for standard input. `None`
+/// means an empty object.
 pub(crate) fn read(argument: Option<&str>) -> Result<Json, Failure> {
     let (source, text) = match argument {
         None => return object("the arguments", "{}"),

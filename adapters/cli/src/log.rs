@@ -1,4 +1,4 @@
-//! `MCPWIRE_LOG`: writes spans and events of connections to standard error.
+//! `MCPWIRE_LOG`: writes `tracing` spans and events of connections to standard error.
 
 use std::env;
 use std::io;
@@ -7,10 +7,12 @@ use tracing_subscriber::EnvFilter;
 
 use crate::time::LocalTime;
 
-/// The environment variable with the filter, such as `debug` or `mcpwire::request=debug`. Its syntax is that of `RUST_LOG`.
+/// Environment variable that turns on the output of `tracing`. Its value is a filter with the syntax of `RUST_LOG`, such as
+/// `debug` or `mcpwire::request=debug`.
 const VARIABLE: &str = "MCPWIRE_LOG";
 
-/// Starts writing spans and events to standard error, if the variable is set. Invalid parts of the filter are ignored.
+/// Starts writing `tracing` spans and events to standard error if the environment variable `MCPWIRE_LOG` is set. Invalid parts
+/// of the filter in the variable are ignored.
 pub(crate) fn start() {
     let Some(filter) = env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else { return };
     let filter = EnvFilter::builder().parse_lossy(filter);

@@ -10,12 +10,12 @@ use mcpwire_blocking::protocol::{Base64Error, ContentBlock, ResourceContents};
 use crate::failure::Failure;
 use crate::text;
 
-/// Maximum number of file names to try for one file: `name.png`, `name-2.png` and so on.
+/// Maximum number of file names to try if the first name is taken: `name.png`, `name-2.png` and so on.
 const MOST_TWINS: usize = 10_000;
-/// Maximum length of a file name, in bytes. File systems allow 255.
+/// Maximum length of the name of a saved file before an extension or number is added, in bytes. File systems allow 255.
 const LONGEST_NAME: usize = 80;
 
-/// A file that was written.
+/// A file that `--save` has written.
 #[derive(Debug)]
 pub(crate) struct Saved {
     pub(crate) path: PathBuf,
@@ -23,14 +23,15 @@ pub(crate) struct Saved {
     pub(crate) length: u64,
 }
 
-/// The files of a result that were written, and the failures of others.
+/// The files that `--save` has written for one result, and the failures for content that could not be saved.
 #[derive(Debug, Default)]
 pub(crate) struct Saves {
     pub(crate) saved: Vec<Saved>,
     pub(crate) failures: Vec<Failure>,
 }
 
-/// Saves the binary content of a result. After a block that cannot be saved, the others are still saved.
+/// Saves the images, audio and binary resources of a result in `directory`, or nothing if `directory` is `None`. Invalid base64
+/// in one block does not keep the other blocks from being saved.
 pub(crate) fn blocks<'b>(directory: Option<&Path>, blocks: impl IntoIterator<Item = &'b ContentBlock>) -> Saves {
     let Some(mut folder) = directory.map(Folder::new) else { return Saves::default() };
     for block in blocks {
@@ -44,7 +45,7 @@ pub(crate) fn blocks<'b>(directory: Option<&Path>, blocks: impl IntoIterator<Ite
     folder.saves
 }
 
-/// Saves the binary contents of resources.
+/// Saves the binary contents of resources in `directory`, or nothing if `directory` is `None`.
 pub(crate) fn contents(directory: Option<&Path>, contents: &[ResourceContents]) -> Saves {
     let Some(mut folder) = directory.map(Folder::new) else { return Saves::default() };
     for contents in contents {
@@ -53,13 +54,15 @@ pub(crate) fn contents(directory: Option<&Path>, contents: &[ResourceContents]) 
     folder.saves
 }
 
-/// The directory of `--save`. It is created with the first file.
+/// The directory of `--save DIR`. The directory is created with the first file.
 struct Folder<'a> {
     directory: &'a Path,
     saves: Saves,
-    /// The next number for each file name. It keeps saving many files of one name from taking quadratic time.
+    /// The next number to try for each file name. Without these numbers, saving many files of the same name would take
+    /// quadratic time.
     next: HashMap<String, usize>,
-    /// Whether writing to the directory has failed. Then no more files are tried, so that the failure is reported once.
+    /// Whether writing to the directory has failed. After that, no more files are written, so that the failure is reported only
+    /// once.
     is_unusable: bool,
 }
 
@@ -98,7 +101,7 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Writes a new file of this name. Adds a number to the name if a file of that name exists.
+    /// Writes `bytes` to a new file, and returns its path. Adds a number to `name` if a file of that name exists already.
     fn write(&mut self, name: String, bytes: &[u8]) -> io::Result<PathBuf> {
         fs::create_dir_all(self.directory)?;
         let (stem, extension) = name.rsplit_once('.').map_or((&*name, ""), |(stem, ending)| (stem, ending));
@@ -122,7 +125,8 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// Returns a safe file name of ASCII letters, digits, `_`, `-` and dots. Adds the extension of the media type if there is none.
+/// Returns a safe file name, which consists of ASCII letters, digits, `_`, `-` and dots. If `name` has no extension, adds the
+/// usual extension for the media type.
 fn safe_name(name: &str, mime_type: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let mut safe: String = name.chars().map(safe).take(LONGEST_NAME).collect();
@@ -147,7 +151,7 @@ fn safe_name(name: &str, mime_type: &str) -> String {
     safe
 }
 
-/// Returns the usual extension of files of a media type.
+/// Returns the usual file extension for a media type, such as `png` for `image/png`. For unknown media types, returns `bin`.
 fn ending(mime_type: &str) -> &'static str {
     let essence = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match &*essence {

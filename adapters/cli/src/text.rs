@@ -19,7 +19,7 @@ pub(crate) fn line(text: &str) -> String {
     line
 }
 
-/// Cuts the text to at most `most` characters, and adds `…` if something was cut.
+/// Shortens the text to at most `most` characters. Adds `…` if characters were removed.
 pub(crate) fn cut(text: &mut String, most: usize) {
     if let Some((at, _)) = text.char_indices().nth(most) {
         text.truncate(at);
@@ -27,17 +27,19 @@ pub(crate) fn cut(text: &mut String, most: usize) {
     }
 }
 
-/// Returns a name from a server or a file on one line, cut to [`LONGEST_NAME`] characters.
+/// Prepares a name for the terminal: on one line, without control characters, and shortened to [`LONGEST_NAME`] characters. The
+/// name may come from a server or a file.
 pub(crate) fn name(text: &str) -> String {
     let mut name = line(text);
     cut(&mut name, LONGEST_NAME);
     name
 }
 
-/// Maximum length of a name, in characters. Valid names of servers have at most 100.
+/// Maximum length of a name on the terminal, in characters. Valid names of configured servers have at most 100 characters.
 const LONGEST_NAME: usize = 100;
 
-/// Returns the candidate whose name is most similar to `name`, if the difference looks like a typing error.
+/// Returns the candidate whose name is most similar to `name`. Returns `None` if no name is so similar that `name` may be a
+/// typing error.
 pub(crate) fn nearest<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a str, T)>) -> Option<T> {
     const LIKELY: f64 = 0.8;
     let name = name.to_lowercase();
@@ -45,10 +47,10 @@ pub(crate) fn nearest<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a s
     rated.filter(|(likeness, _)| *likeness >= LIKELY).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// Wraps a paragraph between words into lines of at most `width` columns; a longer word is not broken. Without a width,
-/// returns one line.
+/// Wraps a paragraph into lines of at most `width` columns, without breaking words. Returns one line if `width` is `None`.
 ///
-/// The first line starts at column `start`, the others at column `indent`. The caller writes the text before them.
+/// The first line begins at column `start`, and the other lines begin at column `indent`. The caller writes the text or the
+/// spaces before these columns.
 pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: usize) -> Vec<String> {
     let paragraph = line(paragraph);
     let Some(width) = width else { return vec![paragraph] };
@@ -63,7 +65,8 @@ pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: 
     lines
 }
 
-/// Returns JSON of the same value that is safe to show on a terminal: control and invisible characters are escaped as `\uXXXX`.
+/// Returns the same JSON value as text that is safe to show on a terminal. Control characters and invisible characters are
+/// escaped as `\uXXXX`.
 pub(crate) fn json_for_terminals(json: &str) -> impl fmt::Display + '_ {
     JsonForTerminals(json)
 }
@@ -86,7 +89,8 @@ impl fmt::Display for JsonForTerminals<'_> {
     }
 }
 
-/// Returns whether a character can control a terminal, changes the direction of text, or is invisible without being white space.
+/// Returns whether a character is unsafe on a terminal, because it can control the terminal, changes the direction of text, or
+/// is invisible without being white space.
 ///
 /// These are the Unicode categories Cc and Cf, the property `Default_Ignorable_Code_Point`, and the line separators.
 fn is_escaped(c: char) -> bool {
@@ -104,9 +108,9 @@ fn is_escaped(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns JSON on several lines, indented by two spaces per level.
+/// Formats JSON on several lines, indented by two spaces per level.
 ///
-/// Members keep their order, and numbers their digits. The depth of nesting is not limited.
+/// Keeps the order of object members and the digits of numbers. The depth of nesting is not limited.
 pub(crate) fn pretty_json(json: &str) -> String {
     let mut pretty = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
@@ -143,7 +147,8 @@ pub(crate) fn pretty_json(json: &str) -> String {
     pretty
 }
 
-/// Maximum indentation, in levels. Without it, the size of the output would grow with the square of the depth.
+/// Maximum indentation of formatted JSON, in levels. Without a limit, the size of the output would grow with the square of the
+/// nesting depth.
 const DEEPEST_INDENT: usize = 24;
 
 fn new_line(pretty: &mut String, depth: usize) {
@@ -153,7 +158,7 @@ fn new_line(pretty: &mut String, depth: usize) {
     }
 }
 
-/// Returns the length of the token at the start of `json`, in bytes. `first` is its first character.
+/// Returns the length of the JSON token at the start of `json`, in bytes. `first` is the first character of `json`.
 fn token_length(json: &str, first: char) -> usize {
     match first {
         '"' => {

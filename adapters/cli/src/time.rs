@@ -7,7 +7,7 @@ use jiff::{Timestamp, Unit};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
-/// Converts an RFC 3339 time to the local time zone. Returns `None` if the text is no such time.
+/// Converts an RFC 3339 time to the local time zone. Returns `None` if `time` is not in the format of RFC 3339.
 pub(crate) fn local(time: &str) -> Option<String> {
     let time: Timestamp = time.parse().ok()?;
     Some(in_zone(time, &TimeZone::system()))
@@ -18,7 +18,7 @@ fn in_zone(time: Timestamp, zone: &TimeZone) -> String {
     format!("{:.3}", time.display_with_offset(zone.to_offset(time)))
 }
 
-/// Writes the local time before each line of `MCPWIRE_LOG`.
+/// Writes the local time at the start of each log line of `tracing_subscriber`.
 pub(crate) struct LocalTime;
 
 impl FormatTime for LocalTime {

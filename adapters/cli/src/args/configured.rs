@@ -1,4 +1,4 @@
-//! The arguments of the commands for configured servers: `server`, `secret` and `hub`.
+//! The arguments of the commands that manage configured servers: `server`, `secret` and `hub`.
 
 use std::path::PathBuf;
 
@@ -27,10 +27,10 @@ pub(crate) enum ServerCommand {
     Import {
         /// The configuration file
         file: PathBuf,
-        /// Which client the file belongs to [default: detected]
+        /// Client that the configuration file belongs to [default: detected]
         #[arg(long, value_name = "CLIENT", value_parser = client())]
         from: Option<Dialect>,
-        /// Import the servers of this project folder, and use it for ${workspaceFolder}
+        /// Import the servers of this project folder, and use the folder for ${workspaceFolder}
         #[arg(long, value_name = "DIR")]
         folder: Option<PathBuf>,
         /// Approve the commands of all imported servers without being asked
@@ -39,7 +39,7 @@ pub(crate) enum ServerCommand {
     },
     /// List the configured servers
     List,
-    /// Show the configuration of a server, and what it starts
+    /// Show the configuration of a server, with the command or URL that it uses
     Show {
         /// Name or id of the server
         server: String,
@@ -53,7 +53,7 @@ pub(crate) enum ServerCommand {
         /// Enable all servers
         #[arg(long)]
         all: bool,
-        /// Approve their commands without being asked
+        /// Approve the commands of the servers without being asked
         #[arg(long)]
         trust: bool,
     },
@@ -91,7 +91,7 @@ pub(crate) enum ServerCommand {
         #[arg(long, value_name = "N", default_value_t = 100)]
         lines: usize,
     },
-    /// Check all servers: start them, and explain what is wrong
+    /// Start all enabled servers, and explain what is wrong with the servers that fail
     Doctor,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct AddServer {
     /// Connect to this URL over HTTP
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Read this environment variable from the secrets, see `mcpwire secret set`; can be repeated
+    /// Set this environment variable from a stored secret, see `mcpwire secret set`; can be repeated
     #[arg(long = "secret", value_name = "NAME")]
     pub(crate) secrets: Vec<String>,
     /// Start the server only when one of its tools is called
@@ -120,12 +120,13 @@ pub(crate) struct AddServer {
     pub(crate) lazy: bool,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
-    /// The command with its arguments; with a package, only the arguments
+    /// The command with its arguments; with --npm, --pypi or --docker, only the arguments
     #[arg(last = true, id = "program", value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
-/// Returns the parser for names of clients whose files can be imported. Names of earlier versions are accepted too.
+/// Returns the parser for the names of clients whose configuration files can be imported. The names that earlier versions of
+/// this tool used are accepted too.
 fn client() -> impl TypedValueParser<Value = Dialect> {
     let value = |dialect: Dialect| {
         let value = PossibleValue::new(dialect.name());
@@ -145,7 +146,7 @@ fn client() -> impl TypedValueParser<Value = Dialect> {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SecretCommand {
-    /// Set a secret of a server; reads the value from stdin, or asks for it
+    /// Set a secret of a server; reads the value from stdin, or asks for it at a terminal
     #[command(after_help = "Examples:\n  \
         mcpwire secret set notes NOTES_TOKEN\n  \
         pass show notes | mcpwire secret set notes NOTES_TOKEN")]
@@ -155,7 +156,7 @@ pub(crate) enum SecretCommand {
         /// Name of the environment variable
         name: String,
     },
-    /// List the names of a server's secrets, and those that are missing
+    /// List the names of a server's stored secrets, and of its missing secrets
     List {
         /// Name or id of the server
         server: String,
@@ -173,6 +174,6 @@ pub(crate) enum SecretCommand {
 pub(crate) enum HubCommand {
     /// Run all enabled servers until Ctrl-C, and share them with other commands
     Run,
-    /// Read servers.json again, and restart the servers that have changed
+    /// Read servers.json again, and restart the servers whose configuration has changed
     Reload,
 }

@@ -6,18 +6,19 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// An HTTP header from the command line. Its value may be a secret, so `Debug` shows only the name.
+/// An HTTP header from `--header`. The value may be a secret, so `Debug` shows only the name of the header.
 #[derive(Clone)]
 pub(crate) struct Header {
-    /// `None` if the text has no colon, in which case the whole text may be a secret.
+    /// The name and the value of the header. `None` if the argument of `--header` has no colon, in which case the whole
+    /// argument may be a secret.
     parts: Option<(String, String)>,
 }
 
 impl Header {
-    /// Returns the name and the value.
+    /// Returns the name and the value of the header.
     ///
     /// # Errors
-    /// If the text is not `NAME:VALUE`. The error does not contain the text.
+    /// If the argument of `--header` is not `NAME:VALUE`. The error does not contain the argument, which may be a secret.
     pub(crate) fn parts(&self) -> Result<(&str, &str), Failure> {
         match &self.parts {
             Some((name, value)) if !name.is_empty() => Ok((name, value)),
@@ -27,7 +28,8 @@ impl Header {
 }
 
 impl FromStr for Header {
-    /// Invalid headers are reported by [`Header::parts`], because clap's errors would show the text.
+    /// Parsing never fails. [`Header::parts`] reports invalid headers later, because errors of clap would show the text, which
+    /// may be a secret.
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {

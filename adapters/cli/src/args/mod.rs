@@ -84,13 +84,13 @@ pub(crate) enum Command {
     Call {
         /// Name of the tool
         tool: String,
-        /// Arguments: a JSON object, @FILE to read one, or - for stdin [default: {}]
+        /// Arguments of the tool: a JSON object, @FILE to read it from a file, or - for stdin [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
-        /// Let the server run the call as a task, and show its status on stderr
+        /// Let the server run the call as a task, and show the status of the task on stderr
         #[arg(long)]
         task: bool,
-        /// Print the task's handle, for `mcpwire task`, instead of waiting for its result
+        /// Print the handle of the task, for `mcpwire task`, instead of waiting for the result
         #[arg(long, requires = "task")]
         detach: bool,
         #[command(flatten)]
@@ -157,7 +157,7 @@ pub(crate) enum Command {
     Prompt {
         /// Name of the prompt
         name: String,
-        /// Arguments: a JSON object of strings, @FILE to read one, or - for stdin [default: {}]
+        /// Arguments of the prompt: a JSON object of strings, @FILE to read it from a file, or - for stdin [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
         #[command(flatten)]
@@ -182,7 +182,7 @@ pub(crate) enum Command {
         /// Beginning of the value
         #[arg(default_value = "")]
         prefix: String,
-        /// Pass another argument that is known already; can be repeated
+        /// Pass the value of another argument that is already known; can be repeated
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
         context: Vec<Pair>,
         #[command(flatten)]
@@ -197,7 +197,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         target: Target,
     },
-    /// Print notifications and log messages as they arrive
+    /// Print notifications and log messages of a server as they arrive
     #[command(
         override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Each is a line on stdout; with --json, a JSON document a line.\n\
@@ -262,15 +262,15 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// Returns the definition of the command line.
+    /// Returns the definition of this tool's command line for clap.
     pub(crate) fn definition() -> clap::Command {
-        // Without a target, these two use all configured servers.
+        // The commands `tools` and `call` use all configured servers if no server is selected.
         ["tools", "call"].into_iter().fold(Self::command(), |command, name| {
             command.mut_subcommand(name, |command| command.mut_group("target", |group| group.required(false)))
         })
     }
 
-    /// Reads the command line of this process.
+    /// Parses the command line of this process.
     ///
     /// For `--help`, `--version` and errors without `--json`, prints the text and ends the process.
     ///
@@ -290,7 +290,8 @@ impl Args {
     }
 }
 
-/// Suggests `--server` for an unexpected argument that may be the name of a server, as in `info calc`.
+/// Adds a suggestion to the error for an unexpected argument, as in `info calc`. The argument may be the name of a server,
+/// which `--server` selects.
 fn suggest_server(error: &mut clap::Error, line: &[OsString]) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
     let takes_target = line.get(1).is_some_and(|command| {
@@ -302,7 +303,8 @@ fn suggest_server(error: &mut clap::Error, line: &[OsString]) {
     }
 }
 
-/// Returns whether a command line that could not be parsed contains `--json`.
+/// Returns whether the arguments in `line` contain `--json` before any `--`. This also works for command lines that clap cannot
+/// parse.
 fn asks_for_json(line: &[OsString]) -> bool {
     line.iter().take_while(|word| *word != "--").any(|word| word == "--json")
 }
@@ -320,7 +322,7 @@ fn usage(error: &clap::Error) -> Failure {
     Failure::usage(field, message)
 }
 
-/// Returns the name in `--timeout <DURATION>` or `<TOOL>`.
+/// Returns the name of an option or argument in an error of clap, such as `timeout` for `--timeout <DURATION>`.
 fn bare_name(shown: &str) -> &str {
     let shown = shown.trim_start_matches(['-', '<', '[']);
     shown.split([' ', '=', '>', ']']).next().unwrap_or(shown)

@@ -1,8 +1,8 @@
-//! [`Place`]: the directory of the configuration.
+//! [`Place`]: the option for the directory of the configuration.
 
 use std::path::PathBuf;
 
-/// The directory of the configuration.
+/// The option for the directory of the configuration.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Place {

@@ -1,4 +1,4 @@
-//! [`Target`]: the server of a command.
+//! [`Target`]: the arguments that select the server of a command.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,12 @@ use clap::ArgGroup;
 use super::header::Header;
 use super::place::Place;
 
-/// The arguments that select a server without a URL. Options for HTTP conflict with them.
+/// Ids of the arguments that select a server without a URL. Options for servers at a URL, such as `--header`, conflict with
+/// these arguments.
 const WITHOUT_URL: [&str; 3] = ["demo", "command", "configured"];
 
-/// The server of a command. Exactly one of the ways to select it is required. For `tools` and `call`, none means all configured
-/// servers.
+/// The arguments that select the server of a command. Exactly one way to select a server is required. Only `tools` and `call`
+/// use all configured servers if no server is selected.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 #[command(group = ArgGroup::new("target").args(["demo", "url", "command", "configured"]).required(true))]
@@ -34,14 +35,14 @@ pub(crate) struct Target {
     pub(crate) place: Place,
 }
 
-/// How to reach the server of `--url`.
+/// The options for the HTTP connection to the server of `--url`.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Options for --url")]
 pub(crate) struct HttpArgs {
     /// Send a header with each request; can be repeated
     #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) headers: Vec<Header>,
-    /// Send the token of this environment variable, as `Authorization: Bearer`
+    /// Send the token in this environment variable, as `Authorization: Bearer`
     #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) bearer_env: Option<String>,
     /// Connect to this Unix socket instead of the host of the URL
@@ -51,10 +52,10 @@ pub(crate) struct HttpArgs {
     pub(crate) tls: TlsArgs,
 }
 
-/// Certificates and proxy of a server that is reached over HTTP.
+/// The options for the certificates and the proxy of a server that is reached over HTTP.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct TlsArgs {
-    /// Trust the CA certificates of this PEM file too, as those of `SSL_CERT_FILE`
+    /// Also trust the CA certificates of this PEM file; the variable `SSL_CERT_FILE` can name another such file
     #[arg(long, value_name = "FILE", requires = "url", hide_short_help = true)]
     pub(crate) ca: Option<PathBuf>,
     /// Present the client certificate of this PEM file (mutual TLS)
@@ -63,18 +64,18 @@ pub(crate) struct TlsArgs {
     /// Read the key of --client-cert from this PEM file [default: the file of --client-cert]
     #[arg(long, value_name = "FILE", requires = "client_cert", hide_short_help = true)]
     pub(crate) client_key: Option<PathBuf>,
-    /// Use this proxy instead of those of `HTTPS_PROXY` and `HTTP_PROXY`
+    /// Use this proxy instead of the one in the variables `HTTPS_PROXY` and `HTTP_PROXY`
     #[arg(long, value_name = "URL", requires = "url", hide_short_help = true)]
     pub(crate) proxy: Option<String>,
 }
 
 impl Target {
-    /// Returns whether the servers are the configured ones: one of them, or all.
+    /// Returns whether the command uses configured servers: the server of `--server`, or all configured servers.
     pub(crate) fn is_configured(&self) -> bool {
         !self.demo && self.url.is_none() && self.command.is_empty()
     }
 
-    /// Returns the target of `--demo`.
+    /// Returns the arguments that select the demo server, as `--demo` does.
     pub(crate) fn to_demo() -> Self {
         Self { demo: true, ..Self::default() }
     }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use mcpwire_blocking::protocol::{Negotiate, ProtocolVersion};
 
-/// The name and value of an argument, from `NAME=VALUE`.
+/// A name and a value, which are parsed from `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) name: String,
     pub(crate) value: String,
 }
 
-/// An environment variable for the server, from `--env`.
+/// An environment variable for the server process, from `--env NAME=VALUE` or `--env NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     Set(String, String),

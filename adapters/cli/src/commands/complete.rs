@@ -8,7 +8,8 @@ use crate::failure::Failure;
 use crate::session::Direct;
 use crate::show;
 
-/// The argument to complete, with the beginning of its value.
+/// The arguments of `mcpwire complete`: the prompt or resource template, its argument to complete, and the beginning of the
+/// value.
 pub(super) struct Question<'a> {
     pub(super) kind: Completed,
     pub(super) name: &'a str,

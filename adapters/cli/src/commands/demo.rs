@@ -17,7 +17,8 @@ use crate::session::{CallMode, Direct};
 use crate::show;
 use crate::text;
 
-/// The tools to call, with their arguments: one with text, one with structured output, one with progress.
+/// The tools that the demo calls, with their arguments. One returns text, one returns structured output, and one reports
+/// progress.
 const CALLS: [(&str, &str); 3] = [
     ("echo", r#"{"message":"Hello from the other end of a pipe!"}"#),
     ("weather", r#"{"city":"Porto"}"#),
@@ -72,7 +73,7 @@ fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
     Ok(if failed { TOOL_ERROR } else { 0 })
 }
 
-/// Writes how the server ended, and suggests further commands.
+/// Prints how the demo server ended, and suggests commands to try next.
 fn farewell(ended: Option<&ShutdownReport>) -> Result<(), Failure> {
     let how = match ended.and_then(|report| report.exit) {
         Some(exit) => format!("the server, by closing its input: it {exit}"),
@@ -96,7 +97,7 @@ fn indented(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
     })
 }
 
-/// Returns a remark about the progress reports and the structured output of a call.
+/// Returns a remark about a tool call: the number of progress reports, and the structured output of the result.
 fn notable(reports: usize, result: &CallToolResult) -> String {
     let reports = if reports > 0 { format!(", {reports} progress reports on the way") } else { String::new() };
     match &result.structured_content {

@@ -7,7 +7,8 @@ use mcpwire_demo::{HttpServer, Log};
 
 use crate::failure::SERVER_FAILED;
 
-/// Runs the demo server until the end of stdin, or over HTTP until the process is killed. Returns the exit status.
+/// Runs the demo server until the end of standard input or, over HTTP, until the process is killed. Returns the exit status of
+/// the process.
 pub(super) fn run(http: Option<SocketAddr>) -> u8 {
     let log = Log::new("mcpwire demo-server", io::stderr());
     let served = match http {
@@ -23,7 +24,7 @@ pub(super) fn run(http: Option<SocketAddr>) -> u8 {
     }
 }
 
-/// Runs the demo server over HTTP. Prints the URL on the first line of standard output.
+/// Runs the demo server over HTTP at `address`. Prints the URL of the server on the first line of standard output.
 fn serve_http(address: SocketAddr, log: Log) -> Result<(), String> {
     let server = HttpServer::bind(address, log).map_err(|error| error.to_string())?;
     let mut stdout = io::stdout();

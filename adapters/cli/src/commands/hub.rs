@@ -30,7 +30,7 @@ fn run_hub(_: &Place, _: &Options) -> Result<(), Failure> {
     Err(Failure::usage("hub", "on this system, commands cannot share servers"))
 }
 
-/// Sends a request that only the running hub can answer.
+/// Sends a request to the running hub (`mcpwire hub run`). Returns an error if no hub is running.
 pub(super) fn of_running_hub(request: Request, place: &Place, options: &Options) -> Result<(), Failure> {
     let mut handle = HubHandle::open(place, options)?;
     if !handle.is_remote() {

@@ -17,7 +17,7 @@ pub(super) fn run(session: &Direct<'_>, info: &ServerInfo) -> Result<u8, Failure
     Ok(0)
 }
 
-/// The JSON document of `mcpwire info --json`.
+/// The JSON document that `mcpwire info --json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Introduction<'a> {

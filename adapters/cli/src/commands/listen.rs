@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::session::Direct;
 use crate::text;
 
-/// Maximum length of a message, in characters. With `--json`, messages are not cut.
+/// Maximum length of a printed log message or notification, in characters. With `--json`, messages are not cut.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// The duration of one call of `listen`, which is repeated.
+/// Duration of one call of `McpClient::listen`. The call is repeated until the command ends.
 const A_WHILE: Duration = Duration::from_secs(3600);
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -69,7 +69,7 @@ fn is_unknown_method(error: &Error) -> bool {
     matches!(error.call_error(), Some(CallError::Server { error, .. }) if error.code == RpcError::METHOD_NOT_FOUND)
 }
 
-/// Prints the log messages of a modern server that does not support subscriptions.
+/// Prints only the log messages of a server, because this server cannot report changes in a subscription.
 fn logs_only(session: &mut Direct<'_>, printer: &Printer) -> Result<u8, Failure> {
     session.console.note("the server does not report changes; listening: log messages only (Ctrl-C ends it)");
     loop {
@@ -84,7 +84,8 @@ fn logs_only(session: &mut Direct<'_>, printer: &Printer) -> Result<u8, Failure>
     }
 }
 
-/// Returns the outcome if the wait was ended here: by an interrupt, or because stdout is closed.
+/// Returns the outcome of the command if an interrupt such as Ctrl-C or a closed standard output has stopped it. Returns `None`
+/// if neither has happened.
 fn stopped(session: &Direct<'_>, printer: &Printer) -> Option<Result<u8, Failure>> {
     match printer.broken() {
         Some(error) => Some(Err(Failure::output(&error))),
@@ -92,7 +93,7 @@ fn stopped(session: &Direct<'_>, printer: &Printer) -> Option<Result<u8, Failure
     }
 }
 
-/// Shows which changes the server has agreed to report, and which of the requested resources it will not report.
+/// Prints which changes the server has agreed to report, and which URIs in `resources` the server will not report.
 fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[String]) {
     let lists = [
         (agreed.tools_list_changed, "tools"),
@@ -108,11 +109,11 @@ fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[S
     }
 }
 
-/// Prints notifications, one per line: as text, or as JSON documents with `--json`.
+/// Prints notifications of the server, one per line: as text, or as JSON documents with `--json`.
 #[derive(Clone)]
 pub(super) struct Printer {
     json: bool,
-    /// The error after which stdout is no longer written to.
+    /// The error that occurred when a notification was printed, for example because the reader has closed the pipe.
     broken: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -121,7 +122,8 @@ impl Printer {
         Self { json, broken: Arc::default() }
     }
 
-    /// Prints a notification. Returns `false` if that fails, to stop listening.
+    /// Prints a notification of the server. Returns `false` if standard output cannot be written to, so that the command stops
+    /// listening.
     pub(super) fn print(&self, notification: &Notification) -> bool {
         let printed =
             if self.json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };

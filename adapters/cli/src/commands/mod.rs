@@ -29,7 +29,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::session::{CallMode, Direct, Listener, Session};
 
-/// Runs a command, and returns the exit status.
+/// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
     dispatch(command, options).unwrap_or_else(|failure| report(&failure, options))
 }
@@ -83,7 +83,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
     }
 }
 
-/// Connects to one server, runs a command, and ends the server.
+/// Connects to the server that `target` selects, runs a command, and ends the server. Returns the exit status of the process.
 fn with_server<'a>(
     target: &Target,
     options: &'a Options,
@@ -98,7 +98,7 @@ fn with_server<'a>(
     Ok(exit)
 }
 
-/// Runs a command as [`with_server`] does, for commands that also work with all configured servers.
+/// Runs a command as [`with_server`] does, for commands that can also use all configured servers.
 fn with_session<'a>(
     target: &Target,
     options: &'a Options,

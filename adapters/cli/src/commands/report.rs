@@ -1,4 +1,4 @@
-//! Reports of several commands: failures, saved files, and invalid entries of lists.
+//! Reports that several commands print: failures, saved files, and entries of lists that could not be read.
 
 use std::io::Write as _;
 
@@ -11,16 +11,17 @@ use crate::failure::Failure;
 use crate::save::Saves;
 use crate::show;
 
-/// Writes a failure to stderr, and returns its exit status.
+/// Writes a failure to standard error, and returns the exit status of the failure.
 pub(super) fn report(failure: &Failure, options: &Options) -> u8 {
     failure.report(options.json);
     failure.exit()
 }
 
-/// Prints which files were saved: below the result, or on stderr with `--json`, where stdout is one JSON document.
+/// Prints which files `--save` has written: on standard output below the result, or with `--json` on standard error, because
+/// standard output is then one JSON document.
 ///
 /// # Errors
-/// Returns the first failure to save a file. The others are printed here.
+/// Returns the first failure to save a file. The other failures are printed here, unless `--json` is given.
 pub(super) fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
     if options.json {
         saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
@@ -34,7 +35,7 @@ pub(super) fn tell_saved(saves: Saves, console: &Console, options: &Options) -> 
     first.map_or(Ok(()), Err)
 }
 
-/// An invalid entry of a list, for `--json`.
+/// An entry of a list that could not be read, as `--json` prints it.
 #[derive(Serialize)]
 pub(super) struct Rejected<'a> {
     index: usize,

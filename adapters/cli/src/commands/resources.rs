@@ -57,7 +57,7 @@ pub(super) fn read(session: &mut Direct<'_>, uri: &str, directory: Option<&Path>
     Ok(0)
 }
 
-/// Returns the bytes of a resource whose only contents are binary.
+/// Returns the bytes of a resource that has exactly one content, if this content is binary. Returns `None` otherwise.
 fn binary(contents: &[ResourceContents]) -> Option<Vec<u8>> {
     match contents {
         [contents] if contents.blob.is_some() => contents.bytes().ok(),

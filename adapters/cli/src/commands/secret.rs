@@ -65,7 +65,8 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
     Ok(0)
 }
 
-/// Reads a secret from the terminal, without showing it, or from a pipe. Removes the line break at the end.
+/// Reads the value of a secret from a pipe, or from the terminal without showing what the user types. Removes the line break at
+/// the end.
 fn read(name: &str) -> Result<Secret, Failure> {
     let failed = |error: io::Error| Failure::usage("stdin", format!("could not read the value: {error}"));
     let value = if io::stdin().is_terminal() {

@@ -13,7 +13,8 @@ use crate::hub::{HubHandle, HubService, Request, Row};
 use crate::session::warn_of_changes;
 use crate::show::{self, Layout};
 
-/// The interval of updates without events. Memory and the time until a restart change without events.
+/// Interval at which the displayed status is updated, even without an event of the hub. Memory usage and the time until a
+/// restart change without events.
 const TICK: Duration = Duration::from_secs(1);
 
 pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
@@ -71,12 +72,13 @@ async fn watch(service: &HubService, pressed: &Notify, screen: &mut Screen<'_>) 
     }
 }
 
-/// Shows the table. A terminal is redrawn in place; elsewhere, only servers that have changed are written.
+/// Shows the status of the servers again and again. On a terminal, the status table is redrawn in place. Elsewhere, only
+/// servers that have changed are written.
 struct Screen<'a> {
     options: &'a Options,
     in_place: bool,
     drawn: usize,
-    /// The name and the last written state of each server.
+    /// For each server, its name and the status that was written last.
     before: Vec<(String, String)>,
 }
 

@@ -11,7 +11,8 @@ use crate::session::Direct;
 use crate::show::{self, Layout};
 use crate::text;
 
-/// Returns the handle of a task, given its id or the JSON that `call --task --detach` printed.
+/// Returns the handle of a task. `meant` is the id of the task, or the JSON that `mcpwire call --task --detach` printed, or
+/// `@FILE` or `-` to read that JSON.
 pub(super) fn handle(meant: &str) -> Result<TaskHandle, Failure> {
     if !meant.starts_with(['{', '@']) && meant != "-" {
         return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
@@ -54,7 +55,7 @@ pub(super) fn run(session: &mut Direct<'_>, action: TaskAction, handle: &TaskHan
     }
 }
 
-/// The JSON document of `mcpwire task cancel --json`.
+/// The JSON document that `mcpwire task cancel --json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cancelled<'a> {

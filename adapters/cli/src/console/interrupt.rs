@@ -1,4 +1,4 @@
-//! [`Interrupt`]: handles Ctrl-C and signals that end the process.
+//! [`Interrupt`]: handles Ctrl-C and other signals that end the process.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::failure::INTERRUPTED;
 
-/// The handler of interrupts of this process. Clones share it.
+/// The handler of interrupts of this process, such as Ctrl-C. All clones are the same handler.
 #[derive(Clone)]
 pub(crate) struct Interrupt(Arc<Shared>);
 
@@ -15,13 +15,15 @@ struct Shared {
     action: Mutex<Box<Action>>,
 }
 
-/// The action on an interrupt. Called with `false` for the first interrupt, and with `true` for later ones.
+/// The function that an interrupt such as Ctrl-C calls: with `false` for the first interrupt, and with `true` for later
+/// interrupts.
 type Action = dyn FnMut(bool) + Send;
 
 impl Interrupt {
-    /// Installs the handler of SIGINT, SIGTERM and SIGHUP (Ctrl-C on Windows).
+    /// Installs the handler of SIGINT, SIGTERM and SIGHUP, or of Ctrl-C on Windows. Later calls return the same handler.
     ///
-    /// Until [`Interrupt::on_press`] is called, the first interrupt is only recorded, and the second ends the process.
+    /// Until [`Interrupt::on_press`] is called, the first interrupt is only recorded, and the second interrupt ends the
+    /// process.
     pub(crate) fn install() -> Self {
         static OF_PROCESS: OnceLock<Interrupt> = OnceLock::new();
         let install = || {
@@ -30,7 +32,7 @@ impl Interrupt {
                 action: Mutex::new(default_action()),
             }));
             let handler = interrupt.clone();
-            // If this fails, an interrupt ends the process as usual, and servers get the end of their input.
+            // If this fails, an interrupt ends the process as usual, and servers notice the end of their standard input.
             let _ = ctrlc::set_handler(move || handler.press());
             #[cfg(unix)]
             let _ = quit::install(interrupt.clone());
@@ -39,9 +41,9 @@ impl Interrupt {
         OF_PROCESS.get_or_init(install).clone()
     }
 
-    /// Sets the action on interrupts. If there was an interrupt already, `action` is called at once.
+    /// Sets the function that interrupts such as Ctrl-C call. If there was an interrupt already, also calls `action` at once.
     ///
-    /// `action` gets `false` for the first interrupt, and `true` for later ones.
+    /// The argument of `action` is `false` for the first interrupt, and `true` for later interrupts.
     pub(crate) fn on_press(&self, mut action: impl FnMut(bool) + Send + 'static) {
         let mut current = self.action();
         if self.was_pressed() {
@@ -50,17 +52,17 @@ impl Interrupt {
         *current = Box::new(action);
     }
 
-    /// Performs the action of a first interrupt, without recording an interrupt.
+    /// Cancels the pending wait as the first Ctrl-C would, but does not record an interrupt.
     pub(crate) fn cancel_wait(&self) {
         (self.action())(false);
     }
 
-    /// Restores the initial action.
+    /// Restores the initial action: the first interrupt is only recorded, and the second interrupt ends the process.
     pub(crate) fn forget(&self) {
         *self.action() = default_action();
     }
 
-    /// Returns whether there was an interrupt.
+    /// Returns whether this process has received an interrupt such as Ctrl-C.
     pub(crate) fn was_pressed(&self) -> bool {
         self.0.was_pressed.load(Ordering::SeqCst)
     }
@@ -83,8 +85,8 @@ mod quit {
 
     use super::Interrupt;
 
-    /// Makes SIGQUIT (Ctrl-\\) count as two interrupts. By default, it would end this process and leave servers that ignore the end of
-    /// their input.
+    /// Makes SIGQUIT (Ctrl-\\) count as two interrupts. By default, SIGQUIT would end this process, but not servers that ignore
+    /// the end of their standard input.
     pub(super) fn install(interrupt: Interrupt) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let context = runtime.enter();
@@ -104,7 +106,7 @@ mod quit {
 fn default_action() -> Box<Action> {
     Box::new(|again| {
         if again {
-            // A server may be starting.
+            // A server that is just starting would otherwise continue to run.
             mcpwire_process::kill_children();
             process::exit(INTERRUPTED.into());
         }

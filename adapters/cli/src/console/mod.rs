@@ -22,13 +22,13 @@ pub(crate) use self::secret_prompt::read_secret;
 use crate::args::Options;
 use crate::{show, text};
 
-/// Maximum length of a log message, in characters. The trace contains the whole message.
+/// Maximum length of a log message on the terminal, in characters. The trace file (`--trace FILE`) contains the whole message.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// The delay before a progress bar appears, so that fast operations show none.
+/// Delay before a progress bar appears. Operations that end earlier show no progress bar.
 const SOON: Duration = Duration::from_millis(300);
 
-/// Standard error, with lines and a progress bar. Clones share the progress bar.
+/// Writes lines to standard error, and shows a progress bar there. Clones share the progress bar.
 #[derive(Clone)]
 pub(crate) struct Console {
     json: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Console {
     secrets: Arc<OnceLock<Redactor>>,
 }
 
-/// A progress bar, and the text of its operation.
+/// The progress bar of an operation that is running, and the text that describes the operation.
 struct Running {
     bar: ProgressBar,
     what: String,
-    /// Dropping it ends the thread that shows the bar after a delay.
+    /// Dropping this sender ends the thread that waits before it shows the progress bar.
     _over: mpsc::Sender<()>,
 }
 
@@ -51,33 +51,33 @@ impl Console {
         Self { json, quiet, running: Arc::default(), secrets: Arc::default() }
     }
 
-    /// Replaces secrets in all lines from now on.
+    /// Replaces secrets in all lines that are written from now on.
     pub(crate) fn hide(&self, secrets: &Redactor) {
         // A command talks to one server, so the secrets are set once.
         let _ = self.secrets.set(secrets.clone());
     }
 
-    /// Returns whether notes and progress are shown. `--quiet` hides them, and so does `--json`, where stderr contains an
-    /// error object.
+    /// Returns whether notes and progress bars are shown. `--quiet` hides them. `--json` hides them too, because programs then
+    /// read standard error.
     pub(crate) fn is_shown(&self) -> bool {
         !self.quiet && !self.json
     }
 
-    /// Writes a line, unless `--quiet` or `--json` is given.
+    /// Writes a line to standard error, unless `--quiet` or `--json` is given.
     pub(crate) fn note(&self, line: &str) {
         if self.is_shown() {
             self.line(line);
         }
     }
 
-    /// Writes a line, unless `--quiet` is given.
+    /// Writes a line to standard error, unless `--quiet` is given.
     pub(crate) fn warn(&self, line: &str) {
         if !self.quiet {
             self.line(line);
         }
     }
 
-    /// Shows a progress bar on a terminal, until [`Console::finish`]. `what` names the operation.
+    /// Shows a progress bar on the terminal until [`Console::finish`] is called. `what` describes the operation.
     pub(crate) fn start(&self, what: &str) {
         if !self.is_shown() {
             return;
@@ -96,7 +96,7 @@ impl Console {
         *self.running() = Some(Running { bar, what: what.to_owned(), _over: over });
     }
 
-    /// Shows a progress bar for a tool call. Returns a callback for the progress of the call.
+    /// Shows a progress bar for a tool call. Returns a callback that updates the progress bar.
     pub(crate) fn watch_call(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
         self.start(&format!("calling {tool}"));
         let console = self.clone();
@@ -134,14 +134,14 @@ impl Console {
         }
     }
 
-    /// Removes the progress bar.
+    /// Removes the progress bar from the terminal.
     pub(crate) fn finish(&self) {
         if let Some(running) = self.running().take() {
             running.bar.finish_and_clear();
         }
     }
 
-    /// Runs `f` without the progress bar, because `f` uses the terminal.
+    /// Hides the progress bar while `f` runs, because `f` uses the terminal. Shows the progress bar again afterwards.
     pub(crate) fn aside<T>(&self, f: impl FnOnce() -> T) -> T {
         let running = self.running().take();
         let what = running.map(|running| {
@@ -155,7 +155,7 @@ impl Console {
         result
     }
 
-    /// Shows a log message of the server.
+    /// Writes a log message of the server to standard error, unless `--quiet` or `--json` is given.
     pub(crate) fn log(&self, message: &LogMessage) {
         let color = match message.level {
             LoggingLevel::Debug | LoggingLevel::Info | LoggingLevel::Notice => AnsiColors::Cyan,
@@ -168,17 +168,17 @@ impl Console {
         self.note(&format!("{} {logger}{said}", format_args!("[{}]", message.level).color(color)));
     }
 
-    /// Shows the status of a task.
+    /// Writes the status of a task to standard error, unless `--quiet` or `--json` is given.
     pub(crate) fn task(&self, task: &Task) {
         self.note(&show::task_line(task));
     }
 
-    /// Writes a line of the server's stderr.
+    /// Prints a line that the server wrote to its standard error, after the prefix `server:`.
     pub(crate) fn server_stderr(&self, line: &str) {
         self.line(&format!("{} {}", "server:".dimmed(), printable(line.trim_end())));
     }
 
-    /// Writes a line, also with `--quiet` and `--json`.
+    /// Writes a line to standard error, even with `--quiet` or `--json`. Secrets in the line are replaced.
     pub(crate) fn line(&self, line: &str) {
         let redacted = self.secrets.get().map(|secrets| secrets.redact(line));
         let line = redacted.as_deref().unwrap_or(line);
@@ -197,7 +197,7 @@ impl Console {
     }
 }
 
-/// The length of a complete progress bar. Fractions are rounded to it.
+/// Number of steps of a complete progress bar. The fraction of completed work is rounded to a number of steps.
 const STEPS: u32 = 1_000;
 
 fn style(template: &str) -> ProgressStyle {

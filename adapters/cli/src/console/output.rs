@@ -9,7 +9,8 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::text;
 
-/// Writes text for people. Removes colors if stdout is no terminal, or if the user wants none.
+/// Writes text for users to standard output. Removes colors if standard output is not a terminal, or if the user wants no
+/// colors.
 pub(crate) fn page(
     write: impl FnOnce(&mut AutoStream<io::StdoutLock<'static>>) -> io::Result<()>,
 ) -> Result<(), Failure> {
@@ -17,26 +18,27 @@ pub(crate) fn page(
     write(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
 }
 
-/// Writes a line, and flushes it.
+/// Writes a line to standard output, and flushes it.
 pub(crate) fn line(line: &str) -> io::Result<()> {
     let mut out = AutoStream::auto(io::stdout().lock());
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
-/// Writes a value as the JSON document of `--json`.
+/// Writes a value to standard output as one JSON document, for `--json`.
 pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
     let json = Json::from_value(document).map_err(|error| Failure::output(&io::Error::other(error.to_string())))?;
     raw(&json)
 }
 
-/// Writes a JSON document unchanged, except that characters which could control a terminal are escaped.
+/// Writes a JSON document to standard output. The document is unchanged, except that characters which could control a terminal
+/// are escaped.
 pub(crate) fn raw(json: &Json) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = writeln!(out, "{}", text::json_for_terminals(json.get())).and_then(|()| out.flush());
     written.map_err(|error| Failure::output(&error))
 }
 
-/// Writes bytes unchanged.
+/// Writes bytes unchanged to standard output.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))

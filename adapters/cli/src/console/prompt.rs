@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use super::interrupt::Interrupt;
 
-/// A place for a dialogue with the user. Tests replace it by a script.
+/// A terminal for a dialogue with the user. Tests use scripted input instead.
 pub(crate) trait Terminal {
-    /// Shows a text. The caller has removed control characters; colors are allowed.
+    /// Shows a text to the user. The caller has removed control characters from `text`, which may contain colors.
     fn show(&mut self, text: &str);
 
     /// Waits for the next line that the user types.
     fn read(&mut self) -> Typed;
 }
 
-/// The input of the user.
+/// The input of the user at the terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     Line(String),
@@ -24,12 +24,12 @@ pub(crate) enum Typed {
     End,
 }
 
-/// The terminal of this process: writes to standard error, and reads standard input.
+/// The terminal of this process, to ask the user questions: writes to standard error, and reads standard input.
 pub(crate) struct Prompt {
     interrupt: Interrupt,
 }
 
-/// The interval at which a waiting prompt checks for an interrupt.
+/// Interval at which a prompt that waits for input checks for an interrupt such as Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
 
 impl Prompt {
@@ -37,7 +37,7 @@ impl Prompt {
         Self { interrupt }
     }
 
-    /// Asks a question. Returns whether the answer is yes; Ctrl-C and the end of the input mean no.
+    /// Asks the user a question, and returns whether the answer is yes. Ctrl-C and the end of the input mean no.
     pub(crate) fn agrees(&mut self, question: &str) -> bool {
         self.show(&format!("{question} [y/N] "));
         matches!(self.read(), Typed::Line(line) if matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -51,8 +51,8 @@ impl Terminal for Prompt {
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
-    /// Reads on another thread, because a blocking read cannot be interrupted. After an interrupt, the thread stays until the
-    /// process ends.
+    /// Reads a line on another thread, because a blocking read of standard input cannot be interrupted. After an interrupt,
+    /// that thread stays until this process ends.
     fn read(&mut self) -> Typed {
         let (typed, line) = mpsc::channel();
         thread::spawn(move || {
@@ -74,7 +74,7 @@ impl Terminal for Prompt {
     }
 }
 
-/// Returns whether stdin and stderr are a terminal, so that a user can answer questions.
+/// Returns whether standard input and standard error are terminals, so that the user can answer questions.
 pub(crate) fn is_at_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

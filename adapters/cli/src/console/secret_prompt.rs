@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// Reads a line from the terminal without showing what is typed. Returns `None` at the end of the input.
+/// Reads a line from the terminal without showing what the user types. Returns `None` at the end of the input.
 ///
-/// The terminal is restored in all cases. A signal (Ctrl-C, Ctrl-\, hangup, termination) ends the process with the exit status
-/// 128 + signal, as in shells.
+/// The settings of the terminal are restored in all cases. A signal (Ctrl-C, Ctrl-\, hangup, termination) ends the process with
+/// the exit status 128 + signal number, as in shells.
 #[cfg(unix)]
 pub(crate) fn read_secret() -> io::Result<Option<String>> {
     match unix::read_hidden()? {
@@ -32,13 +32,13 @@ mod unix {
     use tokio::signal::unix::{Signal, SignalKind, signal};
     use tokio::sync::oneshot;
 
-    /// How the prompt ended.
+    /// How the prompt for a secret ended: with a line or the end of the input, or with a signal.
     pub(super) enum Ended {
         Line(Option<String>),
         Signal(i32),
     }
 
-    /// Turns off the echo of the terminal. Dropping it restores the terminal.
+    /// Turns off the echo of the terminal, so that typed text is not shown. Dropping this value turns on the echo again.
     struct Hidden {
         before: Termios,
     }
@@ -60,9 +60,10 @@ mod unix {
         }
     }
 
-    /// Turns off the echo, and waits for a line on standard input or for a signal that would end the process.
+    /// Waits for a line on standard input without showing what the user types. A signal that would end the process ends the
+    /// wait.
     ///
-    /// Ctrl-Z is ignored meanwhile, because a stopped process could not restore the terminal.
+    /// Ctrl-Z is ignored meanwhile, because a stopped process could not restore the settings of the terminal.
     pub(super) fn read_hidden() -> io::Result<Ended> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(async {

@@ -10,8 +10,8 @@ use super::{CONNECTION_FAILED, Code, Failure, Kind, Mistake, NOT_CONNECTED, TIME
 const INVALID_PARAMS: i64 = -32602;
 
 impl Failure {
-    /// Creates the failure for an error of a client. With `hide_stderr`, the message does not contain the server's standard
-    /// error.
+    /// Converts an error of the MCP client to the failure of a command. If `hide_stderr` is true, the message does not contain
+    /// what the server wrote to standard error.
     pub(crate) fn from_client(error: &Error, hide_stderr: bool) -> Self {
         let kind = match error.cause() {
             Cause::Spawn(error) => spawn_kind(error.kind),
@@ -54,7 +54,7 @@ impl Failure {
     }
 }
 
-/// Returns the part of a tool call that the server rejected with this error.
+/// Returns what the user got wrong in a tool call: the name of the tool, or the arguments. Returns `None` for other errors.
 fn mistake(cause: &Cause) -> Option<Mistake> {
     match cause {
         Cause::Call(CallError::ToolNotFound { .. }) => Some(Mistake::Tool),
@@ -91,14 +91,15 @@ fn call_kind(error: &CallError, process_ended: bool) -> Kind<'static> {
     }
 }
 
-/// Returns the error's message without the server's standard error.
+/// Returns the message of the error and how the server process exited, but not what the server wrote to standard error.
 fn without_stderr(error: &Error) -> String {
     let exit = error.process().and_then(|process| process.exit);
     let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();
     format!("{}{exit}", error.message())
 }
 
-/// Returns what to do about an HTTP error.
+/// Returns a suggestion for how the user can solve an HTTP error. Returns `None` if there is no suggestion, or if `error` is
+/// not an HTTP error.
 fn http_advice(error: &Error) -> Option<&'static str> {
     Some(match http_error(error)? {
         HttpError::Unauthorized { status: 401, .. } => {
@@ -124,7 +125,7 @@ fn http_advice(error: &Error) -> Option<&'static str> {
     })
 }
 
-/// Returns whether the server requires credentials.
+/// Returns whether the server rejected a request because credentials are missing or not sufficient.
 fn needs_authorization(error: &Error) -> bool {
     matches!(http_error(error), Some(HttpError::Unauthorized { .. }))
 }

@@ -7,12 +7,12 @@ use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
 use super::{CONNECTION_FAILED, Code, Failure, NOT_CONNECTED, TIMED_OUT, USAGE};
 use crate::text;
 
-/// Returns the message of a hub's error on one line. It begins in lower case, as all messages of this tool.
+/// Returns the message of a hub error on one line. The message begins in lower case, as all messages of this tool do.
 pub(crate) fn hub_message(error: &HubError) -> String {
     uncapitalized(text::line(&error.message))
 }
 
-/// Changes the first letter to lower case, unless the first word is a name or an acronym.
+/// Changes the first letter of an error message to lower case, unless the first word is a name or an acronym.
 fn uncapitalized(mut message: String) -> String {
     const NAMES: [&str; 3] = ["Docker", "Node.js", "Python"];
     let word = message.split(' ').next().unwrap_or_default();
@@ -24,7 +24,7 @@ fn uncapitalized(mut message: String) -> String {
 }
 
 impl Failure {
-    /// Creates the failure for any error of a hub except that of a tool call.
+    /// Converts a hub error to the failure of a command. For errors of tool calls, use [`Failure::from_hub_call`] instead.
     pub(crate) fn from_hub(error: impl Borrow<HubError>) -> Self {
         let error = error.borrow();
         let (code, exit) = match error.code() {
@@ -42,8 +42,9 @@ impl Failure {
         Self::new((exit, code, &error.field), hub_message(error))
     }
 
-    /// Creates the failure of a tool call. Unless the server was not running, the exit status is that of a connection that
-    /// failed later.
+    /// Converts the hub error of a tool call to the failure of a command.
+    ///
+    /// If the server was running, the exit status for a failed connection is `CONNECTION_FAILED` instead of `NOT_CONNECTED`.
     pub(crate) fn from_hub_call(tool: &str, error: &HubError) -> Self {
         let mut failure = Self::from_hub(error);
         let is_unsent = matches!(error.kind, HubErrorKind::NotRunning | HubErrorKind::Starting);
@@ -57,7 +58,7 @@ impl Failure {
         failure
     }
 
-    /// Creates the failure of a command that needs a running hub.
+    /// Creates the failure of a command that needs a running hub (`mcpwire hub run`) but found none.
     pub(crate) fn no_hub() -> Self {
         let message = "no hub is running; start one with `mcpwire hub run`";
         Self::new((NOT_CONNECTED, Code::Unavailable, "hub"), message)

@@ -1,4 +1,4 @@
-//! [`Failure`]: why a command failed, as a message, an error object and an exit status.
+//! [`Failure`]: why a command failed, as a message for users, a JSON object for programs, and an exit status.
 
 mod client_error;
 mod hub_error;
@@ -13,9 +13,9 @@ use serde::Serialize;
 pub(crate) use self::hub_error::hub_message;
 use crate::text;
 
-/// Exit status if the tool reported an error. Its result was printed.
+/// Exit status if the result of a tool is an error. The result itself was printed.
 pub(crate) const TOOL_ERROR: u8 = 1;
-/// Exit status if the demo server could not read or write.
+/// Exit status of `mcpwire demo-server` if the server cannot listen, read or write.
 pub(crate) const SERVER_FAILED: u8 = 1;
 /// Exit status for an invalid command line or configuration.
 const USAGE: u8 = 2;
@@ -27,7 +27,7 @@ const TIMED_OUT: u8 = 5;
 /// Exit status after Ctrl-C: 128 + SIGINT, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Why a command failed.
+/// The failure of a command: a message for users, an error code for programs, and the exit status of the process.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: u8,
@@ -38,19 +38,20 @@ pub(crate) struct Failure {
     mistake: Option<Mistake>,
 }
 
-/// The part of a tool call that the server rejected, so that the tool can suggest another one.
+/// The wrong part of a tool call. The error message then suggests another tool, or shows the parameters of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
-    /// The server does not have the tool.
+    /// The server has no tool of this name.
     Tool,
-    /// The server does not accept the arguments.
+    /// The arguments do not fit the parameters of the tool.
     Arguments,
 }
 
-/// Exit status, code and field of a failure. The field is the option, argument or configuration field that caused it.
+/// The exit status and the code of a failure, and the name of the option, argument or configuration field that caused the
+/// failure.
 type Kind<'a> = (u8, Code, &'a str);
 
-/// The codes in the JSON of an error, `{code, message, field}`.
+/// The `code` in the JSON object of an error: `{code, message, field}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Code {
     #[serde(rename = "NOT_FOUND")]
@@ -66,22 +67,23 @@ pub(crate) enum Code {
 }
 
 impl Failure {
-    /// Creates the failure for an invalid command line, or for an invalid file that the command line names.
+    /// Creates the failure for an invalid option or argument, or for an invalid file that the command line names. `field` is
+    /// the name of the option or argument.
     pub(crate) fn usage(field: &str, message: impl Into<String>) -> Self {
         Self::new((USAGE, Code::Validation, field), message)
     }
 
-    /// Creates the failure for a command line that names no server.
+    /// Creates the failure for a command line that does not select a server.
     pub(crate) fn no_server() -> Self {
         Self::usage("command", "no server is given: use --server NAME, --url URL, -- COMMAND, or --demo")
     }
 
-    /// Creates the failure for a file of `--trace` that cannot be created.
+    /// Creates the failure for a trace file (`--trace FILE`) that cannot be created.
     pub(crate) fn no_trace(path: &Path, error: &io::Error) -> Self {
         Self::usage("trace", format!("could not create the file of --trace, {}: {error}", path.display()))
     }
 
-    /// Creates the failure for a directory of `--save` that cannot be written to.
+    /// Creates the failure for a directory of `--save DIR` in which files cannot be written.
     pub(crate) fn not_saved(directory: &Path, error: &io::Error) -> Self {
         Self::usage(
             "save",
@@ -89,7 +91,7 @@ impl Failure {
         )
     }
 
-    /// Creates the failure for content that `--save` cannot write, because it is not base64.
+    /// Creates the failure for binary content that `--save` cannot decode, because the server sent invalid base64.
     pub(crate) fn not_base64(name: &str) -> Self {
         Self::new(
             (CONNECTION_FAILED, Code::Unavailable, "server"),
@@ -97,30 +99,33 @@ impl Failure {
         )
     }
 
-    /// Creates the failure for an invalid result of the server.
+    /// Creates the failure for a result of the server that cannot be decoded. `what` names the result, and `reason` is the
+    /// error.
     pub(crate) fn unreadable(what: &str, reason: &str) -> Self {
         let message = format!("{what} cannot be read: {}", text::line(reason));
         Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), message)
     }
 
-    /// Creates the failure for `--demo` if the path of this program is unknown, so that the demo server cannot be started.
+    /// Creates the failure for `--demo` if the path of this executable is unknown. The same executable runs the demo server.
     pub(crate) fn no_demo_server(error: &io::Error) -> Self {
         let message = format!("could not find this program to start it as the demo server: {error}");
         Self::new((NOT_CONNECTED, Code::NotFound, "command"), message)
     }
 
-    /// Creates the failure for a tool that the server does not list, but whose call the server answered with an error result.
+    /// Creates the failure for a call of an unknown tool that the server answered with an error result. `answer` is the text of
+    /// the error result.
     pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
         let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
         Self { mistake: Some(Mistake::Tool), ..Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message) }
     }
 
-    /// Creates the failure for a command that Ctrl-C interrupted.
+    /// Creates the failure for a command that was interrupted, for example by Ctrl-C.
     pub(crate) fn interrupted() -> Self {
         Self::new((INTERRUPTED, Code::Network, "connection"), "interrupted")
     }
 
-    /// Creates the failure for an error of standard output. If the reader has closed the pipe, the exit status is 0.
+    /// Creates the failure for an error while writing to standard output. If the reader has closed the pipe, the exit status is
+    /// 0.
     pub(crate) fn output(error: &io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { CONNECTION_FAILED };
         Self::new((exit, Code::Unavailable, "stdout"), format!("could not write the result: {error}"))
@@ -130,12 +135,12 @@ impl Failure {
         Self { exit, code, field: field.to_owned(), message: message.into(), hint: None, mistake: None }
     }
 
-    /// Adds a suggestion, which is printed below the message, and not with `--json`.
+    /// Adds a suggestion for the user, which is printed below the error message. With `--json`, the suggestion is not printed.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Replaces secrets in the message and the hint.
+    /// Replaces secrets in the error message and in the suggestion for the user.
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
         if !redactor.is_empty() {
             self.message = redactor.redact(&self.message);
@@ -144,7 +149,7 @@ impl Failure {
         self
     }
 
-    /// Returns the part of a tool call that the server rejected. `None` for other failures.
+    /// Returns the wrong part of a tool call, or `None` if the command failed for another reason.
     pub(crate) fn mistake(&self) -> Option<Mistake> {
         self.mistake
     }
@@ -153,7 +158,8 @@ impl Failure {
         self.exit
     }
 
-    /// Writes the failure to stderr: text for people, or one JSON object for programs.
+    /// Writes the failure to standard error: as text for users, or as one JSON object if `json` is true. Writes nothing if the
+    /// exit status is 0.
     pub(crate) fn report(&self, json: bool) {
         if self.exit == 0 {
             return;

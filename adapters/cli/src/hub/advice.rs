@@ -1,4 +1,4 @@
-//! Suggestions for errors of configured servers, as commands of this tool.
+//! Suggestions for how users can solve errors of configured servers. Most suggestions are commands of this tool.
 
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
@@ -7,7 +7,7 @@ use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
 use crate::failure::{Failure, hub_message};
 use crate::text;
 
-/// Returns the suggestion for an error of a server.
+/// Returns a suggestion for how the user can solve an error of the server `name`.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
     use HubErrorKind as Kind;
     let server = word(name);
@@ -18,7 +18,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
         Kind::Disabled => format!("Enable it: {}", enable_command(name)),
         Kind::Unauthorized => "Give it credentials: a header with a token, or a secret variable".into(),
         Kind::MissingValue => {
-            // The field is the path of the value in the configuration, such as `env_vars.TOKEN`.
+            // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
             let (_, variable) = error.field.split_once('.').unwrap_or(("", &error.field));
             format!("Set it: mcpwire secret set {server} {}", word(variable))
         }
@@ -39,23 +39,27 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
     }
 }
 
-/// Returns the suggestion to start a server of the running hub.
+/// Returns the suggestion to start the server `name` in the running hub with `mcpwire server start`.
 pub(crate) fn start_advice(name: &str) -> String {
     format!("Start it: mcpwire server start {}", word(name))
 }
 
-/// Returns the command that shows what a server starts, and asks for approval.
+/// Returns the command line `mcpwire server enable NAME`. This command shows what the server runs, and asks the user to approve
+/// that.
 pub(crate) fn enable_command(name: &str) -> String {
     format!("mcpwire server enable {}", word(name))
 }
 
-/// Returns the command that restarts a server of the running hub, so that the server gets a new secret.
+/// Returns the command line `mcpwire server restart NAME`. A server of the running hub receives a changed secret only after a
+/// restart.
 pub(crate) fn restart_command(name: &str) -> String {
     format!("mcpwire server restart {}", word(name))
 }
 
-/// Returns the error for calls to a server in this state, with a suggestion. `None` if a call can be sent, or can wait for the
-/// start.
+/// Returns the error for a tool call that a server cannot receive in its state, for example because the server is stopped. The
+/// error contains a suggestion.
+///
+/// Returns `None` if the call can be sent, or can wait until the server has started.
 pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
     let not_running = || HubError::new(HubErrorKind::NotRunning, "").at("server");
@@ -86,20 +90,21 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     Some(HubError { message: format!("server `{name}` {what}. {advice}"), ..kind })
 }
 
-/// Creates the failure for a server that could not be started.
+/// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
     let what = if error.kind == HubErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
     let message = format!("server `{server}`: {what}");
     Failure::from_hub(HubError { message, ..error.clone() }).with_hint(advice(server, error))
 }
 
-/// Returns the warning about a tool whose definition has changed. `change` contains text of the server, so it is made printable.
+/// Returns the warning that the definition of a tool has changed. `change` contains text of the server, so control characters
+/// are removed from the warning.
 pub(crate) fn changed_tool(server: &str, change: &ToolChange) -> String {
     let change = text::line(&change.to_string());
     format!("{}: the definition of a tool has changed: {change}; review it before you use it", text::name(server))
 }
 
-/// Returns a name as one word of a shell command, in quotes if necessary.
+/// Returns the name as one word of a shell command, in quotes if necessary.
 pub(crate) fn word(name: &str) -> String {
     let name = text::line(name);
     let is_plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-".contains(c);

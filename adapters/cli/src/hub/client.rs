@@ -10,18 +10,21 @@ use mcpwire_hub::layout::Layout;
 use super::protocol::{OnProgress, Request, Response, json};
 use super::socket::{self, failed};
 
-/// A command's connection to the running hub.
+/// A connection of a command to the running hub (`mcpwire hub run`).
 pub(super) struct Client {
     stream: BufReader<UnixStream>,
 }
 
 impl Client {
-    /// Connects to the running hub. Returns `None` if no hub is running.
+    /// Connects to the running hub (`mcpwire hub run`). Returns `None` if no hub is running.
     pub(super) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
         Ok(socket::connect(layout)?.map(|stream| Client { stream: BufReader::new(stream) }))
     }
 
-    /// Sends a request and waits for the response. If this process ends before, the hub cancels the call.
+    /// Sends a request to the running hub and waits for the response. Calls `on_progress` for each progress report of a tool
+    /// call.
+    ///
+    /// If this process ends before the response arrives, the hub cancels the tool call.
     pub(super) fn ask(&mut self, request: &Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
         self.send(request)?;
         loop {

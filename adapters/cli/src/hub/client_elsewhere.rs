@@ -1,4 +1,4 @@
-//! The client of the running hub on systems without Unix sockets, where each command has a hub of its own.
+//! The client of the running hub on systems without Unix sockets. There, each command uses a hub in its own process.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use mcpwire_hub::layout::Layout;
 
 use super::protocol::{OnProgress, Request};
 
-/// A connection to the running hub. No value of this type exists.
+/// A connection to the running hub, which cannot exist on this system because there are no Unix sockets.
 pub(super) struct Client(Infallible);
 
 impl Client {

@@ -1,4 +1,4 @@
-//! [`HubHandle`]: the hub that a command talks to.
+//! [`HubHandle`]: the hub that a command uses, in its own process or in another process.
 
 use std::process;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::args::{Options, Place};
 use crate::console::{Console, Interrupt};
 use crate::failure::Failure;
 
-/// The hub that a command talks to.
+/// The hub that a command uses: the running hub of `mcpwire hub run`, or else a hub in the process of the command.
 pub(crate) enum HubHandle {
-    /// A hub in this process, which ends with the command.
+    /// A hub in the process of the command. The hub ends with the command.
     InProcess(InProcess),
-    /// The hub of `mcpwire hub run`.
+    /// The running hub of `mcpwire hub run`, in another process.
     Remote(Remote),
 }
 
-/// A hub in this process. It ends with the command, also after a failure or an interrupt.
+/// A hub in the process of the command. The hub ends with the command, even after a failure or an interrupt such as Ctrl-C.
 pub(crate) struct InProcess {
     pub(crate) service: HubService,
     runtime: Runtime,
@@ -35,7 +35,7 @@ pub(crate) struct InProcess {
     json: bool,
 }
 
-/// A connection to the running hub.
+/// A connection to the running hub (`mcpwire hub run`), which is another process.
 pub(crate) struct Remote {
     client: Client,
     json: bool,
@@ -47,7 +47,7 @@ impl InProcess {
         let pressed = Arc::new(Notify::new());
         let press = Arc::clone(&pressed);
         Interrupt::install().on_press(move |_| press.notify_one());
-        // Ending what an earlier hub has left may take long.
+        // Opening may take long, because it ends the processes that an earlier hub has left.
         let opened = runtime.block_on(async {
             tokio::select! {
                 biased;
@@ -68,12 +68,12 @@ impl InProcess {
         &self.service.hub
     }
 
-    /// Waits for a future. An interrupt ends all servers and then the process.
+    /// Waits for a future and returns its output. An interrupt such as Ctrl-C ends all servers, and then this process.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.wait_and(future, || {})
     }
 
-    /// Waits as [`InProcess::wait`] does. Calls `on_interrupt` first if there is an interrupt.
+    /// Waits for a future as [`InProcess::wait`] does. After an interrupt, calls `on_interrupt` before the servers are ended.
     fn wait_and<T>(&self, future: impl Future<Output = T>, on_interrupt: impl FnOnce()) -> T {
         let done = self.runtime.block_on(async {
             tokio::select! {
@@ -93,12 +93,14 @@ impl InProcess {
         })
     }
 
-    /// Runs a function until it returns. The function waits on the `Notify` for an interrupt, and decides what that does.
+    /// Runs an async function until it returns. An interrupt such as Ctrl-C only notifies the `Notify`, so `function` decides
+    /// what the interrupt does.
     pub(crate) fn wait_until_pressed<T>(&self, function: impl AsyncFnOnce(&Notify) -> T) -> T {
         self.runtime.block_on(function(&self.pressed))
     }
 
-    /// Starts all enabled servers, and waits until each is running or has failed. Shows their numbers meanwhile.
+    /// Starts all enabled servers, and waits until each server is running or has failed. Meanwhile, shows how many servers are
+    /// running and how many have failed.
     pub(crate) fn boot(&self, console: &Console) -> Result<(), HubError> {
         let hub = self.hub();
         let all = hub.list().iter().filter(|config| config.enabled).count();
@@ -133,12 +135,15 @@ impl InProcess {
 }
 
 impl HubHandle {
-    /// Connects to the running hub, or else opens a hub in this process. From then on, an interrupt ends the hub in this process.
+    /// Connects to the running hub (`mcpwire hub run`). If no hub is running, opens a hub in this process.
+    ///
+    /// From then on, an interrupt such as Ctrl-C ends the hub in this process.
     pub(crate) fn open(place: &Place, options: &Options) -> Result<HubHandle, Failure> {
         Self::open_with(place, options, None)
     }
 
-    /// Opens a handle as [`HubHandle::open`] does. A hub in this process answers requests of servers with `handlers`.
+    /// Connects to a hub as [`HubHandle::open`] does. A hub in this process uses `handlers` to answer requests of servers, such
+    /// as elicitation.
     pub(crate) fn open_with(
         place: &Place,
         options: &Options,
@@ -154,12 +159,12 @@ impl HubHandle {
         opened.map_err(Failure::from_hub)
     }
 
-    /// Returns whether `mcpwire hub run` is running for these directories.
+    /// Returns whether a hub (`mcpwire hub run`) is running for the directories in `layout`.
     pub(crate) fn is_hub_running(layout: &Layout) -> bool {
         matches!(Client::connect(layout), Ok(Some(_)))
     }
 
-    /// Sends a request, and decodes the answer.
+    /// Sends a request to the hub, and decodes the JSON of the response as a `T`.
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, HubError> {
         let json = match self {
             HubHandle::InProcess(own) => own.wait(own.service.answer(request, &mut |_| {})),
@@ -168,13 +173,14 @@ impl HubHandle {
         json?.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
     }
 
-    /// Returns the status of all servers. `request` is [`Request::Status`] or [`Request::Try`].
+    /// Requests the status of all servers. `request` is [`Request::Status`], or [`Request::Try`] to start servers first.
     pub(crate) fn rows(&mut self, request: Request) -> Result<Vec<Row>, Failure> {
         let rows: Vec<Row> = self.ask(request).map_err(Failure::from_hub)?;
         Ok(rows.into_iter().map(Row::with_error_kind).collect())
     }
 
-    /// Calls a tool, and shows a progress bar. An interrupt cancels the call first, and then ends the servers.
+    /// Calls a tool through the hub, and shows a progress bar. An interrupt such as Ctrl-C cancels the call and ends this
+    /// process. A hub in this process ends its servers first.
     pub(crate) fn call(&mut self, request: Request, tool: &str, console: &Console) -> Result<Json, HubError> {
         let mut on_progress = console.watch_call(tool);
         let answered = match self {
@@ -201,7 +207,7 @@ impl HubHandle {
         matches!(self, HubHandle::Remote(_))
     }
 
-    /// Ends the servers that this command has started.
+    /// Ends the servers that this command has started. The servers of the running hub (`mcpwire hub run`) continue to run.
     pub(crate) fn close(self) {
         if let HubHandle::InProcess(own) = self {
             // Errors are ignored: the result was shown, and servers that do not end in time are killed.
@@ -210,7 +216,7 @@ impl HubHandle {
     }
 }
 
-/// Creates the tokio runtime of a hub.
+/// Creates the single-threaded tokio runtime on which a hub runs.
 pub(crate) fn runtime() -> Result<Runtime, HubError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| HubError::unavailable(format!("the system provides no runtime: {error}")))

@@ -1,4 +1,5 @@
-//! The hub of commands for configured servers: the running one (`mcpwire hub run`), or else one inside the command's process.
+//! The hub that commands use for configured servers: the running hub (`mcpwire hub run`), or else a hub in the process of the
+//! command.
 
 mod advice;
 #[cfg_attr(not(unix), path = "client_elsewhere.rs")]

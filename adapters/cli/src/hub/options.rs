@@ -1,4 +1,4 @@
-//! The directories of configurations, secrets and logs, and the options of the tool's hubs.
+//! The directories of configuration, secrets and logs, and the options with which this tool opens a hub.
 
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{ConnectOptions, HubOptions};
@@ -6,12 +6,14 @@ use mcpwire_hub::{ConnectOptions, HubOptions};
 use crate::args::{Options, Place};
 use crate::failure::Failure;
 
-/// The name of this program's directories below those of the user, such as `~/.config`.
+/// Name of the directory in which this program keeps its files, below a directory of the user such as `~/.config`.
 const APPLICATION: &str = "mcpwire";
-/// The environment variable with the directory of all files. `--config-dir` takes precedence.
+/// Environment variable that names the directory of configuration, secrets and logs. The option `--config-dir` takes
+/// precedence.
 const DIRECTORY: &str = "MCPWIRE_CONFIG_DIR";
 
-/// Returns the directories of configurations, secrets and logs.
+/// Returns the directories of configuration, secrets and logs. They are below `--config-dir` or `MCPWIRE_CONFIG_DIR`, or else
+/// the usual directories of the user.
 pub(crate) fn layout(place: &Place) -> Result<Layout, Failure> {
     let directory = place.config_dir.clone().or_else(|| std::env::var_os(DIRECTORY).map(Into::into));
     match directory {
@@ -22,10 +24,12 @@ pub(crate) fn layout(place: &Place) -> Result<Layout, Failure> {
     }
 }
 
-/// A function that adds the handlers of requests to the options of a connection. Gets the name of the server.
+/// A function that adds handlers for requests of a server, such as elicitation, to the options of the connection. Its first
+/// parameter is the name of the server.
 pub(crate) type AddHandlers = Box<dyn Fn(&str, ConnectOptions) -> ConnectOptions + Send + Sync>;
 
-/// Returns the options of a hub. Without `handlers`, requests of servers to the user are refused.
+/// Returns the options for opening a hub. Without `handlers`, the hub refuses requests of servers to the user, such as
+/// elicitation.
 pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<AddHandlers>) -> HubOptions {
     let (negotiate, max_message) = (options.protocol, options.max_message);
     HubOptions::new(layout.clone())
@@ -39,6 +43,6 @@ pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<A
                 None => connect,
             }
         })
-        // A call waits while its server starts, as for a server that the command itself starts.
+        // A tool call waits as long for its server as the first start of the server may take.
         .policy(|_, policy| policy.call_wait_start = policy.first_start_timeout)
 }

@@ -1,5 +1,7 @@
-//! The protocol between commands and the running hub: one JSON document per line, and one final [`Response`] for each
-//! [`Request`], in order. Progress of a call precedes its response.
+//! The protocol between commands and the running hub (`mcpwire hub run`): one JSON document per line.
+//!
+//! The hub sends one final [`Response`] for each [`Request`], in the order of the requests. The progress of a tool call
+//! precedes the final response.
 
 use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::service::{StatusDetail, Usage};
@@ -7,15 +9,16 @@ use mcpwire_hub::{HubError, HubErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A request to a hub. `server` is the name or id of a server.
+/// A request of a command to a hub. The field `server` is the name or id of a server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// Returns the status of all servers: a list of [`Row`].
+    /// Returns the status of all servers, as a list of [`Row`].
     Status,
-    /// Returns the status of all servers, and again after each change, until the client disconnects.
+    /// Returns the status of all servers at once, and again after each change until the client disconnects.
     Watch,
-    /// Starts all enabled servers that are not running and that the user has not stopped. Returns the status of all servers.
+    /// Starts all enabled servers that are not running, except those that the user has stopped. Then returns the status of all
+    /// servers.
     Try,
     Start {
         server: String,
@@ -28,14 +31,15 @@ pub(crate) enum Request {
     },
     Add {
         config: Value,
-        /// Whether to start the server as well. The response does not wait for the start.
+        /// Whether to start the server after it was added. The response does not wait until the server has started.
         #[serde(default)]
         start: bool,
     },
-    /// Adds servers with one write of `servers.json`. Returns a list with an error for each that was not added.
+    /// Adds several servers with one write of `servers.json`. Returns a list with one item per server: the error if the server
+    /// was not added, or else `null`.
     AddAll {
         configs: Vec<Value>,
-        /// Whether to start the servers too, without waiting for them.
+        /// Whether to start the servers after they were added. The response does not wait until the servers have started.
         start: bool,
     },
     Update {
@@ -44,9 +48,9 @@ pub(crate) enum Request {
     Remove {
         server: String,
     },
-    /// Reads `servers.json` again.
+    /// Reads the configuration file `servers.json` again.
     Reload,
-    /// Returns the tools of one server or of all servers, under their exposed names.
+    /// Returns the tools of one server or of all servers. The name of each tool is its exposed name, `<server>__<tool>`.
     Tools {
         server: Option<String>,
     },
@@ -59,18 +63,18 @@ pub(crate) enum Request {
     },
 }
 
-/// A line from the hub.
+/// A message of the running hub to a command, which is one line of JSON.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Response {
-    /// Progress of a call. `Done` or `Error` follows.
+    /// Progress of a tool call. `Done` or `Error` follows later.
     Progress(Progress),
     Done(Json),
     Error(ErrorWithKind),
 }
 
-/// A [`HubError`] with its kind, which the JSON of a `HubError` lacks.
+/// A [`HubError`] together with its kind. The JSON of a `HubError` alone does not contain the kind.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ErrorWithKind {
@@ -93,13 +97,13 @@ impl From<ErrorWithKind> for HubError {
     }
 }
 
-/// The status of one server.
+/// The status of one server, with its memory usage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
     #[serde(flatten)]
     pub(crate) detail: StatusDetail,
     pub(crate) usage: Option<Usage>,
-    /// The kind of `last_error`, which the JSON of a [`HubError`] lacks.
+    /// The kind of `detail.last_error`. The JSON of a [`HubError`] does not contain the kind.
     last_error_kind: Option<HubErrorKind>,
 }
 
@@ -109,7 +113,8 @@ impl Row {
         Row { detail, usage, last_error_kind }
     }
 
-    /// Copies `last_error_kind` into the last error, after the row was decoded from JSON.
+    /// Restores the kind of the last error after this status was decoded from JSON. The JSON contains the kind only in
+    /// `last_error_kind`.
     pub(super) fn with_error_kind(mut self) -> Self {
         if let (Some(error), Some(kind)) = (&mut self.detail.last_error, self.last_error_kind) {
             error.kind = kind;
@@ -118,7 +123,7 @@ impl Row {
     }
 }
 
-/// A callback for the progress of a call.
+/// A callback for the progress reports of a tool call.
 pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
 pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {

@@ -1,4 +1,5 @@
-//! `mcpwire hub run`: runs the configured servers, and serves other commands over a Unix socket that only this user can open.
+//! `mcpwire hub run`: runs the configured servers, and answers requests of other commands over a Unix socket. Only the user who
+//! runs the hub can open the socket.
 
 use std::io;
 use std::pin::pin;
@@ -22,16 +23,17 @@ use crate::console::{Console, Interrupt};
 use crate::failure::hub_message;
 use crate::text;
 
-/// Maximum length of a request, in bytes. 64 MiB is more than any server accepts as arguments.
+/// Maximum length of a request from a command, in bytes. 64 MiB is more than servers accept as arguments of a tool call.
 const LONGEST: u64 = 64 << 20;
 
-/// Maximum time for a client to read a response. After it, the connection is closed.
+/// Maximum time until a command has read a response of the hub. After that time, the hub closes the connection to the command.
 const SLOWEST_READ: Duration = Duration::from_secs(30);
 
-/// The first and the longest pause after an error of `accept`, such as too many open files. Each pause is twice the one before.
+/// Pauses after `accept` has failed, for example because of too many open files. The first value is the first pause. Each
+/// further pause is twice as long, up to the second value.
 const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// Runs all enabled servers and serves requests until an interrupt. Then ends all servers.
+/// Runs all enabled servers, and answers requests of commands until an interrupt such as Ctrl-C. Then ends all servers.
 pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Console) -> Result<(), HubError> {
     let (socket, listener) = Socket::bind(layout)?;
     let listener = UnixListener::from_std(listener).map_err(|error| failed("the socket cannot be used", &error))?;
@@ -69,7 +71,8 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     ended
 }
 
-/// Accepts connections forever. Pauses after errors, and reports the first of several errors in a row.
+/// Accepts connections forever, and passes each to `serve`. Pauses after an error. Of several consecutive errors, only the
+/// first is passed to `report`.
 async fn accept_all<S>(
     mut accept: impl AsyncFnMut() -> io::Result<S>,
     mut serve: impl FnMut(S),
@@ -93,7 +96,7 @@ async fn accept_all<S>(
     }
 }
 
-/// Writes the events of the servers to standard error: new states, and tools that have changed.
+/// Writes the events of all servers to standard error: new states of servers, and tools whose definition has changed.
 async fn report(hub: Hub, console: Console) {
     let mut events = hub.events();
     while let Some(event) = events.next().await {
@@ -115,7 +118,7 @@ async fn report(hub: Hub, console: Console) {
     }
 }
 
-/// Answers the requests of one client, in order.
+/// Answers the requests that one client sends over `stream`, in order. Returns when the client closes the connection.
 async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader.take(LONGEST));
@@ -137,7 +140,7 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
         if matches!(request, Request::Watch) {
             return watch(service, &mut writer).await;
         }
-        // A slow reader gets the latest progress only: a report replaces one that has not been sent yet.
+        // A slow client gets only the latest progress: a report replaces an earlier report that was not sent yet.
         let (sender, mut progress) = latest::channel(Progress::default());
         let mut on_progress = |progress: &Progress| drop(sender.send_replace(progress.clone()));
         let mut answer = pin!(service.answer(request, &mut on_progress));
@@ -159,7 +162,7 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
     }
 }
 
-/// Waits until the client closes its connection. Waits forever if the client has sent its next request already.
+/// Waits until the client closes its connection. If the client has already sent its next request, waits forever.
 async fn has_gone(reader: &mut (impl AsyncBufRead + Unpin)) {
     if let Ok([_, ..]) = reader.fill_buf().await {
         std::future::pending::<()>().await;

@@ -15,20 +15,20 @@ use super::advice::refusal;
 use super::protocol::{OnProgress, Request, Row, json};
 use crate::text;
 
-/// How long a reading of the memory usage is reused. A reading scans all processes of the machine.
+/// Time for which a measurement of memory usage is reused. Each measurement scans all processes of the machine.
 const USAGE_LIFETIME: Duration = Duration::from_millis(500);
 
-/// Maximum number of servers to name in the error for an unknown tool.
+/// Maximum number of servers that the error for an unknown tool lists. These servers are not running, and may have the tool.
 const MOST_ABSENT: usize = 5;
 
-/// A hub in this process. Clones share the hub.
+/// A hub in this process that answers the requests of commands. Clones share the hub.
 #[derive(Clone)]
 pub(crate) struct HubService {
     pub(crate) hub: Hub,
     usage: Arc<Mutex<UsageCache>>,
 }
 
-/// The memory usage of the servers, and when it was read.
+/// The memory usage of all servers, and the time at which the usage was measured.
 #[derive(Default)]
 struct UsageCache {
     read_at: Option<Instant>,
@@ -40,7 +40,8 @@ impl HubService {
         Self { hub, usage: Arc::default() }
     }
 
-    /// Answers a request. For [`Request::Watch`], returns the first status only.
+    /// Performs a request and returns the result as JSON. Reports the progress of a tool call to `on_progress`.
+    /// [`Request::Watch`] returns only the current status, without later changes.
     pub(super) async fn answer(&self, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
         let hub = &self.hub;
         match request {
@@ -97,7 +98,7 @@ impl HubService {
                     find(hub, &server)?.id
                 } else {
                     let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
-                    // This waits for servers that are starting and may have the tool.
+                    // This also waits for servers that are starting and may have the tool.
                     hub.wait_for_tool_server(&tool, timeout).await.map_err(explained)?
                 };
                 if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
@@ -114,10 +115,10 @@ impl HubService {
         }
     }
 
-    /// Returns the status of all servers.
+    /// Returns the status of all servers, with their memory usage.
     ///
-    /// Callers are served one at a time, and other tasks run in between. So clients that request the status in a loop delay each
-    /// other, but not the tool calls.
+    /// Callers are served one at a time, and other tasks run in between. So clients that request the status in a loop delay
+    /// each other, but do not delay tool calls.
     pub(crate) async fn rows(&self) -> Vec<Row> {
         let mut cache = self.usage.lock().await;
         yield_now().await;
@@ -138,8 +139,10 @@ impl HubService {
     }
 }
 
-/// Changes the configuration of a server. If another program has changed the file since this hub read it, the hub reads it again:
-/// the command has read it later.
+/// Changes the configuration of a server.
+///
+/// If another program has changed `servers.json` since the hub read the file, the hub reads it again and repeats the change.
+/// The command that sent `config` has already read the newer file.
 async fn update(hub: &Hub, config: McpConfig) -> Result<(), HubError> {
     match hub.update(config.clone()).await {
         Err(error) if error.kind == HubErrorKind::Conflict && error.field == "revision" => {
@@ -150,18 +153,18 @@ async fn update(hub: &Hub, config: McpConfig) -> Result<(), HubError> {
     }
 }
 
-/// Starts a server that was added, without waiting for it.
+/// Starts a server that was just added, without waiting until the server runs.
 fn boot_in_background(hub: &Hub, id: Uuid) {
     let hub = hub.clone();
     tokio::spawn(async move { hub.boot_server(id).await });
 }
 
-/// Returns the server of this name or id.
+/// Returns the configuration of the hub's server with this name or id.
 pub(super) fn find(hub: &Hub, server: &str) -> Result<McpConfig, HubError> {
     find_in(hub.list(), server)
 }
 
-/// Returns the configuration with this name or id.
+/// Returns the configuration whose name or id is `server`. The error for an unknown server suggests a similar name.
 pub(crate) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig, HubError> {
     let name = folded(server);
     let names: Vec<String> = configs.iter().map(|config| config.name.trim().to_owned()).collect();
@@ -176,7 +179,8 @@ pub(crate) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig
     })
 }
 
-/// Starts each enabled server that is not running and that the user has not stopped. Waits until each is running or has failed.
+/// Starts each enabled server that is not running, except servers that the user has stopped. Waits until each server is running
+/// or has failed.
 async fn try_all(hub: &Hub) {
     let mut starts = JoinSet::new();
     for StatusDetail { id, enabled, state, .. } in hub.details() {
@@ -189,8 +193,8 @@ async fn try_all(hub: &Hub) {
     starts.join_all().await;
 }
 
-/// Creates the error for an unknown tool. Suggests a similar name, or else names servers that may have the tool but are not
-/// running.
+/// Creates the error for a call of an unknown tool. The error suggests a similar name, or else names servers that may have the
+/// tool but are not running.
 pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
     let mut error = HubError::unknown_tool(tool);
     let tools = hub.available_tools();
@@ -222,7 +226,8 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
     error
 }
 
-/// Returns whether the tools of a server are missing from the list, because the server is not running.
+/// Returns whether the tools of a server are missing from the hub's list of tools, because the server is neither running nor
+/// sleeping.
 pub(crate) fn lacks_tools(detail: &StatusDetail) -> bool {
     !matches!(detail.state, State::Running | State::Sleeping)
 }

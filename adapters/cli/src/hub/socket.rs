@@ -1,4 +1,4 @@
-//! The Unix socket of the running hub: its path, the checks of its owner, and the lock that allows only one hub.
+//! The Unix socket of the running hub: its path, the checks of its owner, and the file lock that allows only one hub.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -14,10 +14,11 @@ use mcpwire_hub::files::{Links, open_regular};
 use mcpwire_hub::layout::Layout;
 use rustix::fs::{FlockOperation, flock};
 
-/// Maximum length of a socket's path, in bytes. Linux allows 107, macOS and the BSDs 103.
+/// Maximum length of the path of a Unix socket, in bytes. Linux allows 107, macOS and the BSDs 103.
 const LONGEST_PATH: usize = 103;
 
-/// Returns the path of the socket: in the state directory, or in the user's runtime directory if the first path is too long.
+/// Returns the path of the hub's Unix socket. The socket is in the state directory or, if that path is too long, in the user's
+/// runtime directory or below `/tmp`.
 ///
 /// Returns `None` if all paths are too long. Then commands cannot share a hub.
 pub(super) fn path(layout: &Layout) -> Option<PathBuf> {
@@ -30,16 +31,17 @@ pub(super) fn path(layout: &Layout) -> Option<PathBuf> {
     paths.into_iter().find(|path| path.as_os_str().len() <= LONGEST_PATH)
 }
 
-/// Computes the FNV-1a hash. Unlike the hasher of `std`, it is the same in all builds, which must find the same socket.
+/// Computes the FNV-1a hash of `bytes`. Unlike the hasher of `std`, this hash is the same in all builds of this tool, so that
+/// all builds find the same socket.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Connects to the socket of the running hub. Returns `None` if no hub is running.
+/// Connects to the Unix socket of the running hub. Returns `None` if no hub is running.
 ///
 /// # Errors
-/// If the socket or its directory belongs to another user, or if other users can write to the directory. Another program could
-/// listen there, and would receive the arguments of tool calls.
+/// If the socket or its directory belongs to another user, or if other users can write to the directory. The program of another
+/// user could listen at the socket, and would receive the arguments of tool calls.
 pub(super) fn connect(layout: &Layout) -> Result<Option<UnixStream>, HubError> {
     let Some(path) = path(layout) else { return Ok(None) };
     match fs::symlink_metadata(&path) {
@@ -57,7 +59,7 @@ pub(super) fn connect(layout: &Layout) -> Result<Option<UnixStream>, HubError> {
     }
 }
 
-/// Checks that the directory of the socket belongs to this user, and that no other user can write to it.
+/// Checks that the directory of the Unix socket belongs to this user, and that no other user can write to the directory.
 fn check_directory(socket: &Path) -> Result<(), HubError> {
     let directory = socket.parent().unwrap_or(socket);
     let metadata = fs::metadata(directory).map_err(|error| failed("the hub's directory cannot be read", &error))?;
@@ -70,36 +72,36 @@ fn check_directory(socket: &Path) -> Result<(), HubError> {
     Ok(())
 }
 
-/// Returns whether `uid` is the user of this process.
+/// Returns whether `uid` is the id of the user who runs this process.
 fn is_ours(uid: u32) -> bool {
     uid == rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether the process at the other end of the socket belongs to this user.
+/// Returns whether the process at the other end of the Unix socket belongs to this user.
 #[cfg(target_os = "linux")]
 fn peer_is_ours(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| is_ours(peer.uid.as_raw()))
 }
 
-/// Returns `true`: on these systems, the checks of the owner and mode of socket and directory must do.
+/// Always returns `true`. On systems other than Linux, only the owners of the Unix socket and its directory are checked.
 #[cfg(not(target_os = "linux"))]
 fn peer_is_ours(_: &UnixStream) -> bool {
     true
 }
 
-/// The socket of a running hub, with the lock that keeps other hubs from starting.
+/// The Unix socket of a running hub, with the file lock that keeps other hubs from starting.
 ///
-/// Dropping it removes the socket, and then releases the lock.
+/// Dropping this value removes the socket, and then releases the lock.
 pub(super) struct Socket {
     pub(super) path: PathBuf,
     _lock: File,
 }
 
 impl Socket {
-    /// Takes the lock and creates the socket. Replaces the socket of a hub that was killed.
+    /// Takes the file lock of the hub and creates its Unix socket. Replaces the socket of a hub that was killed.
     ///
     /// # Errors
-    /// `CONFLICT` if another hub holds the lock.
+    /// `CONFLICT` if another hub is running.
     pub(super) fn bind(layout: &Layout) -> Result<(Self, std::os::unix::net::UnixListener), HubError> {
         let path = path(layout).ok_or_else(|| {
             HubError::unavailable("the path of the hub's socket would be too long: choose a shorter --config-dir")
@@ -110,7 +112,7 @@ impl Socket {
         let directory = path.parent().unwrap_or(&path);
         create_directory(directory).map_err(cannot)?;
         check_directory(&path)?;
-        // Hubs of earlier versions take no lock, so a socket that answers means that one is running.
+        // Hubs of earlier versions take no lock. If the socket accepts a connection, such a hub is running.
         if connect(layout)?.is_some() {
             return Err(runs_already());
         }
@@ -137,7 +139,8 @@ fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Takes the lock of the hub. The system releases it when the file is closed, also if the process is killed.
+/// Locks the file at `path`, so that only one hub can run. The system releases the lock when the file is closed, even if the
+/// process is killed.
 fn lock(path: &Path) -> Result<File, HubError> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);

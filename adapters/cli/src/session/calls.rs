@@ -2,25 +2,25 @@
 
 use mcpwire_blocking::protocol::{InvalidItem, Json, TaskHandle, Tool};
 
-/// Whether the server may run a call as a task, and whether the command waits for the result.
+/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallMode {
     Call,
-    /// Lets the server run the call as a task, and waits for the result.
+    /// Lets the server run the tool call as an MCP task, and waits for the result.
     Task,
-    /// Lets the server run the call as a task, and does not wait for the result.
+    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
     Detach,
 }
 
-/// The outcome of a tool call.
+/// The outcome of a tool call: the result, or a task that will produce the result.
 pub(crate) enum Called {
-    /// The result, as the server sent it.
+    /// The result of the tool call, as the server sent it.
     Result(Json),
-    /// The handle of a task that is still running.
+    /// The handle of the task that runs the tool call. The task has not ended yet.
     Task(TaskHandle),
 }
 
-/// The tools of a list, and its invalid entries.
+/// The tools that a server has listed, and the list entries that could not be read.
 pub(crate) struct ListedTools {
     pub(crate) tools: Vec<Tool>,
     pub(crate) rejected: Vec<InvalidItem>,

@@ -1,4 +1,4 @@
-//! [`Configured`]: the configured servers, in the running hub or in a hub of this command.
+//! [`Configured`]: a session with the configured servers, in the running hub or in a hub in this process.
 
 use mcpwire_blocking::ConnectOptions;
 use mcpwire_blocking::protocol::Json;
@@ -14,7 +14,7 @@ use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool};
 use crate::text;
 
-/// All configured servers, or only the server of `--server`.
+/// A session with all configured servers, or only with the server of `--server`. The servers run in a hub.
 pub(crate) struct Configured<'a> {
     pub(super) console: Console,
     handle: HubHandle,
@@ -77,7 +77,10 @@ impl<'a> Configured<'a> {
         self.handle.ask(request).map_err(Failure::from_hub)
     }
 
-    /// Starts the servers that the command needs, if no hub is running: that of `--server`, else that of the tool, else all.
+    /// Starts the servers that the command needs: the server of `--server`, or else the server that has `tool`, or else all
+    /// enabled servers.
+    ///
+    /// Does nothing if the command uses the running hub, because that hub has started its servers.
     fn start_servers(&self, tool: Option<&str>) -> Result<(), Failure> {
         let HubHandle::InProcess(own) = &self.handle else { return Ok(()) };
         let hub = own.hub();
@@ -113,7 +116,7 @@ impl<'a> Configured<'a> {
         Ok(())
     }
 
-    /// Warns of servers that are not running, so that their tools are not listed.
+    /// Warns of each server that is not running, because the tools of that server are not listed.
     fn warn_of_absent(&self, rows: Vec<Row>) {
         let server = self.server.as_deref();
         let is_meant = |detail: &StatusDetail| {
@@ -129,15 +132,15 @@ impl<'a> Configured<'a> {
     }
 }
 
-/// Warns of tools whose definition has changed since the server last listed them.
+/// Warns of each tool whose definition has changed since the server last listed its tools.
 pub(crate) fn warn_of_changes<'a>(console: &Console, details: impl IntoIterator<Item = &'a StatusDetail>) {
     for detail in details {
         detail.changed_tools.iter().for_each(|change| console.warn(&changed_tool(&detail.name, change)));
     }
 }
 
-/// Creates the error for a name such as `server__tool` whose server is not configured. Starting all servers would not find the
-/// tool.
+/// Creates the error for a tool name such as `server__tool` if no server called `server` is configured. Starting all servers
+/// would not find such a tool.
 fn unknown_prefix(own: &InProcess, tool: &str) -> HubError {
     let hub = own.hub();
     let mut error = unknown_tool(hub, tool);

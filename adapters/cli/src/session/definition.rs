@@ -1,4 +1,4 @@
-//! [`Definition`]: the server of a command, its HTTP options, and the secrets to hide in output.
+//! [`Definition`]: the server of a command, the options for its HTTP connection, and the secrets to hide in output.
 
 use std::env;
 use std::path::Path;
@@ -16,15 +16,15 @@ use crate::failure::Failure;
 use crate::hub::{find_in, layout, not_started};
 use crate::text;
 
-/// Programs that start servers. The server is named after their first argument.
+/// Programs such as `npx` that start a server from a package or file. The server is then named after this package or file.
 const LAUNCHERS: [&str; 12] =
     ["npx", "bunx", "pnpx", "uvx", "uv", "pipx", "node", "bun", "deno", "python", "python3", "docker"];
 
-/// Minimum length of a header value, in bytes, to treat it as a secret whatever the header is called. Shorter values would hide
-/// ordinary words.
+/// Minimum length of an HTTP header value that is hidden as a secret, in bytes. Hiding shorter values would hide ordinary
+/// words. Headers that are known to contain secrets are hidden at any length.
 const SHORTEST_SECRET: usize = 8;
 
-/// The server of a command, and how to connect to it.
+/// The server that a command connects to, the options for its HTTP connection, and the secrets to hide in output.
 pub(super) struct Definition {
     pub(super) server: McpServerDef,
     pub(super) http: HttpOptions,
@@ -32,7 +32,7 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// Creates the definition of the server that the command line names.
+    /// Creates the definition of the server that the command line selects.
     pub(super) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
         if let Some(url) = &target.url {
             return Self::at_url(url, target, options);
@@ -53,7 +53,7 @@ impl Definition {
         Ok(Self::started(server, options))
     }
 
-    /// Creates the definition of a configured server, for a connection outside of any hub.
+    /// Creates the definition of the configured server `name`, for a direct connection without a hub.
     fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a configured server has its own")?;
         let layout = layout(&target.place)?;
@@ -65,7 +65,8 @@ impl Definition {
         Ok(Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor })
     }
 
-    /// Creates the definition of a server process, with the environment variables and the directory of the options.
+    /// Creates the definition of a server process. Adds the environment variables of `--env` and the working directory of
+    /// `--cwd`.
     fn started(mut server: McpServerDef, options: &Options) -> Self {
         let mut secrets = Vec::new();
         for variable in &options.variables {
@@ -121,7 +122,8 @@ impl Definition {
     }
 }
 
-/// Fails if the command line has options for a server process, such as `--env`. `why` is the end of the error message.
+/// Returns an error if the command line has options for a server process: `--env` or `--cwd`. `why` is the end of the error
+/// message.
 fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
     let message = |option: &str| format!("{option} is for a server that is started with -- COMMAND; {why}");
     if !options.variables.is_empty() {
@@ -133,7 +135,8 @@ fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fails if the command line has options for a server at a URL, such as `--ca`. Clap does not check them if the command line names a server in another way.
+/// Returns an error if the command line has options for a server at a URL, such as `--ca`. Clap does not reject these options
+/// if the command line selects the server in another way.
 fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
     let TlsArgs { ca, client_cert, client_key, proxy } = tls;
     let files = [("ca", ca), ("client-cert", client_cert), ("client-key", client_key)];
@@ -144,7 +147,8 @@ fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
     }
 }
 
-/// Creates the failure for a URL without `http://` or `https://`, and suggests the complete URL.
+/// Creates the failure for a URL without `http://` or `https://`. Suggests the complete URL, unless the URL may contain a
+/// password.
 fn without_scheme(url: &str) -> Failure {
     let host = url.split(['/', ':', '?']).next().unwrap_or_default();
     let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
@@ -155,9 +159,9 @@ fn without_scheme(url: &str) -> Failure {
     if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
 }
 
-/// Returns the name of a server that a launcher such as `npx` starts: the package or file.
+/// Returns the name of the package or file of a server that a launcher such as `npx` starts.
 ///
-/// Returns `None` if the command is no launcher, or if the package cannot be found in the arguments.
+/// Returns `None` if `command` is not a launcher, or if `arguments` do not clearly show the package.
 fn name_of(command: &str, arguments: &[String]) -> Option<String> {
     let program = Path::new(command).file_stem()?.to_str()?;
     if !LAUNCHERS.contains(&program) {

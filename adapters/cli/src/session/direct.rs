@@ -1,4 +1,4 @@
-//! [`Direct`]: a connection to one server, outside of any hub.
+//! [`Direct`]: a direct connection to one server, without a hub.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::args::{Options, Stderr, Target};
 use crate::console::{Console, Interrupt};
 use crate::failure::{Failure, INTERRUPTED};
 
-/// A connection to one server, outside of any hub.
+/// A direct connection to one server, without a hub.
 pub(crate) struct Direct<'a> {
     pub(crate) options: &'a Options,
     pub(crate) console: Console,
@@ -25,14 +25,15 @@ pub(crate) struct Direct<'a> {
     progress_reports: Arc<AtomicUsize>,
 }
 
-/// A callback for the notifications of the server. Returns `false` to stop listening.
+/// A callback for the notifications of the server. If the callback returns `false`, the command stops listening.
 pub(crate) type Listener = Box<dyn Fn(&Notification) -> bool + Send>;
 
 impl<'a> Direct<'a> {
-    /// Starts the server, or prepares the connection to its URL. From then on, an interrupt cancels requests, and then ends
-    /// the server.
+    /// Starts the server process, or prepares the connection to the URL of the server.
     ///
-    /// With a listener, all notifications go to it. Otherwise, log messages are shown on standard error.
+    /// From then on, an interrupt such as Ctrl-C cancels the pending request, and a second interrupt kills the server.
+    ///
+    /// If `listener` is given, it receives all notifications. Otherwise, log messages are shown on standard error.
     pub(crate) fn start(
         target: &Target,
         options: &'a Options,
@@ -63,16 +64,18 @@ impl<'a> Direct<'a> {
         Ok(session)
     }
 
-    /// Opens the connection.
+    /// Connects to the server with the MCP handshake. Returns the server's name, protocol version and capabilities.
     pub(crate) fn open(&mut self) -> Result<ServerInfo, Failure> {
         self.console.start("connecting");
         let info = self.request(|client| client.initialize().cloned())?;
-        // A server that ends on the probe for its era was restarted, and has another process id.
+        // A legacy server that exits when the client probes for the modern protocol is restarted, and then has another process
+        // id.
         self.watch()?;
         Ok(info)
     }
 
-    /// Sends a request and waits for its result. Fails if there was an interrupt, also before the request.
+    /// Sends a request and waits for the result. Returns an error if there was an interrupt such as Ctrl-C, even before the
+    /// request.
     pub(crate) fn request<T>(
         &mut self,
         request: impl FnOnce(&mut McpClient) -> Result<T, Error>,
@@ -85,12 +88,12 @@ impl<'a> Direct<'a> {
         answer.map_err(|error| self.failure(&error))
     }
 
-    /// Creates the failure for an error of the client, without secrets.
+    /// Converts an error of the client to the failure of a command, and removes secrets from the message.
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         Failure::from_client(error, self.options.stderr == Stderr::Hide).redacted(&self.redactor)
     }
 
-    /// Replaces secrets in a failure.
+    /// Replaces the secrets of this connection in the message of a failure.
     pub(crate) fn redacted(&self, failure: Failure) -> Failure {
         failure.redacted(&self.redactor)
     }
@@ -99,7 +102,8 @@ impl<'a> Direct<'a> {
         self.interrupt.was_pressed()
     }
 
-    /// Makes an interrupt cancel the pending request, and a second interrupt kill the server.
+    /// Sets what an interrupt such as Ctrl-C does: the first cancels the pending request, and the second kills the server and
+    /// ends this process.
     fn watch(&mut self) -> Result<(), Failure> {
         let canceller = self.client.canceller().map_err(|error| self.failure(&error))?;
         let pid = self.client.pid();
@@ -113,7 +117,8 @@ impl<'a> Direct<'a> {
         Ok(())
     }
 
-    /// Shows that the command waits for a task. Returns a callback that shows the status of the task.
+    /// Shows a progress bar while the command waits for a task. `what` is the text beside the bar. Returns a callback that
+    /// prints each new status of the task.
     pub(crate) fn watch_task(&self, what: &str) -> impl FnMut(&Task) + Send + 'static {
         self.console.start(what);
         self.on_status()
@@ -133,12 +138,12 @@ impl<'a> Direct<'a> {
         }
     }
 
-    /// Returns the number of progress reports of the last call.
+    /// Returns the number of progress notifications that the server sent for the last tool call.
     pub(crate) fn progress_reports(&self) -> usize {
         self.progress_reports.load(Ordering::Relaxed)
     }
 
-    /// Ends the server. Returns how it ended, if that is known.
+    /// Ends the server. Returns a report of how the server ended, or `None` if that is not known.
     pub(crate) fn close(self) -> Option<ShutdownReport> {
         let report = self.client.shutdown();
         self.interrupt.forget();
@@ -146,7 +151,7 @@ impl<'a> Direct<'a> {
     }
 }
 
-/// The warning for a server on another machine that is reached without TLS.
+/// The warning for a server on another machine whose URL starts with `http://`, so that the connection is not encrypted.
 const EXPOSED: &str =
     "warning: http:// is not encrypted: others on the network can read and change messages and tokens";
 
@@ -161,7 +166,7 @@ fn config(options: &Options, console: &Console) -> Config {
     if let Some(longest) = options.max_message {
         config.max_message = longest;
     }
-    // The server need not send log messages that are not shown.
+    // The server is not asked for log messages that would not be shown.
     config.log_level = console.is_shown().then_some(LoggingLevel::Info);
     config
 }

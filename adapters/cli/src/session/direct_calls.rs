@@ -1,4 +1,4 @@
-//! Tool calls on a direct connection, and suggestions for calls that failed.
+//! Tool calls on a direct connection to one server, and suggestions for calls that failed.
 
 use mcpwire_blocking::RunningTask;
 use mcpwire_blocking::protocol::{CallToolResult, Json, Tool};
@@ -9,7 +9,7 @@ use crate::failure::{Failure, INTERRUPTED, Mistake};
 use crate::show::{self, Layout};
 use crate::text;
 
-/// Maximum number of tools to name in the error for an unknown tool.
+/// Maximum number of tool names that the error for an unknown tool lists.
 const MOST_NAMES: usize = 20;
 
 impl Direct<'_> {
@@ -19,7 +19,8 @@ impl Direct<'_> {
         Ok(ListedTools { tools: listed.to_vec(), rejected: listed.rejected().to_vec() })
     }
 
-    /// Calls a tool, and shows a progress bar.
+    /// Calls a tool, and shows a progress bar. If the name or the arguments are wrong, the failure contains a suggestion for
+    /// the user.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
         let called = match mode {
             CallMode::Detach => self.begin_task(tool, arguments),
@@ -32,7 +33,7 @@ impl Direct<'_> {
         Ok(called)
     }
 
-    /// Calls a tool. Returns the result as the server sent it.
+    /// Calls a tool, and waits for the result. Returns the result as the server sent it.
     pub(crate) fn call_raw(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Json, Failure> {
         let (progress, status) = (self.on_progress(tool), self.on_status());
         self.request(|client| {
@@ -41,7 +42,8 @@ impl Direct<'_> {
         })
     }
 
-    /// Calls a tool as a task. Returns the result if the server answers the call instead of creating a task.
+    /// Calls a tool as an MCP task, and does not wait until the task ends. If the server does not create a task, returns the
+    /// result of the call.
     fn begin_task(&mut self, tool: &str, arguments: &Json) -> Result<Called, Failure> {
         self.console.start(&format!("calling {tool}"));
         let started = self.request(|client| {
@@ -57,8 +59,8 @@ impl Direct<'_> {
         }
     }
 
-    /// Fails if the result is an error and the server does not list the tool. Some servers answer calls of unknown tools in
-    /// this way.
+    /// Returns an error if `result` is an error result and the server does not list the tool. Some servers answer calls of
+    /// unknown tools with an error result.
     fn check_tool_exists(&mut self, tool: &str, result: &Json) -> Result<(), Failure> {
         let Some(result) = result.decode::<CallToolResult>().ok().filter(|result| result.is_error) else {
             return Ok(());
@@ -74,10 +76,11 @@ impl Direct<'_> {
         }
     }
 
-    /// Adds a suggestion to a failure: a similar tool, or the parameters of the tool. Lists the tools first if necessary.
+    /// Adds a suggestion to the failure of a tool call: the name of a similar tool, or the parameters of the called tool.
+    /// Requests the list of tools first if it is not loaded.
     fn explained(&mut self, tool: &str, failure: Failure) -> Failure {
         if failure.mistake().is_some() && self.client.tools().is_empty() {
-            // If the list fails, there is no suggestion.
+            // If the tools cannot be listed, there is no suggestion.
             let _ = self.request(|client| client.list_tools().map(drop));
         }
         match (failure.mistake(), self.client.get_tool(tool)) {

@@ -1,4 +1,4 @@
-//! [`Session`]: the server or servers of one command.
+//! [`Session`]: the connection of a command to its server or servers.
 
 mod calls;
 mod configured;
@@ -17,14 +17,14 @@ use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// The server or servers of a command: one server, connected directly, or the configured servers, through a hub.
+/// The connection of a command to one server (`Direct`), or to the configured servers through a hub (`Configured`).
 pub(crate) enum Session<'a> {
     Direct(Box<Direct<'a>>),
     Configured(Configured<'a>),
 }
 
 impl<'a> Session<'a> {
-    /// Prepares the connection to the server of the command line, or opens the hub.
+    /// Prepares the connection to the server that the command line names. If the command uses configured servers, opens a hub.
     pub(crate) fn start(target: &Target, options: &'a Options) -> Result<Self, Failure> {
         let console = Console::new(options);
         if target.is_configured() {
@@ -33,7 +33,7 @@ impl<'a> Session<'a> {
         Direct::start(target, options, console, None).map(|direct| Session::Direct(Box::new(direct)))
     }
 
-    /// Lists the tools, under the names for [`Session::call`].
+    /// Lists the available tools. [`Session::call`] accepts the names in the list.
     pub(crate) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
         match self {
             Session::Direct(direct) => direct.open().and_then(|_| direct.list_tools()),
@@ -41,7 +41,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Calls a tool. A failure contains a suggestion, if there is one.
+    /// Calls a tool. If the call fails, the failure may contain a suggestion for the user.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
         match self {
             Session::Direct(direct) => direct.open().and_then(|_| direct.call(tool, arguments, mode)),
@@ -56,7 +56,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the servers that the command has started.
+    /// Ends the servers that this command has started. Servers of the running hub continue to run.
     pub(crate) fn close(self) {
         match self {
             Session::Direct(direct) => drop(direct.close()),

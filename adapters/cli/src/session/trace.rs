@@ -1,4 +1,4 @@
-//! [`Trace`]: the file of `--trace`, with one JSON object per message.
+//! [`Trace`]: writes the trace file (`--trace FILE`), with one JSON object per message.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,7 +9,8 @@ use mcpwire_hub::redact::Redactor;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The file of `--trace`. Writes are not buffered, because users read the file while a server hangs.
+/// Writes messages to the trace file (`--trace FILE`). Writes are not buffered, because users read the file while a server
+/// hangs.
 pub(super) struct Trace {
     out: Option<File>,
     redactor: Redactor,
@@ -30,7 +31,8 @@ enum Message<'a> {
 }
 
 impl Trace {
-    /// Creates the file with mode 0600. An existing file is truncated, and gets this mode too.
+    /// Creates the trace file with mode 0600, so that only the user can read it. An existing file is emptied, and gets this
+    /// mode too.
     pub(super) fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -44,9 +46,9 @@ impl Trace {
         Ok(Self { out: Some(file), redactor })
     }
 
-    /// Records a message, without secrets. A message that is not JSON is recorded as text.
+    /// Writes a message to the trace file, without secrets. A message that is not JSON is written as text.
     ///
-    /// After an error of the file, nothing more is recorded, and the command continues.
+    /// After a write error, the trace ends, but the command continues.
     pub(super) fn record(&mut self, direction: &'static str, message: &[u8]) {
         if let Some(out) = &mut self.out
             && write(out, direction, message, &self.redactor).is_err()

@@ -8,10 +8,10 @@ use owo_colors::OwoColorize;
 use super::{Layout, result, size};
 use crate::text;
 
-/// Maximum length of a name, title or value, in characters.
+/// Maximum length of a name, title or value in a list, in characters. Longer texts are cut.
 const LONGEST: usize = 300;
 
-/// Writes the invalid entries of a list. Writes nothing if there are none.
+/// Writes the entries of a list that could not be read. Writes nothing if `rejected` is empty.
 pub(crate) fn rejected(out: &mut impl Write, rejected: &[InvalidItem]) -> io::Result<()> {
     if rejected.is_empty() {
         return Ok(());
@@ -21,7 +21,7 @@ pub(crate) fn rejected(out: &mut impl Write, rejected: &[InvalidItem]) -> io::Re
     rejected.iter().try_for_each(|rejected| writeln!(out, "  {}", text::line(&rejected.to_string())))
 }
 
-/// Writes the resources, then the resource templates.
+/// Writes the resources of a server, and then the resource templates.
 pub(crate) fn resources(
     out: &mut impl Write,
     resources: &[Resource],
@@ -43,7 +43,7 @@ pub(crate) fn resources(
     Ok(())
 }
 
-/// Writes the prompts, with a line for each argument.
+/// Writes the prompts of a server, with one line for each argument of a prompt.
 pub(crate) fn prompts(out: &mut impl Write, prompts: &[Prompt], layout: Layout) -> io::Result<()> {
     for prompt in prompts {
         entry(out, &prompt.name, prompt.title.as_deref().unwrap_or_default(), &[])?;
@@ -63,7 +63,7 @@ pub(crate) fn prompts(out: &mut impl Write, prompts: &[Prompt], layout: Layout) 
     Ok(())
 }
 
-/// Writes the messages of a prompt, each below the name of its role.
+/// Writes the messages of a prompt, each below a line with its role, such as `user:`.
 pub(crate) fn messages(out: &mut impl Write, prompt: &GetPromptResult) -> io::Result<()> {
     for message in &prompt.messages.items {
         writeln!(out, "{}", format_args!("{}:", short(&message.role.to_string())).bold().cyan())?;
@@ -72,7 +72,7 @@ pub(crate) fn messages(out: &mut impl Write, prompt: &GetPromptResult) -> io::Re
     Ok(())
 }
 
-/// Writes the completions of an argument, one per line, and whether there are more.
+/// Writes the suggested values for an argument, one per line, and whether the server has more of them.
 pub(crate) fn completion(out: &mut impl Write, completion: &Completion) -> io::Result<()> {
     for value in &completion.values {
         writeln!(out, "{}", short(value))?;
@@ -86,7 +86,7 @@ pub(crate) fn completion(out: &mut impl Write, completion: &Completion) -> io::R
     }
 }
 
-/// Writes a line such as `name  title  (facts)`.
+/// Writes the first line of a list entry, such as `file:///a.rs  Title  (text/x-rust, 2.0 KiB)`.
 fn entry(out: &mut impl Write, name: &str, title: &str, facts: &[Option<String>]) -> io::Result<()> {
     write!(out, "{}", short(name).bold().cyan())?;
     if !title.is_empty() && title != name {

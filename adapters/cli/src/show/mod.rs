@@ -28,27 +28,29 @@ use mcpwire_blocking::protocol::printable;
 
 use crate::text;
 
-/// Maximum number of lines of a description that are shown.
+/// Maximum number of lines to show of a description. The other lines are left out.
 const MOST_LINES: usize = 12;
 
-/// The width at which text is wrapped. `None` if the output is no terminal: then text is not wrapped.
+/// The width at which text for standard output is wrapped, in columns. If the output is not a terminal, `width` is `None`, and
+/// text is not wrapped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Layout {
     pub(crate) width: Option<usize>,
 }
 
 impl Layout {
-    /// The accepted widths of a terminal. Lines are not wider on wider terminals, because long lines are hard to read.
+    /// The possible widths of text, in columns. On a wider terminal, text is wrapped at the maximum width, because long lines
+    /// are hard to read.
     const WIDTHS: std::ops::RangeInclusive<usize> = 40..=110;
 
-    /// Returns the layout of standard output.
+    /// Returns the layout of text on standard output, for the current width of the terminal.
     pub(crate) fn of_stdout() -> Self {
         let size = terminal_size::terminal_size_of(io::stdout());
         let width = size.map(|(width, _)| usize::from(width.0).clamp(*Self::WIDTHS.start(), *Self::WIDTHS.end()));
         Self { width }
     }
 
-    /// Writes a text, wrapped and indented. Writes `…` instead of lines beyond [`MOST_LINES`].
+    /// Writes a text, wrapped and indented by `indent` columns. Writes `…` instead of lines beyond [`MOST_LINES`].
     fn lines(self, out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
         let printable = printable(text.trim()).to_string();
         let mut left = MOST_LINES;
@@ -68,7 +70,7 @@ impl Layout {
     }
 }
 
-/// Returns a number of bytes with a unit, such as `1.5 KiB`.
+/// Formats a number of bytes with a unit, such as `1.5 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {

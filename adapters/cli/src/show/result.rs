@@ -1,4 +1,4 @@
-//! Formats results of tools and contents of resources.
+//! Formats results of tool calls and contents of resources.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use super::size;
 use crate::save::Saved;
 use crate::text;
 
-/// Writes the text of a result, and one line for each binary block.
+/// Writes the result of a tool call: its text, and one line for each binary content block.
 ///
-/// Structured content is written only if there is no text, because servers repeat it as text.
+/// Structured content is written only if the result contains no text, because servers repeat structured content as text.
 pub(crate) fn result(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
     if result.content.is_empty()
         && let ToolText::RawJson(json) = result.text()
@@ -27,7 +27,7 @@ pub(crate) fn result(out: &mut impl Write, result: &CallToolResult) -> io::Resul
     }
 }
 
-/// Writes one block of content.
+/// Writes one content block of a tool result or of a prompt message.
 pub(super) fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()> {
     match block {
         ContentBlock::Text(content) => paragraph(out, &content.text),
@@ -46,7 +46,7 @@ pub(super) fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()
     }
 }
 
-/// Writes the contents of a resource: text, and one line for each binary content.
+/// Writes the contents of a resource: texts in full, and one line for each binary content.
 pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> io::Result<()> {
     match contents {
         [ResourceContents { text: Some(text), .. }] => paragraph(out, text),
@@ -54,7 +54,7 @@ pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> i
     }
 }
 
-/// Returns a line such as `saved out/image.png (image/png, 12.3 KiB)`.
+/// Returns the line that reports a saved file, such as `saved out/image.png (image/png, 12.3 KiB)`.
 pub(crate) fn saved_line(saved: &Saved) -> String {
     let mut facts = text::line(&saved.mime_type);
     text::cut(&mut facts, LONGEST_FACT);
@@ -64,7 +64,7 @@ pub(crate) fn saved_line(saved: &Saved) -> String {
     format!("saved {} ({facts}{})", text::line(&saved.path.display().to_string()), size(saved.length))
 }
 
-/// Writes a line about a resource, and its text if it has one.
+/// Writes a line with the URI, media type and size of a resource, and then the text of the resource, if it has text.
 fn resource(out: &mut impl Write, resource: &ResourceContents) -> io::Result<()> {
     let length = match (&resource.text, &resource.blob) {
         (Some(text), _) => Some(text.len() as u64),
@@ -76,13 +76,13 @@ fn resource(out: &mut impl Write, resource: &ResourceContents) -> io::Result<()>
     resource.text.as_deref().map_or(Ok(()), |text| paragraph(out, text))
 }
 
-/// Writes a text without control characters, and adds a line break if the text does not end with one.
+/// Writes a text without control characters. Adds a line break if the text does not end with a line break.
 fn paragraph(out: &mut impl Write, text: &str) -> io::Result<()> {
     write!(out, "{}", printable(text))?;
     if text.ends_with('\n') { Ok(()) } else { writeln!(out) }
 }
 
-/// Writes a line such as `[image: image/png, 12.3 KiB]`.
+/// Writes a line that describes a content block, such as `[image: image/png, 12.3 KiB]`.
 fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) -> io::Result<()> {
     let facts = facts.iter().map(|fact| {
         let mut fact = text::line(fact);
@@ -94,10 +94,10 @@ fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) 
     writeln!(out, "[{kind}{separator}{}]", facts.join(", "))
 }
 
-/// Maximum length of a name, URI or media type, in characters.
+/// Maximum length of a name, URI or media type in the description of content, in characters. Longer texts are cut.
 const LONGEST_FACT: usize = 300;
 
-/// Returns the number of bytes that a base64 text encodes.
+/// Returns the number of bytes that a base64 text encodes, without decoding the text.
 fn decoded(base64: &str) -> u64 {
     let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
     (base64.len() - padding) as u64 * 3 / 4

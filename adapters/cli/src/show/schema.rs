@@ -1,4 +1,4 @@
-//! [`Node`]: a JSON value of a schema that keeps the order of members, which `serde_json::Value` does not.
+//! [`Node`]: a JSON value of a schema that keeps the order of object members. `serde_json::Value` does not keep this order.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::text;
 
-/// A JSON value that keeps the order of its members.
+/// A JSON value that keeps the order of object members, unlike `serde_json::Value`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
     Null,
@@ -19,7 +19,8 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// Returns the member of an object. If several members have the name, returns the last, as JSON parsers do.
+    /// Returns the member of a JSON object by its name. If several members have the name, returns the last of them, as JSON
+    /// parsers do.
     pub(crate) fn get(&self, name: &str) -> Option<&Node> {
         self.as_object()?.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -45,7 +46,8 @@ impl Node {
         }
     }
 
-    /// Returns the value that a local reference such as `#/$defs/Name` points at.
+    /// Returns the value to which a `$ref` in the same JSON document points, such as `#/$defs/Name`. Returns `None` for
+    /// references to other documents.
     pub(crate) fn pointed(&self, reference: &str) -> Option<&Node> {
         let pointer = reference.strip_prefix('#')?;
         let mut node = self;
@@ -59,7 +61,7 @@ impl Node {
         Some(node)
     }
 
-    /// Returns the value as JSON on one line, cut to `most` characters.
+    /// Formats the value as JSON on one line, cut to `most` characters.
     pub(crate) fn literal(&self, most: usize) -> String {
         let mut literal = String::new();
         self.write(&mut literal, most);
@@ -67,7 +69,7 @@ impl Node {
         literal
     }
 
-    /// Writes the value as JSON. May stop after more than `most` characters, because the caller cuts the text.
+    /// Appends the value as JSON to `out`. May stop after more than `most` characters, because the caller cuts the text.
     fn write(&self, out: &mut String, most: usize) {
         match self {
             Self::Null => out.push_str("null"),

@@ -9,10 +9,10 @@ use super::Layout;
 use super::schema::Node;
 use crate::text;
 
-/// Maximum length of the name with title and version, in characters.
+/// Maximum length of the name of a server together with its title and version, in characters. Longer texts are cut.
 const LONGEST_NAME: usize = 200;
 
-/// Writes the name of a server, the negotiated era and revision, the capabilities and the instructions.
+/// Writes the name of a server, the protocol era (modern or legacy) and revision, the capabilities and the instructions.
 pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) -> io::Result<()> {
     let implementation = info.implementation.as_ref();
     writeln!(out, "{}", full_name(implementation).bold())?;
@@ -32,7 +32,7 @@ pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) ->
     Ok(())
 }
 
-/// Width of the column of names, such as `capabilities`.
+/// Width of the column with names of facts about a server, such as `capabilities`.
 const NAMES: usize = "capabilities".len() + 2;
 
 fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
@@ -42,7 +42,7 @@ fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Re
     lines.try_for_each(|line| writeln!(out, "{:column$}{line}", ""))
 }
 
-/// Returns the title, name and version of a server.
+/// Returns the title, name and version of a server as one line of text. If the server has not sent a name, the text says so.
 pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
     let Some(server) = implementation else {
         return "a server that does not say its name".to_owned();
@@ -56,7 +56,8 @@ pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
     name
 }
 
-/// Returns the names of the capabilities, each with its members that are not `false`, such as `tools (listChanged)`.
+/// Returns the capabilities of a server as text. Options of a capability that are not `false` follow in parentheses: `tools
+/// (listChanged)`.
 fn capabilities(capabilities: Option<&ServerCapabilities>) -> String {
     let json = Json::from_value(&capabilities);
     let node = json.and_then(|json| json.decode::<Node>()).unwrap_or(Node::Null);

@@ -6,30 +6,31 @@
 use super::schema::Node;
 use crate::text;
 
-/// Maximum length of a schema, in bytes. It is hundreds of times the usual length.
+/// Maximum length of a JSON Schema that is read, in bytes. Usual schemas of tools are hundreds of times shorter.
 const LONGEST_SCHEMA: usize = 256 * 1024;
-/// Maximum number of parameters to show. The number of the others is shown.
+/// Maximum number of parameters of a tool to show. If there are more, a line below says how many are left out.
 const MOST_PARAMETERS: usize = 64;
-/// Maximum number of subschemas to read for one tool, and of references to follow.
+/// Maximum number of subschemas to read in the JSON Schema of one tool.
 const MOST_SUBSCHEMAS: u32 = 2_000;
+/// Maximum number of `$ref`s to follow in the JSON Schema of one tool.
 const MOST_REFERENCES: u32 = 100;
-/// Maximum depth of nesting to show.
+/// Maximum depth of nested types to show in the type of a parameter.
 const DEEPEST: usize = 4;
 const LONGEST_NAME: usize = 80;
 const LONGEST_TYPE: usize = 160;
 const LONGEST_LITERAL: usize = 40;
-/// Maximum number of alternatives of an enumeration, and of members of an object, to show.
+/// Maximum number of enumeration values, alternatives or object members to show in a type.
 const MOST_ALTERNATIVES: usize = 12;
 
-/// The parameters of a tool.
+/// The parameters of a tool as text for users.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Signature {
     pub(crate) parameters: Vec<Parameter>,
-    /// A remark below the parameters, such as `and 3 more`.
+    /// A remark to show below the parameters of the tool, such as `and 3 more`.
     pub(crate) note: Option<String>,
 }
 
-/// A parameter, shown as `name?: kind = default  description`.
+/// A parameter of a tool, to be shown as `name?: kind = default  description`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
@@ -40,7 +41,7 @@ pub(crate) struct Parameter {
 }
 
 impl Signature {
-    /// Reads an `inputSchema`.
+    /// Reads the parameters of a tool from its `inputSchema`, which is a JSON Schema.
     pub(crate) fn of(schema: &str) -> Self {
         if schema.len() > LONGEST_SCHEMA {
             return Self::noted(format!("a schema of {} KiB, too long to show", schema.len() / 1024));
@@ -56,7 +57,7 @@ impl Signature {
     }
 }
 
-/// Returns the type that a schema describes, on one line.
+/// Returns the type that a JSON Schema describes as one line of text, such as `string[]`.
 pub(crate) fn kind_of(schema: &str) -> String {
     if schema.len() > LONGEST_SCHEMA {
         return "…".to_owned();
@@ -64,16 +65,17 @@ pub(crate) fn kind_of(schema: &str) -> String {
     serde_json::from_str(schema).map_or_else(|_| "…".to_owned(), |root| Reader::new(&root).short_kind(&root))
 }
 
-/// Reads a schema, with the remaining budget of subschemas and references.
+/// Reads a JSON Schema, and counts how many more subschemas and `$ref`s may be read.
 struct Reader<'a> {
     root: &'a Node,
     subschemas: u32,
     references: u32,
-    /// The references that are being resolved. A reference to one of them is recursive, and shown as its name.
+    /// The `$ref`s that are currently being followed. If one of them occurs again, the schema is recursive, and only the name
+    /// of the `$ref` is shown.
     following: Vec<&'a str>,
 }
 
-/// The text of a type, and whether it needs no parentheses inside another type.
+/// The text of a type, such as `string | null`, and whether the text needs no parentheses inside the text of another type.
 struct Kind {
     text: String,
     atomic: bool,
@@ -111,7 +113,8 @@ impl<'a> Reader<'a> {
         signature
     }
 
-    /// Collects the properties of an object's schema, including those from `$ref` and `allOf`.
+    /// Collects the properties of an object schema in `properties`, and the names of the required properties in `required`.
+    /// Includes the properties from `$ref` and `allOf`.
     fn collect(
         &mut self,
         schema: &'a Node,
@@ -150,7 +153,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the remark for a schema without `properties`, unless it allows no arguments.
+    /// Returns the remark about an `inputSchema` without `properties`. Returns `None` if the tool takes no arguments.
     fn without_properties(&mut self) -> Option<String> {
         let closed = matches!(self.root.get("additionalProperties"), Some(Node::Bool(false)));
         if closed || matches!(self.root, Node::Bool(false)) {
@@ -241,7 +244,8 @@ impl<'a> Reader<'a> {
         joined(kinds, shown + left_out, separator)
     }
 
-    /// Returns the type of a schema without `type`, derived from its keywords: `properties` means an object, for example.
+    /// Returns the type of a schema without `type`, which is derived from other keywords. For example, `properties` means an
+    /// object.
     fn untyped(&mut self, schema: &'a Node, depth: usize) -> Kind {
         let has = |names: &[&str]| names.iter().any(|name| schema.get(name).is_some());
         if has(&["properties", "additionalProperties", "patternProperties"]) {
@@ -304,7 +308,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Joins the parts. Adds `…` if there are fewer parts than `count`.
+/// Joins the texts of several types with `separator`. Adds `…` if `parts` contains fewer texts than `count`.
 fn joined(mut parts: Vec<String>, count: usize, separator: &str) -> Kind {
     if count > parts.len() {
         parts.push("…".to_owned());
@@ -316,7 +320,8 @@ fn joined(mut parts: Vec<String>, count: usize, separator: &str) -> Kind {
     }
 }
 
-/// Returns the limits of a number: `<1..100>`, `<1..>`, `<..100>`, or nothing.
+/// Returns the limits of a number in a JSON Schema as text, such as `<1..100>`, `<1..>` or `<..100>`. Returns an empty text if
+/// there are no limits.
 fn range(schema: &Node) -> String {
     let bound = |name| match schema.get(name) {
         Some(Node::Number(digits)) => digits.as_str(),
@@ -328,7 +333,7 @@ fn range(schema: &Node) -> String {
     }
 }
 
-/// Returns a name from the schema, in quotes unless it is one word.
+/// Formats a name from a JSON Schema for the terminal, in quotes unless the name is one word.
 fn shown_name(name: &str) -> String {
     let mut shown = text::line(name);
     text::cut(&mut shown, LONGEST_NAME);

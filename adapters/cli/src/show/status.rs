@@ -1,4 +1,4 @@
-//! Formats tables of configured servers: of their status, and of their commands.
+//! Formats two tables of configured servers: their status, and their commands.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
@@ -12,18 +12,20 @@ use crate::text;
 
 const TITLES: [&str; 8] = ["SERVER", "STATE", "ERA", "TOOLS", "CALLS", "RESTARTS", "MEMORY", "LAST ERROR"];
 
-/// Minimum widths, and the columns of [`TITLES`] that are shown from that width on. Narrow tables have no column for errors.
+/// Sets of columns for the status table: the minimum width of the table for each set, and the indexes of the columns in
+/// [`TITLES`]. Narrow tables have no column for errors.
 const COLUMNS: [(usize, &[usize]); 3] = [(100, &[0, 1, 2, 3, 4, 5, 6, 7]), (56, &[0, 1, 3, 4, 6]), (0, &[0, 1, 3])];
 
-/// The index of the column for errors.
+/// Index of the column `LAST ERROR` in [`TITLES`].
 const ERROR: usize = 7;
 
-/// Maximum length of an error in a table, in characters. `mcpwire server doctor` shows the whole error.
+/// Maximum length of an error in the status table, in characters. `mcpwire server doctor` shows the whole error.
 const LONGEST_ERROR: usize = 400;
 
-/// Returns the lines of the status table. Without a column for errors, the errors follow below the table.
+/// Returns the lines of the status table of the servers. If the table has no column for errors, the errors follow below the
+/// table.
 ///
-/// With a width, cells are wrapped between words. Without a width, each server is one line.
+/// If `layout` has a width, cells are wrapped between words. Otherwise, each server has one line.
 pub(crate) fn status_table<'a>(
     servers: impl Iterator<Item = (&'a StatusDetail, Option<Usage>)>,
     layout: Layout,
@@ -61,12 +63,13 @@ pub(crate) fn status_table<'a>(
     lines
 }
 
-/// Returns the status of one server on one line.
+/// Returns the status of one server as one line of text, with the same cells as the status table.
 pub(crate) fn status_row(detail: &StatusDetail, usage: Option<Usage>) -> String {
     cells(detail, usage).join("  ").trim_end().to_owned()
 }
 
-/// Returns the table of configured servers: name, command or URL, and a remark.
+/// Returns the lines of the table of configured servers. The items of `servers` are the name, the command or URL, and a remark,
+/// which may be empty.
 pub(crate) fn server_list(servers: impl Iterator<Item = [String; 3]>, layout: Layout) -> Vec<String> {
     let mut table = table(layout);
     for [name, command, remark] in servers {
@@ -81,7 +84,7 @@ pub(crate) fn server_list(servers: impl Iterator<Item = [String; 3]>, layout: La
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Returns an empty table without borders. Without a width, lines are not wrapped.
+/// Creates an empty table without borders. If `layout` has no width, lines of the table are not wrapped.
 fn table(layout: Layout) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -93,7 +96,7 @@ fn table(layout: Layout) -> Table {
     table
 }
 
-/// Separates columns by two spaces.
+/// Separates the columns of a table by two spaces.
 fn set_gaps(table: &mut Table) {
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
@@ -127,8 +130,8 @@ fn cells(detail: &StatusDetail, usage: Option<Usage>) -> [String; 8] {
     ]
 }
 
-/// Cuts a line to the width of a terminal, so that it takes one row. Lines with styles are returned unchanged, because they are
-/// short.
+/// Cuts a line of the status table to the width of the terminal, so that the line takes one row. Lines with colors or bold text
+/// are returned unchanged, because they are short.
 pub(crate) fn fitting(line: &str, width: usize) -> String {
     if line.contains('\u{1b}') || line.width() <= width {
         return line.to_owned();

@@ -9,7 +9,7 @@ use super::Layout;
 use crate::text;
 use crate::time::local;
 
-/// Writes the status of a task, without its result.
+/// Writes the status of a task, without the result of the task.
 pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Result<()> {
     writeln!(out, "{} {}", text::line(&task.task_id).bold(), text::line(task.status.as_str()))?;
     if let Some(message) = task.status_message.as_deref() {
@@ -30,7 +30,7 @@ pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Res
     Ok(())
 }
 
-/// Returns the status of a task on one line.
+/// Returns the status of a task as one line of text.
 pub(crate) fn task_line(task: &Task) -> String {
     let mut line = format!("task {}: {}", text::line(&task.task_id), text::line(task.status.as_str()));
     if let Some(message) = task.status_message.as_deref().filter(|message| !message.is_empty()) {

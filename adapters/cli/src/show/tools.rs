@@ -10,10 +10,10 @@ use super::Layout;
 use super::signature::{self, Parameter, Signature};
 use crate::text;
 
-/// Maximum length of a name or title, in characters.
+/// Maximum length of the name or title of a tool, in characters. Longer texts are cut.
 const LONGEST_NAME: usize = 200;
 
-/// Writes the tools, and the invalid entries of the list.
+/// Writes the tools of a list, and then the entries of the list that could not be read.
 pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {
     for (at, tool) in tools.iter().enumerate() {
         if at > 0 {
@@ -27,7 +27,7 @@ pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidIte
     super::rejected(out, rejected)
 }
 
-/// Writes a tool: name, title, description, parameters, and type of the result.
+/// Writes the name, title, description and parameters of a tool, and the type of its result.
 pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
     let name = short(&tool.name);
     let title = short(tool.display_name());
@@ -63,7 +63,8 @@ pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Res
     Ok(())
 }
 
-/// Writes a line such as `name?: kind = default  description`, and wraps the description below it.
+/// Writes a line about one parameter of a tool, such as `name?: kind = default  description`. A long description is wrapped
+/// below the line.
 fn parameter(out: &mut impl Write, parameter: &Parameter, layout: Layout) -> io::Result<()> {
     const INDENT: usize = 4;
     const BELOW: usize = 8;

@@ -1,4 +1,4 @@
-//! Asks the user to approve the command of a server.
+//! Asks the user to approve the command that a configured server runs.
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::launch::preview;
@@ -8,7 +8,8 @@ use crate::console::{Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
-/// Shows what a server starts, and asks the user to approve it. Returns `false` if there is no terminal.
+/// Shows the command that a server runs, and asks the user to approve it. Returns whether the user approves. Returns `false`
+/// without asking if there is no terminal or if `--json` is given.
 ///
 /// # Errors
 /// If the user presses Ctrl-C.

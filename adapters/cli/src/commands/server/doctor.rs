@@ -16,13 +16,14 @@ use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{HubHandle, Request, advice, layout, start_advice};
 use crate::text;
 
-/// The finding about a server or a file, as an entry of `--json`.
+/// What `mcpwire server doctor` has found about a server or a file: whether it is ok, and advice for the user. With `--json`,
+/// each finding is printed as one JSON object.
 #[derive(Serialize)]
 struct Finding {
     server: String,
     ok: bool,
     what: String,
-    /// The code of the error, such as `NOT_FOUND`.
+    /// The code of the error that was found, such as `NOT_FOUND`, if there is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     advice: String,
@@ -87,7 +88,8 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
 }
 
-/// Returns the finding about a server in this state. Running and sleeping servers are ok, and disabled ones are not tried.
+/// Judges the status of a server for `mcpwire server doctor`. Running, sleeping and disabled servers are ok. For other servers,
+/// the finding contains advice for the user.
 fn judged(server: String, detail: &StatusDetail) -> Finding {
     let (ok, what, advice) = match (detail.state, &detail.last_error) {
         _ if !detail.enabled => (true, "it is disabled".into(), String::new()),

@@ -54,7 +54,7 @@ pub(super) fn run(
     let add = Request::AddAll { configs, start: handle.is_remote() };
     let mut results = match handle.ask::<Vec<Option<HubError>>>(add) {
         Ok(results) => results,
-        // One error for all of them.
+        // The hub has added none of the servers, so all get the same error.
         Err(error) => vec![Some(error); count],
     }
     .into_iter();

@@ -85,7 +85,8 @@ fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
     })
 }
 
-/// Asks for approval of servers, enables and starts them. Tries all servers, and returns the first failure.
+/// Enables and starts servers, after asking the user to approve their commands. If a server fails, continues with the others,
+/// and returns the first failure.
 fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     let configs = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?.configs;
     let chosen = if all { Ok(configs) } else { chosen(&configs, servers) };
@@ -108,7 +109,8 @@ fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &O
     first_of(failures, options)
 }
 
-/// Disables servers. Tries all servers, and returns the first failure.
+/// Disables configured servers. If a server cannot be disabled, continues with the other servers, and returns the first
+/// failure.
 fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), Failure> {
     let configs = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?.configs;
     let chosen = chosen(&configs, servers)?;
@@ -122,12 +124,13 @@ fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), F
     first_of(failures, options)
 }
 
-/// Returns the configurations with these names or ids.
+/// Returns the configurations of the servers whose names or ids are in `servers`. Returns an error if a server is not
+/// configured.
 fn chosen(configs: &[McpConfig], servers: &[String]) -> Result<Vec<McpConfig>, Failure> {
     servers.iter().map(|server| find_in(configs.to_vec(), server).map_err(Failure::from_hub)).collect()
 }
 
-/// Returns the first failure. Prints the others, unless `--json` is given.
+/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given.
 fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
     let mut failures = failures.into_iter();
     let first = failures.next();
@@ -146,7 +149,7 @@ fn logs(server: &str, lines: usize, place: &Place, options: &Options) -> Result<
     output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{}", with_local_time(line))))
 }
 
-/// Replaces the time at the start of a log line by the local time.
+/// Converts the time at the start of a server's log line to the local time zone. Returns other lines unchanged.
 fn with_local_time(line: &str) -> String {
     let parts = line.split_once(' ').and_then(|(time, rest)| Some(format!("{} {rest}", local(time)?)));
     parts.unwrap_or_else(|| line.to_owned())

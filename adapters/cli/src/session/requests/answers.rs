@@ -1,4 +1,4 @@
-//! [`Answers`]: the file of `--answers`, which answers requests of servers instead of a person.
+//! [`Answers`]: the answers file (`--answers FILE`), which answers requests of servers instead of a person.
 //!
 //! ```json
 //! {
@@ -26,7 +26,8 @@ use serde::Deserialize;
 use super::roots;
 use crate::failure::Failure;
 
-/// The entries of the file that can still be used.
+/// The entries of the answers file (`--answers FILE`) that can still be used. An entry can be used once, or any number of times
+/// if it has `repeat`.
 pub(super) struct Answers {
     elicitation: Vec<Elicitation>,
     sampling: Vec<Sampling>,
@@ -62,7 +63,7 @@ enum Action {
     Cancel,
 }
 
-/// An answer to a sampling request: a text, a complete result, or a rejection.
+/// An entry of the answers file for sampling requests. The answer is a text, a complete result, or a rejection.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sampling {
@@ -76,7 +77,7 @@ struct Sampling {
     reject: bool,
 }
 
-/// What entries for elicitation and for sampling have in common.
+/// Common methods of the entries for elicitation and the entries for sampling in the answers file.
 trait Entry {
     fn message(&self) -> Option<&str>;
     fn is_repeated(&self) -> bool;
@@ -129,7 +130,8 @@ impl Answers {
         !self.sampling.is_empty()
     }
 
-    /// Returns the answer to an elicitation with this message, and removes its entry unless that is repeated.
+    /// Returns the answer to an elicitation request from the first entry that matches its `message`, or `None` if no entry
+    /// matches. Removes the entry, unless it has `repeat`.
     pub(super) fn elicitation(&mut self, message: &str) -> Option<ElicitResult> {
         next(&mut self.elicitation, message, |entry| {
             let mut result = ElicitResult::of(match entry.action {
@@ -142,7 +144,8 @@ impl Answers {
         })
     }
 
-    /// Returns the answer to a sampling request. Entries are compared with the text of its last message.
+    /// Returns the answer to a sampling request from the first entry that matches, or `None` if no entry matches. Entries are
+    /// compared with the text of the last message in `params`.
     pub(super) fn sampling(&mut self, params: &CreateMessageParams) -> Option<Result<CreateMessageResult, RpcError>> {
         let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
         next(&mut self.sampling, &last, |entry| {
@@ -156,7 +159,8 @@ impl Answers {
     }
 }
 
-/// Returns the answer of the first entry that matches, and removes the entry unless it is repeated.
+/// Returns the answer of the first entry that matches `message`, or `None`. Removes the entry from `entries`, unless it has
+/// `repeat`.
 fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E) -> A) -> Option<A> {
     let fits = |entry: &E| entry.message().is_none_or(|part| message.contains(part));
     let at = entries.iter().position(fits)?;
@@ -167,7 +171,7 @@ fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E
     Some(answer)
 }
 
-/// Reads an entry of `roots`: a path, a URI, or a `Root` object.
+/// Parses an entry of `roots` in the answers file: a path, a URI, or a `Root` object.
 fn root(json: &Json) -> Result<Root, String> {
     if json.is_object() {
         return json.decode().map_err(|error| error.to_string());

@@ -1,4 +1,5 @@
-//! Elicitation forms, which the user fills in at the terminal: field by field, and sent after a confirmation.
+//! Elicitation forms of servers. The user fills in a form at the terminal, field by field, and confirms before the values are
+//! sent.
 //!
 //! Control characters are removed from all text of the server.
 
@@ -14,16 +15,16 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::console::{Terminal, Typed};
 use crate::text;
 
-/// Maximum number of choices to list. The user can choose the others by name.
+/// Maximum number of choices to list for a field of a form. The user can type the names of the other choices.
 const MOST_CHOICES: usize = 50;
 
-/// The user has left the dialogue before its end, with this answer for the server.
+/// Error for a form or question that the user has left early. Contains the answer for the server: decline or cancel.
 pub(super) struct Left(pub(super) ElicitAction);
 
-/// The values of the fields that the user has filled in.
+/// The values that the user has entered in a form, each with the name of its field.
 struct Filled<'f>(Vec<(&'f str, Json)>);
 
-/// Asks the user to fill in a form.
+/// Asks the user to fill in a form of the server `server`. Returns the answer for the server.
 pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm) -> ElicitResult {
     let mut intro = introduction(server, "asks", &form.message);
     intro.push_str(
@@ -56,7 +57,8 @@ fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResul
     }
 }
 
-/// Asks for one field until the input is valid. Returns `None` if an optional field was left empty.
+/// Asks the user for the value of one form field until the input is valid. Empty input means `before`, if there is such a
+/// value. Returns `None` if an optional field stays empty.
 fn one(
     terminal: &mut dyn Terminal,
     field: &FormField,
@@ -81,7 +83,8 @@ fn one(
     }
 }
 
-/// Shows the answers, and asks whether to send them. Returns `false` if the user wants to edit them.
+/// Shows the values that the user has entered in a form, and asks whether to send them. Returns `false` if the user wants to
+/// edit them.
 fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Left> {
     let content = result.content.as_ref().map_or("{}", Json::get);
     terminal.show(&format!("\n  To be sent: {}\n", text::json_for_terminals(content)));
@@ -97,7 +100,8 @@ fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Le
     }
 }
 
-/// Reads a line. `!decline` and `!cancel` leave the dialogue. `!!` stands for `!` at the start of a line.
+/// Reads a line that the user types. The inputs `!decline` and `!cancel` end the dialogue with the error [`Left`]. At the start
+/// of a line, `!!` stands for `!`.
 pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     match terminal.read() {
         Typed::End => Err(Left(ElicitAction::Cancel)),
@@ -110,7 +114,8 @@ pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     }
 }
 
-/// Returns a message of a server for the terminal, below a line with the name of the server.
+/// Formats a message of a server for the user. The first line is the name of the server and `does`, such as `calc asks:`. The
+/// message follows below, indented.
 pub(super) fn introduction(server: &str, does: &str, message: &str) -> String {
     let mut page = format!("{} {} {does}:\n", "?".green(), server.bold());
     for line in printable(message).to_string().lines() {
@@ -119,7 +124,7 @@ pub(super) fn introduction(server: &str, does: &str, message: &str) -> String {
     page
 }
 
-/// Returns the text above a field: title, type, description and choices.
+/// Returns the text that is shown above a form field: its title, type, description and choices.
 fn question(field: &FormField, is_required: bool) -> String {
     let necessity = if is_required { ", required" } else { "" };
     let kind = format!("({}{necessity})", takes(&field.schema));
@@ -142,7 +147,7 @@ fn question(field: &FormField, is_required: bool) -> String {
     page
 }
 
-/// Returns the accepted values of a field, such as `whole number, 1 to 10`.
+/// Describes the values that a form field accepts, such as `whole number, 1 to 10`.
 fn takes(schema: &FieldSchema) -> String {
     match schema {
         FieldSchema::String(schema) => {
@@ -171,7 +176,7 @@ fn range(min: Option<impl ToString>, max: Option<impl ToString>, unit: &str) -> 
     }
 }
 
-/// Returns a value as the user would type it.
+/// Formats the value of a form field as the user would type it.
 fn shown(schema: &FieldSchema, value: &Json) -> String {
     let title = |choices: Vec<(&str, &str)>, value: &str| {
         choices

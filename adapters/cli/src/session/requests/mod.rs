@@ -1,7 +1,7 @@
 //! [`Handlers`]: answers the requests of servers: elicitation, sampling and roots.
 //!
-//! The answers come from the file of `--answers`, or else from the user at the terminal. Without either, requests are dismissed,
-//! so that a script never hangs.
+//! The answers come from the answers file (`--answers FILE`), or else from the user at the terminal. If there is no file and no
+//! terminal, requests are dismissed, so that a script never hangs.
 
 mod answers;
 mod dialogue;
@@ -22,7 +22,7 @@ use crate::console::{Console, Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
-/// The handlers of requests of servers. Several connections may share them.
+/// Handlers for the requests of servers: elicitation, sampling and roots. Several connections may share the handlers.
 pub(super) struct Handlers {
     answers: Arc<Mutex<Option<Answers>>>,
     has_sampling: bool,
@@ -30,7 +30,7 @@ pub(super) struct Handlers {
 }
 
 impl Handlers {
-    /// Creates the handlers from the options: reads the file of `--answers`, and the roots.
+    /// Creates the handlers from the command-line options. Reads the file of `--answers`, and checks the folders of `--root`.
     pub(super) fn new(options: &Options) -> Result<Self, Failure> {
         let answers = options.answers.as_deref().map(Answers::read).transpose()?;
         let mut roots = options.roots.iter().map(|root| roots::of_argument(root)).collect::<Result<Vec<_>, _>>()?;
@@ -39,7 +39,8 @@ impl Handlers {
         Ok(Self { answers: Arc::new(Mutex::new(answers)), has_sampling, roots })
     }
 
-    /// Adds the handlers to the options of a connection. The client declares only capabilities for which there is a handler.
+    /// Adds the handlers to the options of the connection to `server`. The client declares only the capabilities for which
+    /// there is a handler.
     pub(super) fn declare(
         &self,
         mut options: ConnectOptions,
@@ -67,7 +68,7 @@ impl Handlers {
     }
 }
 
-/// The source of answers for one server: the file of `--answers`, or the user at the terminal.
+/// Answers the requests of one server, with the answers file (`--answers FILE`) or by asking the user at the terminal.
 #[derive(Clone)]
 struct User {
     server: String,

@@ -1,4 +1,4 @@
-//! Converts folders to the roots that are offered to servers.
+//! Converts folders and `file:` URIs to the roots that the client offers to servers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,12 +8,12 @@ use mcpwire_blocking::protocol::Root;
 
 use crate::failure::Failure;
 
-/// Parses the value of `--root`: a folder that exists, or a URI that starts with `file://`.
+/// Parses the value of `--root`: the path of an existing folder, or a URI that starts with `file://`.
 pub(super) fn of_argument(argument: &str) -> Result<Root, Failure> {
     of_text(argument).map_err(|message| Failure::usage("root", message))
 }
 
-/// Parses a folder or URI, as [`of_argument`] does. The error is a text.
+/// Parses a folder or a `file:` URI as [`of_argument`] does, but returns an error as text.
 pub(super) fn of_text(text: &str) -> Result<Root, String> {
     if text.starts_with("file://") {
         return Ok(Root::new(text));

@@ -1,4 +1,4 @@
-//! URLs that a server asks the user to visit. The tool shows them with their host, and never opens them.
+//! URLs that a server asks the user to visit. This tool shows a URL with its host, and never opens it.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::dialogue::{Left, introduction, word};
 use crate::console::Terminal;
 use crate::text;
 
-/// Shows a URL, and asks whether the user will visit it.
+/// Shows a URL that a server asks the user to visit, and asks whether the user will visit it.
 pub(super) fn url(terminal: &mut dyn Terminal, server: &str, url: &ElicitUrl) -> ElicitAction {
     let mut page = introduction(server, "asks you to visit a URL", &url.message);
     let parsed = Url::parse(&url.url).ok();
@@ -35,10 +35,11 @@ pub(super) fn url(terminal: &mut dyn Terminal, server: &str, url: &ElicitUrl) ->
     }
 }
 
-/// Returns warnings about a suspicious URL (2026-07-28, client/elicitation, "Safe URL Handling").
+/// Returns warnings if the URL of an elicitation request is suspicious (MCP 2026-07-28, client/elicitation, "Safe URL
+/// Handling").
 ///
-/// `parsed` is the URL as browsers parse it (WHATWG): without tabs and line breaks, and with a decoded host. If its host differs
-/// from the host in the text, the warning names the host that a browser would open.
+/// `parsed` is the URL as browsers parse it (WHATWG URL standard), or `None` if the URL is invalid. If a browser would open
+/// another host than the text of the URL shows, a warning names that host.
 fn warnings(url: &ElicitUrl, parsed: Option<&Url>) -> Vec<String> {
     let text = url.url.as_str();
     let Some(parsed) = parsed else { return vec!["it is not a valid URL".to_owned()] };

@@ -1,10 +1,10 @@
-//! Common schemas, and hostile ones.
+//! Tests with common JSON Schemas, and with hostile ones.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// Returns the parameters as lines `name?: kind = default  description`, and the note.
+/// Returns the parameters of a tool as lines `name?: kind = default  description`, and then the remark below them.
 fn lines(schema: &Value) -> Vec<String> {
     shown(&schema.to_string())
 }

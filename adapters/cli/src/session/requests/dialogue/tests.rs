@@ -6,7 +6,7 @@ use mcpwire_blocking::protocol::{ElicitForm, Json};
 
 use crate::console::{Terminal, Typed};
 
-/// A terminal at which these lines are typed, and then the end of the input.
+/// A terminal at which a user types the given lines, and then ends the input.
 pub(crate) struct Script {
     typed: VecDeque<&'static str>,
     pub(crate) shown: String,
