@@ -41,7 +41,7 @@ impl Interrupt {
         OF_PROCESS.get_or_init(install).clone()
     }
 
-    /// Sets the function that interrupts such as Ctrl-C call. If there was an interrupt already, also calls `action` at once.
+    /// Sets `action`, which is called on each interrupt, such as Ctrl-C. If there was an interrupt already, also calls `action` at once.
     ///
     /// The argument of `action` is `false` for the first interrupt, and `true` for later interrupts.
     pub(crate) fn on_press(&self, mut action: impl FnMut(bool) + Send + 'static) {
@@ -52,7 +52,7 @@ impl Interrupt {
         *current = Box::new(action);
     }
 
-    /// Cancels the pending wait as the first Ctrl-C would, but does not record an interrupt.
+    /// Cancels the request or the wait that is in progress, as the first Ctrl-C does. Does not count as an interrupt.
     pub(crate) fn cancel_wait(&self) {
         (self.action())(false);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::interrupt::Interrupt;
 
-/// A terminal for a dialogue with the user. Tests use scripted input instead.
+/// A terminal for a dialogue with the user. Tests implement this trait with scripted input.
 pub(crate) trait Terminal {
     /// Shows a text to the user. The caller has removed control characters from `text`, which may contain colors.
     fn show(&mut self, text: &str);

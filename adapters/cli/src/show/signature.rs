@@ -65,7 +65,7 @@ pub(crate) fn kind_of(schema: &str) -> String {
     serde_json::from_str(schema).map_or_else(|_| "…".to_owned(), |root| Reader::new(&root).short_kind(&root))
 }
 
-/// Reads a JSON Schema, and counts how many more subschemas and `$ref`s may be read.
+/// Reads a JSON Schema. Stops after a maximum number of subschemas and `$ref`s.
 struct Reader<'a> {
     root: &'a Node,
     subschemas: u32,
@@ -75,7 +75,7 @@ struct Reader<'a> {
     following: Vec<&'a str>,
 }
 
-/// The text of a type, such as `string | null`, and whether the text needs no parentheses inside the text of another type.
+/// The text of a type, such as `string | null`. Also contains whether the text must be in parentheses when it is part of a larger type.
 struct Kind {
     text: String,
     atomic: bool,

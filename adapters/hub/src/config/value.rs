@@ -60,7 +60,8 @@ impl EnvVarConfig {
         fixed.or(self.value.as_deref()).or(self.fallback())
     }
 
-    /// Returns the default of the registry, which is used if no other value is configured or stored.
+    /// Returns the default value of the variable, as the server registry publishes it. The default is used if no other value is
+    /// configured or stored.
     pub fn fallback(&self) -> Option<&str> {
         self.spec.as_ref().and_then(|spec| spec.default.as_deref())
     }

@@ -192,8 +192,7 @@ impl<'a> Builder<'a> {
         Ok(text)
     }
 
-    /// Adds a variable to [`McpConfig::variables`]. Returns the `{name}` by which texts of the configuration refer to the
-    /// variable.
+    /// Adds a variable to [`McpConfig::variables`]. Returns its placeholder `{name}` for arguments, URLs and headers.
     pub(super) fn variable(&mut self, name: &str, value: &EnvVarConfig) -> String {
         let of_names = |c: char| c.is_alphanumeric() || "_-.".contains(c);
         let mut name: String = name.chars().map(|c| if of_names(c) { c } else { '_' }).collect();

@@ -3,7 +3,8 @@
 use super::model::{Recognised, hint};
 use crate::config::{McpPackage, McpPackageType};
 
-/// Options of `docker run` to ignore: they have no value, and the hub sets them itself or they make no sense for a server.
+/// Options of `docker run` that are ignored in a configuration, because the hub sets them itself, or because a server has no terminal.
+/// None of them takes a value.
 const OURS: [&str; 8] = ["-i", "--interactive", "--rm", "--init", "-it", "-ti", "-t", "--tty"];
 
 /// Options of `docker run` that have no value.

@@ -24,8 +24,8 @@ pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(scalar).collect()
 }
 
-/// Returns the texts in the list `name`, or an empty list if the member is missing. Returns an error if the member is not a
-/// list of texts.
+/// Returns the strings in the JSON array `name` of `members`, or an empty list if there is no such member. Numbers and booleans count as
+/// strings. Returns an error for other elements, and for a member that is not an array.
 pub(super) fn texts_of(members: &Map<String, Value>, name: &str) -> Result<Vec<String>, HubError> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(Vec::new()),

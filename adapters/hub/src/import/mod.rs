@@ -64,7 +64,7 @@ use crate::HubError;
 use crate::jsonc::parse_json;
 pub use crate::secrets::is_secret;
 
-/// Maximum size of a configuration file to import, in bytes. A file with a thousand servers has 1 MiB.
+/// Maximum size of a configuration file to import: 16 MiB. A file with a thousand servers is about 1 MiB large.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Reads the text of a configuration file to import. Refuses files of more than 16 MiB, and anything but regular files: reading

@@ -12,7 +12,7 @@ pub const MARK: &str = "MCPWIRE_SERVER";
 /// Identifies one start of a server: the number of the start, and the hub that starts the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instance {
-    /// The number of this start of the server. This hub counts the starts of each server.
+    /// Number of this attempt to start the server. Each later attempt by the same hub has a higher number.
     pub generation: u64,
     /// A text that identifies the process of the hub on this machine. See
     /// [`Host::token`](crate::process_registry::Host::token).

@@ -130,8 +130,8 @@ impl McpConfig {
         self.origin == Origin::User || self.consent.as_deref().is_some_and(|consent| consent == self.hash())
     }
 
-    /// Records that the user agrees to start what [`preview`] shows for this configuration. The consent ends when any of that
-    /// changes.
+    /// Records that the user has agreed to start this server: its command, environment and URL, as [`preview`] shows them. The consent
+    /// ends when one of these changes.
     pub fn give_consent(&mut self) {
         self.consent = Some(self.hash());
     }

@@ -30,7 +30,7 @@ pub struct Preview {
     /// The certificate files and the proxy for HTTP requests, each with the name of its field in the configuration, such as
     /// `ca_file`.
     pub http: Vec<(String, String)>,
-    /// The [`hash`](McpConfig::hash) of the configuration. It identifies what the user agrees to.
+    /// The [`hash`](McpConfig::hash) of the configuration. The user's consent to start the server is valid for this hash only.
     pub hash: String,
 }
 

@@ -218,8 +218,8 @@ impl Attempt {
         }
     }
 
-    /// Returns whether this attempt to run a server has no process. Only earlier attempts are asked, and these will not
-    /// start a process any more.
+    /// Returns whether this attempt to run a server has no process. Call this only for attempts before the current one: they start no
+    /// process any more.
     fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Resolving(_) | Phase::LaunchFailed)
     }

@@ -240,8 +240,8 @@ impl Calls {
         hooks.after(&call, outcome).await
     }
 
-    /// Describes a tool call for the callbacks of the program. Waits until the server runs, because only then the name
-    /// and the definition of the tool are certain.
+    /// Describes a tool call for the callbacks of the application that embeds the hub, such as
+    /// [`HubOptions::before_call`](super::HubOptions::before_call).
     async fn describe(
         &self,
         id: ServerId,

@@ -25,8 +25,8 @@ pub struct CallOptions<'a> {
 }
 
 impl<'a> CallOptions<'a> {
-    /// Creates options without timeouts, callback and cancellation. The timeouts in the configuration of the server
-    /// apply.
+    /// Creates options that change nothing: the call has the timeouts in the configuration of the server, no progress callback, and no
+    /// cancellation.
     pub fn new() -> Self {
         CallOptions::default()
     }

@@ -26,8 +26,8 @@ use serde::Deserialize;
 use super::roots;
 use crate::failure::Failure;
 
-/// The entries of the answers file (`--answers FILE`) that can still be used. An entry can be used once, or any number of times
-/// if it has `repeat`.
+/// The entries of the answers file (`--answers FILE`) for requests of servers. An entry is removed after its first use, unless it has
+/// `repeat`.
 pub(super) struct Answers {
     elicitation: Vec<Elicitation>,
     sampling: Vec<Sampling>,

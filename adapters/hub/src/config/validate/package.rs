@@ -94,8 +94,8 @@ fn runtime_hint(config: &McpConfig, problems: &mut Problems) {
     }
 }
 
-/// Returns the program in `known` that `program`, a name or a path, refers to. Ignores case and the extensions of Windows, so
-/// `C:\x\npx.cmd` refers to `npx`.
+/// Returns the entry of `known` that `program` means. `program` is a name or a path. Ignores case and Windows file extensions, so
+/// `C:\x\npx.cmd` means `npx`.
 pub(crate) fn runs(program: &str, known: &'static [&'static str]) -> Option<&'static str> {
     let file = Path::new(program).file_name()?.to_str()?.to_ascii_lowercase();
     let stem = [".exe", ".cmd", ".bat"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(&file);

@@ -148,7 +148,8 @@ fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Checks that `value` meets the requirements `spec` of a server registry. The error message does not contain the value.
+/// Checks that `value` meets the requirements that a server registry publishes for a variable, in `spec`. The error message does not
+/// contain the value.
 pub(crate) fn check_literal(spec: &EnvVarSpec, value: &str) -> Result<(), String> {
     if !spec.choices.is_empty() && !spec.choices.iter().any(|choice| choice == value) {
         return Err(format!("the value must be one of: {}", spec.choices.join(", ")));

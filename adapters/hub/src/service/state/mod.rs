@@ -44,8 +44,8 @@ pub(super) struct State {
     /// Wakes the task that waits for the supervisor's next timeout. Rings when this timeout becomes earlier, and when
     /// the hub ends.
     alarm: Arc<Alarm>,
-    /// The time at which the first tool list expires, in nanoseconds, or `u64::MAX` if no tool list expires. Readers of
-    /// the tools check this time without the lock of `servers`.
+    /// The earliest time at which a tool list of a server expires, in nanoseconds since the hub was opened, or `u64::MAX` if no tool list
+    /// expires. Readers of the tools check this time without the lock of `servers`.
     stale_at: AtomicU64,
 }
 
