@@ -166,6 +166,7 @@ fn check_private(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), 
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
 fn check_private(_: &Path, _: &fs::Metadata, _: u32) -> Result<(), HubError> {
     Ok(())
 }
