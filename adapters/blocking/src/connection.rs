@@ -508,5 +508,8 @@ impl Drop for Connection {
             self.engine.close();
             self.end_hooks(None);
         }
+        // Ended before the transport closes the server's input: a server that exits by itself would leave descendants that have left
+        // its process group, and that can then no longer be found.
+        self.process = None;
     }
 }
