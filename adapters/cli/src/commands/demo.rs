@@ -38,7 +38,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Failure> {
     let exit = done.unwrap_or_else(|failure| report(&failure, options));
     let ended = session.close();
     if exit == 0 && !options.json {
-        farewell(ended.as_ref())?;
+        print_end(ended.as_ref())?;
     }
     Ok(exit)
 }
@@ -74,7 +74,7 @@ fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
 }
 
 /// Prints how the demo server ended, and suggests commands to try next.
-fn farewell(ended: Option<&ShutdownReport>) -> Result<(), Failure> {
+fn print_end(ended: Option<&ShutdownReport>) -> Result<(), Failure> {
     let how = match ended.and_then(|report| report.exit) {
         Some(exit) => format!("the server, by closing its input: it {exit}"),
         None => "the server".to_owned(),

@@ -16,7 +16,7 @@ pub(super) use self::context::Context;
 use super::available_tools::uuid;
 use super::configuration::Configuration;
 use super::events::HubEvent;
-use super::state::{Perform, Servers};
+use super::state::{ActionPerformer, Servers};
 
 /// Performs the actions that the supervisor requests. This struct has no state: [`Attempts`](super::attempts::Attempts)
 /// holds the clients and processes of the servers.
@@ -66,7 +66,7 @@ impl Actions {
     }
 }
 
-impl Perform for Actions {
+impl ActionPerformer for Actions {
     fn perform(&self, servers: &mut Servers, action: Action) {
         match action {
             Action::Perform { server, effect } => self.perform_effect(servers, server, effect),

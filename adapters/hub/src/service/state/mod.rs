@@ -23,7 +23,7 @@ pub use self::deliveries::BootReport;
 pub(super) use self::servers::Servers;
 
 /// Performs the supervisor's actions that [`State`] cannot perform itself, such as the start of a process.
-pub(super) trait Perform: Send + Sync {
+pub(super) trait ActionPerformer: Send + Sync {
     /// Begins to perform an action that the supervisor requests. The caller holds the lock of the hub's state, so this
     /// function must not block.
     fn perform(&self, servers: &mut Servers, action: Action);
@@ -36,7 +36,7 @@ pub(super) trait Perform: Send + Sync {
 /// commands.
 pub(super) struct State {
     servers: Mutex<Servers>,
-    performer: OnceLock<Weak<dyn Perform>>,
+    performer: OnceLock<Weak<dyn ActionPerformer>>,
     /// The latest catalogue of the tools of all servers. Readers get it without waiting for the lock of `servers`.
     catalogue: RwLock<Arc<Catalogue>>,
     listeners: Listeners,
@@ -66,7 +66,7 @@ impl State {
 
     /// Sets the performer of the supervisor's actions. The hub calls this function once, before the first update of its
     /// state.
-    pub(super) fn set_performer(&self, performer: Weak<dyn Perform>) {
+    pub(super) fn set_performer(&self, performer: Weak<dyn ActionPerformer>) {
         let _ = self.performer.set(performer);
     }
 
