@@ -14,7 +14,7 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_process::procfs::ProcessStat;
 use mcpwire_process::{Pipes, Process, ProcessShutdown, ShutdownAction, kill_tree};
-use rustix::process::{getpgid, getppid, getsid, setpgid, setsid};
+use rustix::process::{Pid, getppid, setpgid, setsid};
 
 /// Far longer than anything here takes: only a failing test waits so long.
 const WATCHDOG: Duration = Duration::from_secs(20);
@@ -26,7 +26,8 @@ fn server() {
     match role.as_str() {
         "in the group of the client" => {
             // A session leader cannot change its group.
-            let moved = setpgid(None, getpgid(getppid()).ok());
+            let client = ProcessStat::read(getppid().unwrap().as_raw_nonzero().get().cast_unsigned()).unwrap();
+            let moved = setpgid(None, Pid::from_raw(client.group.cast_signed()));
             assert_eq!(moved.is_err(), cfg!(feature = "setsid"));
             ready();
         }
@@ -174,9 +175,17 @@ fn a_shutdown_ends_the_sessions_that_a_polite_server_leaves() {
 #[test]
 fn a_server_leads_a_group_and_with_the_feature_setsid_a_session() {
     let server = Server::start("with a child in a session");
-    let pid = rustix::process::Pid::from_raw(server.process.pid().unwrap().cast_signed()).unwrap();
-    assert_eq!(getpgid(Some(pid)).unwrap(), pid);
-    assert_eq!(getsid(Some(pid)).unwrap() == pid, cfg!(feature = "setsid"));
-    assert_eq!(getsid(Some(pid)) == getsid(None), !cfg!(feature = "setsid"));
+    let pid = server.process.pid().unwrap();
+    assert_eq!(ProcessStat::read(pid).unwrap().group, pid);
+    let session = session(pid);
+    assert_eq!(session == pid, cfg!(feature = "setsid"));
+    assert_eq!(session == self::session(process::id()), !cfg!(feature = "setsid"));
     drop(server.pipes);
+}
+
+/// Returns the session of a process: zero if its leader is outside this PID namespace, as in some containers.
+fn session(pid: u32) -> u32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1;
+    fields.split_ascii_whitespace().nth(3).unwrap().parse().unwrap()
 }

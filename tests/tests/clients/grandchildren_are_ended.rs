@@ -95,8 +95,10 @@ on_every_adapter!(
 );
 
 fn leads_a_session(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    rustix::process::getsid(pid).ok() == pid
+    // `getsid` of rustix returns an invalid id for a session whose leader is outside this PID namespace.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process is running");
+    let session = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_ascii_whitespace().nth(3));
+    session == Some(pid.to_string().as_str())
 }
 
 fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {

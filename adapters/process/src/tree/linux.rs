@@ -71,6 +71,14 @@ pub(super) fn has_only_zombies(group: Pid) -> bool {
     zombies > 0 && others == 0
 }
 
+/// Returns whether the process is in the group that it led at its start.
+///
+/// `getpgid` would return zero for a group of another PID namespace, which is no valid [`Pid`]. Without `/proc` the answer is no:
+/// a second signal is better than none.
+pub(super) fn leads_its_group(process: Pid) -> bool {
+    ProcessStat::read(id(process)).is_some_and(|stat| stat.group == id(process))
+}
+
 fn id(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().cast_unsigned()
 }

@@ -5,12 +5,12 @@ mod linux;
 #[cfg(not(target_os = "linux"))]
 mod unlisted;
 
-use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 
 #[cfg(target_os = "linux")]
-use linux::{Strays, has_only_zombies};
+use linux::{Strays, has_only_zombies, leads_its_group};
 #[cfg(not(target_os = "linux"))]
-use unlisted::{Strays, has_only_zombies};
+use unlisted::{Strays, has_only_zombies, leads_its_group};
 
 /// Maximum number of searches for strays before a kill. Each search finds the processes that were started before the previous
 /// search stopped their parents, so two or three are usually enough.
@@ -97,7 +97,7 @@ impl ProcessTree {
         let _ = kill_process_group(self.server, signal);
         // No process gets a signal twice: some servers take the second `SIGTERM` as a request to exit at once.
         if let Some(server) = self.unreaped_server()
-            && getpgid(Some(server)) != Ok(server)
+            && !leads_its_group(server)
         {
             let _ = kill_process(server, signal);
         }

@@ -22,3 +22,8 @@ impl Strays {
 pub(super) fn has_only_zombies(group: Pid) -> bool {
     cfg!(target_vendor = "apple") && rustix::process::test_kill_process_group(group) == Err(rustix::io::Errno::PERM)
 }
+
+/// Returns whether the process is in the group that it led at its start.
+pub(super) fn leads_its_group(process: Pid) -> bool {
+    rustix::process::getpgid(Some(process)) == Ok(process)
+}
