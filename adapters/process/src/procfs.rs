@@ -43,17 +43,17 @@ impl ProcessStat {
         // The name is the second field. It is in parentheses and may contain any bytes; the other fields contain no parentheses.
         let name_end = stat.iter().rposition(|byte| *byte == b')')?;
         let is_zombie = matches!(stat.get(name_end + 2)?, b'Z' | b'X');
-        let (mut field, mut group, mut start_time, mut resident_pages) = (1, 0, 0, 0);
+        let mut fields = [0; 23];
+        let mut unread = fields.iter_mut();
         Numbers::default().parse(stat.get(name_end..)?, &mut |number| {
-            field += 1;
-            match field {
-                5 => group = id(number),
-                22 => start_time = number,
-                24 => resident_pages = number,
-                _ => {}
+            if let Some(field) = unread.next() {
+                *field = number;
             }
         });
-        (field >= 24).then_some(ProcessStat { pid, is_zombie, group, start_time, resident_pages })
+        let is_complete = unread.len() == 0;
+        // The first of these is the second field of the file.
+        let [_, _, _, group, .., start_time, _, resident_pages] = fields;
+        is_complete.then_some(ProcessStat { pid, is_zombie, group: id(group), start_time, resident_pages })
     }
 
     /// Returns the children of a process. A zombie has none.

@@ -89,6 +89,8 @@ impl ProcessTree {
         self.signal(Signal::KILL);
     }
 
+    /// Not inlined, because the copies would add 350 bytes to small programs.
+    #[inline(never)]
     fn signal(&self, signal: Signal) {
         if self.state == State::Ended {
             return;
