@@ -99,6 +99,19 @@ pub fn same_origin(one: &str, other: &str) -> bool {
     same_host && one.is_http() && one.scheme.eq_ignore_ascii_case(other.scheme)
 }
 
+/// Returns the host of an HTTP URL, without user, password and port. Keeps the brackets of an IPv6 address.
+#[cfg(feature = "http")]
+pub fn host(url: &str) -> Option<&str> {
+    Url::split(url).filter(Url::is_http)?.host()
+}
+
+/// Splits an HTTP URL after its authority: returns the scheme and authority, and then the path, query and fragment.
+#[cfg(feature = "http")]
+pub fn split_origin(url: &str) -> Option<(&str, &str)> {
+    let rest = Url::split(url).filter(Url::is_http)?.rest;
+    url.split_at_checked(url.len() - rest.len())
+}
+
 /// Resolves a URI reference against the URL `base` (RFC 3986, section 5.2), and removes the fragment.
 ///
 /// Returns `None` if `base` is not an HTTP URL, or if HTTP requests cannot be sent to the resulting URL.
@@ -189,6 +202,17 @@ mod tests {
         }
         assert_eq!(resolve("http://host", "m").as_deref(), Some("http://host/m"));
         assert_eq!(resolve("file:///a", "/m"), None);
+    }
+
+    #[test]
+    fn a_url_is_split_after_its_authority() {
+        assert_eq!(split_origin("HTTPS://Host:1/a?b#c"), Some(("HTTPS://Host:1", "/a?b#c")));
+        assert_eq!(split_origin("http://host"), Some(("http://host", "")));
+        assert_eq!(split_origin("http://host?a"), Some(("http://host", "?a")));
+        assert_eq!(split_origin("ftp://host/a"), None);
+        assert_eq!(host("https://user@Host:1/a"), Some("Host"));
+        assert_eq!(host("http://[::1]:80/a"), Some("[::1]"));
+        assert_eq!((host("http://:80/"), host("host")), (None, None));
     }
 
     #[test]

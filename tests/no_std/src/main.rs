@@ -1,6 +1,7 @@
 //! A program without std that links the engine and drives it through a connection: the era is found, a tool is called, an
 //! answer stays out until its deadline, the stream ends. Then the same over HTTP, in the modern era (`http`), and a server that
-//! cannot start, under the supervisor (`supervisor`), and tools for a model (`tool_client`). A use of std anywhere in what these link would show; see `bare`.
+//! cannot start, under the supervisor (`supervisor`), tools for a model (`tool_client`), and a login
+//! (`oauth`). A use of std anywhere in what these link would show; see `bare`.
 
 #![no_std]
 #![no_main]
@@ -9,6 +10,7 @@ extern crate alloc;
 
 mod bare;
 mod http;
+mod oauth;
 mod supervisor;
 mod tool_client;
 
@@ -29,6 +31,7 @@ use crate::bare::Stdout;
 extern "C" fn main() -> c_int {
     let said = drive().and_then(|text| http::drive(&text)).and_then(|text| Ok((text, supervisor::drive()?)));
     let said = said.and_then(|said| tool_client::convert().map(|_| said));
+    let said = said.and_then(|said| oauth::log_in().map(|()| said));
     match said {
         Ok((text, status)) => {
             let (text, status) = (printable(&text), printable(&status));

@@ -1,0 +1,316 @@
+//! [`Access`]: the token that all connections to one server share.
+
+mod decision;
+#[cfg(test)]
+mod tests;
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::dpop::{Dpop, Proof};
+use crate::entropy::Entropy;
+use crate::error::{Error, ErrorKind, Step};
+use crate::secret::Secret;
+use crate::step_up::StepUpLimit;
+use crate::store::StoredToken;
+use crate::time::UnixTime;
+use crate::token_response::TokenType;
+use crate::url::covers;
+
+pub use decision::{Decision, Refusal};
+
+/// How long no renewal is tried after one that failed, unless the server says how long.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
+
+/// Names one access token within an [`Access`]. A new token has another identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenId(u64);
+
+impl TokenId {
+    /// Creates the identifier with this number, which [`get`](Self::get) has returned.
+    pub const fn from_number(number: u64) -> Self {
+        TokenId(number)
+    }
+
+    /// Returns the number, for programs that can keep only a number with a request.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The state that the connections to one server share: the token, and whether it is being renewed.
+///
+/// Ask [`authorize`](Self::authorize) before each request, and [`refused`](Self::refused) after a response with status 401
+/// or 403. Both return at once. If one of them says that a renewal starts, the program runs it in a task of its own, for
+/// example as a [`Refresh`](crate::Refresh), and passes the result to [`renewed`](Self::renewed). Nobody else starts one
+/// until then.
+///
+/// Before the program asks a user to log in, it loads the stored token: another process may have a newer one, which
+/// [`replace`](Self::replace) takes.
+#[derive(Debug)]
+pub struct Access {
+    server_url: String,
+    /// Whether a new token can be had without a refresh token, by a grant that needs no user.
+    renews_by_grant: bool,
+    dpop: Option<Dpop>,
+    current: Option<Current>,
+    last_id: u64,
+    renewal: Renewal,
+    limit: StepUpLimit,
+    /// The operations that need a login since the token was last replaced. Each counts once until the user logs in.
+    waiting_for_login: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Current {
+    id: TokenId,
+    token: StoredToken,
+    /// The value of the header `Authorization`.
+    header: Secret,
+    /// Whether the server has refused the token before this one, so that it was renewed before its time.
+    after_refusal: bool,
+    /// Whether the server has refused this token.
+    is_refused: bool,
+}
+
+#[derive(Debug)]
+enum Renewal {
+    Idle,
+    Running,
+    /// The last renewal failed. The next one is not before `retry_at`; `None`: not before there is another token.
+    Failed {
+        error: Error,
+        retry_at: Option<UnixTime>,
+    },
+}
+
+/// What to do with a request that is to be sent.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Authorization<'a> {
+    /// Send the request without a token: there is none yet.
+    Anonymous,
+    /// Send the request with this token.
+    Send {
+        /// The token.
+        credential: Credential<'a>,
+        /// Whether the caller must start a renewal. The request does not wait for it.
+        start_renewal: bool,
+    },
+    /// The token has expired. Wait until the renewal has ended, then ask again.
+    Wait {
+        /// Whether the caller must start the renewal.
+        start_renewal: bool,
+    },
+    /// The token has expired and could not be renewed.
+    Failed(Error),
+}
+
+/// An access token, as a request contains it.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Credential<'a> {
+    /// Names the token. [`Access::refused`] must know which token was sent.
+    pub id: TokenId,
+    /// The value of the header `Authorization`.
+    pub header: &'a Secret,
+    /// Whether the request needs a DPoP proof: [`Access::begin_proof`].
+    pub needs_proof: bool,
+}
+
+impl Access {
+    /// Creates the state for the server at this URL without a token.
+    pub fn new(server_url: impl Into<String>) -> Self {
+        Access {
+            server_url: server_url.into(),
+            renews_by_grant: false,
+            dpop: None,
+            current: None,
+            last_id: 0,
+            renewal: Renewal::Idle,
+            limit: StepUpLimit::new(),
+            waiting_for_login: Vec::new(),
+        }
+    }
+
+    /// Says that the program can get a new token at any time without a user, for example by client credentials.
+    pub const fn renews_by_grant(mut self, renews: bool) -> Self {
+        self.renews_by_grant = renews;
+        self
+    }
+
+    /// Accepts only tokens that are bound to this key.
+    pub fn requires_dpop(mut self, dpop: Dpop) -> Self {
+        self.dpop = Some(dpop);
+        self
+    }
+
+    /// Sets the key that tokens must be bound to. Forgets the nonces of the key before.
+    pub fn set_dpop(&mut self, dpop: Option<Dpop>) {
+        self.dpop = dpop;
+    }
+
+    /// Returns the key and the nonces of proofs, which a renewal needs, too.
+    pub fn dpop(&self) -> Option<&Dpop> {
+        self.dpop.as_ref()
+    }
+
+    /// Returns the token, which a renewal starts from.
+    pub fn token(&self) -> Option<&StoredToken> {
+        self.current.as_ref().map(|current| &current.token)
+    }
+
+    /// Replaces the token by one that was stored, or that a login has got. Forgets that earlier renewals have failed.
+    ///
+    /// Fails if the token cannot be sent to the server, for example because it is bound to another key.
+    pub fn replace(&mut self, token: StoredToken) -> Result<(), Error> {
+        self.check(&token)?;
+        self.renewal = Renewal::Idle;
+        self.waiting_for_login.clear();
+        self.set(token, false);
+        Ok(())
+    }
+
+    /// Forgets the token, for example because the user logs out.
+    pub fn forget(&mut self) {
+        self.current = None;
+        self.renewal = Renewal::Idle;
+    }
+
+    fn check(&self, token: &StoredToken) -> Result<(), Error> {
+        let key = self.dpop.as_ref().map(|dpop| dpop.key().thumbprint());
+        let reason = match (&token.token_type, key) {
+            _ if !covers(&token.resource, &self.server_url) => "the token is for another server",
+            (TokenType::Bearer, None) => return Ok(()),
+            (TokenType::Dpop, Some(key)) if token.dpop_key.as_ref() == Some(&key) => return Ok(()),
+            (TokenType::Bearer, Some(_)) => "the token is not bound to the key, although the client uses DPoP",
+            (TokenType::Dpop, _) => "the token is bound to another key",
+            (TokenType::Other(_), _) => "the token is of a type that cannot be sent to a server",
+        };
+        Err(Error::new(ErrorKind::LoginRequired, Step::Token, reason).with_advice("log in again"))
+    }
+
+    fn set(&mut self, token: StoredToken, after_refusal: bool) {
+        // The same token that comes again stays refused.
+        if self.current.as_ref().is_some_and(|current| current.token.access_token == token.access_token) {
+            if let Some(current) = &mut self.current {
+                current.token = token;
+            }
+            return;
+        }
+        self.last_id += 1;
+        let scheme = if token.token_type == TokenType::Dpop { "DPoP " } else { "Bearer " };
+        self.current = Some(Current {
+            id: TokenId(self.last_id),
+            header: Secret::new(scheme.to_string() + token.access_token.expose()),
+            token,
+            after_refusal,
+            is_refused: false,
+        });
+    }
+
+    /// Decides which token a request contains.
+    ///
+    /// A token that expires soon is sent while its renewal starts, so that no request waits.
+    pub fn authorize(&mut self, now: UnixTime) -> Authorization<'_> {
+        let Some(current) = &self.current else {
+            return match &self.renewal {
+                Renewal::Failed { error, retry_at } if retry_at.is_none_or(|at| at > now) => {
+                    Authorization::Failed(error.clone())
+                }
+                Renewal::Running => Authorization::Wait { start_renewal: false },
+                // Not every server wants a token. One that does says so.
+                Renewal::Failed { .. } | Renewal::Idle => Authorization::Anonymous,
+            };
+        };
+        let is_usable = !current.is_refused && !current.token.is_expired(now);
+        let is_due = !is_usable || current.token.refresh_at().is_some_and(|at| at <= now);
+        // A token that nobody can renew is sent until the server refuses it: the clock here may be wrong.
+        let start_renewal = is_due && self.try_start_renewal(now);
+        match (&self.current, &self.renewal) {
+            (Some(current), renewal) if is_usable || (!current.is_refused && matches!(renewal, Renewal::Idle)) => {
+                let needs_proof = current.token.token_type == TokenType::Dpop;
+                let credential = Credential { id: current.id, header: &current.header, needs_proof };
+                Authorization::Send { credential, start_renewal }
+            }
+            (_, Renewal::Running) => Authorization::Wait { start_renewal },
+            (_, Renewal::Failed { error, .. }) => Authorization::Failed(error.clone()),
+            (_, Renewal::Idle) => Authorization::Failed(login_required()),
+        }
+    }
+
+    /// Starts a renewal if the token can be renewed and nobody does it. Returns whether the caller must run it.
+    fn try_start_renewal(&mut self, now: UnixTime) -> bool {
+        let starts = self.can_renew()
+            && match &self.renewal {
+                Renewal::Idle => true,
+                Renewal::Running => false,
+                Renewal::Failed { retry_at, .. } => retry_at.is_some_and(|at| at <= now),
+            };
+        if starts {
+            self.renewal = Renewal::Running;
+        }
+        starts
+    }
+
+    fn can_renew(&self) -> bool {
+        self.renews_by_grant || self.token().is_some_and(|token| token.refresh_token.is_some())
+    }
+
+    /// Takes the result of the renewal. Those who wait ask [`authorize`](Self::authorize) again.
+    ///
+    /// The result is dropped if the token was replaced or forgotten since the renewal started.
+    pub fn renewed(&mut self, result: Result<StoredToken, Error>, now: UnixTime) {
+        if !matches!(self.renewal, Renewal::Running) {
+            return;
+        }
+        let after_refusal = self.current.as_ref().is_some_and(|current| current.is_refused);
+        match result.and_then(|token| self.check(&token).map(|()| token)) {
+            Ok(token) => {
+                self.set(token, after_refusal);
+                // A renewal that returns the refused token would be repeated for ever.
+                self.renewal = if self.current.as_ref().is_some_and(|current| current.is_refused) {
+                    Renewal::Failed { error: login_required(), retry_at: None }
+                } else {
+                    Renewal::Idle
+                };
+            }
+            Err(error) => {
+                // A login helps, and a grant that needs no user may work the next time.
+                let is_final = error.kind() == ErrorKind::LoginRequired && !self.renews_by_grant;
+                let delay = error.retry_after().unwrap_or(RETRY_DELAY).max(Duration::from_secs(1));
+                self.renewal = Renewal::Failed { retry_at: (!is_final).then_some(now + delay), error };
+            }
+        }
+    }
+
+    /// Says that the renewal has ended without a result, for example because its task was aborted. The next request starts
+    /// another one.
+    pub fn renewal_aborted(&mut self) {
+        if matches!(self.renewal, Renewal::Running) {
+            self.renewal = Renewal::Idle;
+        }
+    }
+
+    /// Says that a request that was repeated has succeeded. This resets the count of its operation's logins.
+    pub fn succeeded(&mut self, operation: &str) {
+        self.limit.succeeded(&self.server_url, operation);
+    }
+
+    /// Begins the DPoP proof of a request whose [`Credential`] needs one. Call it together with
+    /// [`authorize`](Self::authorize): the proof is for the token that is current.
+    pub fn begin_proof(&self, method: &str, url: &str, now: UnixTime, entropy: &mut Entropy) -> Option<Proof> {
+        let token = &self.token()?.access_token;
+        Some(self.dpop.as_ref()?.begin_proof(method, url, Some(token), now, entropy))
+    }
+
+    /// Remembers the `DPoP-Nonce` of a response. Returns whether it is new.
+    pub fn take_nonce(&mut self, url: &str, nonce: &str) -> bool {
+        self.dpop.as_mut().is_some_and(|dpop| dpop.take_nonce(url, nonce))
+    }
+}
+
+fn login_required() -> Error {
+    Error::new(ErrorKind::LoginRequired, Step::Authorization, "the server wants a login").with_advice("log in first")
+}

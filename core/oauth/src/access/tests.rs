@@ -1,0 +1,461 @@
+use super::*;
+use crate::challenge::BearerChallenge;
+use crate::jwk::PublicKey;
+use crate::jwt::tests::read;
+use crate::scopes::Scopes;
+use crate::testing::{NOW, RESOURCE, bound, dpop, entropy, stored};
+use alloc::format;
+use alloc::vec::Vec;
+
+const OPERATION: &str = "tools/call search";
+
+fn access(token: StoredToken) -> Access {
+    let mut access = Access::new(RESOURCE);
+    access.replace(token).unwrap();
+    access
+}
+
+/// A token that expires so many seconds from now, and has lived for an hour.
+fn expiring_in(seconds: i64) -> StoredToken {
+    let mut token = stored(1);
+    let at = NOW.as_secs().saturating_add_signed(seconds);
+    token.obtained_at = UnixTime::from_secs(at - 3600);
+    token.expires_at = Some(UnixTime::from_secs(at));
+    token
+}
+
+fn scoped(requested: &str, granted: &str) -> StoredToken {
+    let mut token = stored(1);
+    token.scopes_requested = Scopes::parse(requested);
+    token.scopes_granted = Some(Scopes::parse(granted));
+    token
+}
+
+fn later(seconds: u64) -> UnixTime {
+    NOW + Duration::from_secs(seconds)
+}
+
+/// Returns the header and identifier that a request gets, and whether it starts a renewal.
+fn send(access: &mut Access, now: UnixTime) -> (TokenId, String, bool) {
+    match access.authorize(now) {
+        Authorization::Send { credential, start_renewal } => {
+            (credential.id, credential.header.expose().into(), start_renewal)
+        }
+        other => panic!("not sent: {other:?}"),
+    }
+}
+
+fn refuse(access: &mut Access, status: u16, header: &str, sent: Option<TokenId>, repeats: u32) -> Decision {
+    refuse_operation(access, status, header, sent, repeats, OPERATION)
+}
+
+fn refuse_operation(
+    access: &mut Access,
+    status: u16,
+    header: &str,
+    sent: Option<TokenId>,
+    repeats: u32,
+    operation: &str,
+) -> Decision {
+    let challenge = BearerChallenge::parse([header]);
+    let refusal = Refusal { status, challenge: challenge.as_ref(), sent, repeats, has_new_nonce: false, operation };
+    access.refused(&refusal, NOW)
+}
+
+fn failure(kind: ErrorKind) -> Error {
+    Error::new(kind, Step::Refresh, "no connection")
+}
+
+fn renewing(start_renewal: bool) -> Decision {
+    Decision::Renew { start_renewal }
+}
+
+fn is_login(decision: &Decision) -> bool {
+    matches!(decision, Decision::LoginRequired(error) if error.kind() == ErrorKind::LoginRequired)
+}
+
+#[test]
+fn t1_each_request_gets_the_token_in_the_header() {
+    let mut access = Access::new(RESOURCE);
+    assert_eq!(access.authorize(NOW), Authorization::Anonymous, "a login starts when the server asks for it");
+    access.replace(stored(1)).unwrap();
+    let (id, header, renewal) = send(&mut access, NOW);
+    assert_eq!((header.as_str(), renewal), ("Bearer access-1", false));
+    assert_eq!(send(&mut access, NOW).0, id);
+    access.forget();
+    assert_eq!(access.authorize(NOW), Authorization::Anonymous);
+}
+
+#[test]
+fn t3_a_token_of_another_server_or_type_is_never_sent() {
+    let mut access = Access::new("https://other.example/mcp");
+    assert_eq!(access.replace(stored(1)).unwrap_err().kind(), ErrorKind::LoginRequired);
+    assert_eq!(access.authorize(NOW), Authorization::Anonymous);
+    let mut token = stored(1);
+    token.token_type = TokenType::Other("N_A".into());
+    assert!(Access::new(RESOURCE).replace(token).is_err());
+}
+
+#[test]
+fn o6_a_token_that_expires_soon_is_sent_while_one_renewal_starts() {
+    let mut access = access(expiring_in(61));
+    assert!(!send(&mut access, NOW).2);
+    let (old, _, renewal) = send(&mut access, later(1));
+    assert!(renewal);
+    for _ in 0..10 {
+        assert_eq!(send(&mut access, later(1)), (old, "Bearer access-1".into(), false), "one renewal for all");
+    }
+    access.renewed(Ok(stored(2)), later(2));
+    let (new, header, renewal) = send(&mut access, later(2));
+    assert_eq!((new == old, header.as_str(), renewal), (false, "Bearer access-2", false));
+}
+
+#[test]
+fn o1_a_thousand_tasks_with_an_expired_token_share_one_renewal() {
+    let mut access = access(expiring_in(-1));
+    let starts: Vec<bool> = (0..1000)
+        .map(|_| match access.authorize(NOW) {
+            Authorization::Wait { start_renewal } => start_renewal,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(starts.iter().filter(|&&start| start).count(), 1);
+    access.renewed(Ok(stored(2)), NOW);
+    assert_eq!(send(&mut access, NOW).1, "Bearer access-2");
+}
+
+#[test]
+fn o2_a_renewal_that_no_caller_waits_for_any_more_is_used_all_the_same() {
+    let mut access = access(expiring_in(-1));
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    // The caller is gone. Nothing tells the state, and nothing needs to.
+    access.renewed(Ok(stored(2)), NOW);
+    assert_eq!(send(&mut access, NOW).1, "Bearer access-2");
+}
+
+#[test]
+fn o2_a_renewal_whose_task_was_aborted_is_started_again() {
+    let mut access = access(expiring_in(-1));
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    access.renewal_aborted();
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    access.renewed(Ok(stored(2)), NOW);
+    access.renewal_aborted();
+    assert!(!send(&mut access, NOW).2);
+}
+
+#[test]
+fn o4_a_renewal_that_fails_for_now_is_tried_again_later() {
+    let mut access = access(expiring_in(30));
+    assert!(send(&mut access, NOW).2);
+    access.renewed(Err(failure(ErrorKind::Temporary)), NOW);
+    assert!(!send(&mut access, later(9)).2, "not on each call");
+    assert!(send(&mut access, later(10)).2);
+    access.renewed(Err(failure(ErrorKind::Temporary).with_retry_after(Duration::from_secs(60))), later(10));
+    let Authorization::Failed(error) = access.authorize(later(69)) else { panic!("the token has expired") };
+    assert_eq!(error.kind(), ErrorKind::Temporary, "o21: the reason is not hidden behind a login");
+    assert_eq!(access.authorize(later(70)), Authorization::Wait { start_renewal: true });
+    access.renewed(Ok(stored(2)), later(70));
+    assert_eq!(send(&mut access, later(70)).1, "Bearer access-2");
+}
+
+#[test]
+fn a_lost_refresh_token_does_not_end_an_access_token_that_is_still_valid() {
+    let mut access = access(expiring_in(30));
+    assert!(send(&mut access, NOW).2);
+    access.renewed(Err(failure(ErrorKind::LoginRequired)), NOW);
+    assert!(!send(&mut access, later(29)).2, "no further renewal");
+    let Authorization::Failed(error) = access.authorize(later(30)) else { panic!() };
+    assert_eq!(error.kind(), ErrorKind::LoginRequired);
+    access.replace(stored(2)).unwrap();
+    assert_eq!(send(&mut access, later(30)).1, "Bearer access-2", "a login helps");
+}
+
+#[test]
+fn an_expired_token_that_nobody_can_renew_is_sent_until_the_server_refuses_it() {
+    let mut token = expiring_in(-1);
+    token.refresh_token = None;
+    let mut access = access(token);
+    let (id, _, renewal) = send(&mut access, NOW);
+    assert!(!renewal, "the clock may be wrong");
+    assert!(is_login(&refuse(&mut access, 401, "Bearer", Some(id), 0)));
+    let Authorization::Failed(error) = access.authorize(NOW) else { panic!("refused once is enough") };
+    assert_eq!(error.kind(), ErrorKind::LoginRequired);
+}
+
+#[test]
+fn a_program_without_a_user_renews_by_its_grant() {
+    let mut token = expiring_in(-1);
+    token.refresh_token = None;
+    let mut access = Access::new(RESOURCE).renews_by_grant(true);
+    access.replace(token).unwrap();
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    assert!(access.token().is_some());
+}
+
+#[test]
+fn o5_a_401_forces_one_renewal_although_the_clock_says_that_the_token_is_valid() {
+    let mut access = access(stored(1));
+    let (id, ..) = send(&mut access, NOW);
+    assert_eq!(refuse(&mut access, 401, r#"Bearer error="invalid_token""#, Some(id), 0), renewing(true));
+    assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(false), "others wait for it");
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: false }, "a refused token is not sent");
+    access.renewed(Ok(stored(2)), NOW);
+    assert_eq!(send(&mut access, NOW).1, "Bearer access-2");
+}
+
+#[test]
+fn o5_a_late_refusal_of_an_old_token_does_nothing() {
+    let mut access = access(stored(1));
+    let (old, ..) = send(&mut access, NOW);
+    assert_eq!(refuse(&mut access, 401, "Bearer", Some(old), 0), renewing(true));
+    access.renewed(Ok(stored(2)), NOW);
+    let (new, ..) = send(&mut access, NOW);
+    for _ in 0..3 {
+        assert_eq!(refuse(&mut access, 401, "Bearer", Some(old), 0), Decision::Repeat);
+    }
+    assert_eq!(send(&mut access, NOW), (new, "Bearer access-2".into(), false));
+    assert_eq!(refuse(&mut access, 401, "Bearer", None, 0), Decision::Repeat, "it was sent before there was a token");
+}
+
+#[test]
+fn o5_a_token_that_is_refused_right_after_its_renewal_needs_a_login() {
+    let mut access = access(stored(1));
+    let (id, ..) = send(&mut access, NOW);
+    assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(true));
+    access.renewed(Ok(stored(2)), NOW);
+    let (id, ..) = send(&mut access, NOW);
+    assert!(is_login(&refuse(&mut access, 401, "Bearer", Some(id), 1)), "not another renewal");
+    assert!(matches!(access.authorize(NOW), Authorization::Failed(_)), "other requests are not sent with it");
+    access.replace(stored(3)).unwrap();
+    assert_eq!(send(&mut access, NOW).1, "Bearer access-3");
+}
+
+#[test]
+fn o5_a_renewal_that_returns_the_refused_token_does_not_loop() {
+    let mut access = access(stored(1));
+    let (id, ..) = send(&mut access, NOW);
+    assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(true));
+    let mut same = stored(1);
+    same.generation = 2;
+    access.renewed(Ok(same), NOW);
+    assert_eq!(access.token().unwrap().generation, 2);
+    let Authorization::Failed(error) = access.authorize(NOW) else { panic!("it is still refused") };
+    assert_eq!(error.kind(), ErrorKind::LoginRequired);
+}
+
+#[test]
+fn o5_a_refusal_while_renewals_fail_tells_why() {
+    let mut access = access(stored(1));
+    let (id, ..) = send(&mut access, NOW);
+    refuse(&mut access, 401, "Bearer", Some(id), 0);
+    access.renewed(Err(failure(ErrorKind::Temporary)), NOW);
+    let Decision::Failed(error) = refuse(&mut access, 401, "Bearer", Some(id), 0) else { panic!() };
+    assert_eq!(error.kind(), ErrorKind::Temporary);
+    assert!(matches!(access.authorize(NOW), Authorization::Failed(_)));
+    assert_eq!(access.authorize(later(10)), Authorization::Wait { start_renewal: true });
+}
+
+#[test]
+fn o15_a_program_without_a_user_is_told_each_time_that_a_login_is_needed() {
+    let mut access = Access::new(RESOURCE);
+    for _ in 0..10 {
+        assert!(is_login(&refuse(&mut access, 401, "Bearer", None, 0)));
+        assert!(is_login(&refuse(&mut access, 403, r#"Bearer error="insufficient_scope""#, None, 0)));
+    }
+}
+
+#[test]
+fn u4_three_logins_that_do_not_help_are_enough() {
+    let mut access = Access::new(RESOURCE);
+    for login in 0..3 {
+        assert!(is_login(&refuse(&mut access, 401, "Bearer", None, 0)), "login {login}");
+        access.replace(stored(login)).unwrap();
+        access.forget();
+    }
+    assert_eq!(refuse(&mut access, 401, "Bearer", None, 0), Decision::GiveUp);
+    access.succeeded(OPERATION);
+    assert!(is_login(&refuse(&mut access, 401, "Bearer", None, 0)));
+}
+
+#[test]
+fn u3_u6_insufficient_scope_asks_for_a_login_with_all_scopes_and_never_for_a_renewal() {
+    let mut access = access(scoped("a b", "a"));
+    let (id, ..) = send(&mut access, NOW);
+    let header = r#"Bearer error="insufficient_scope", scope="c""#;
+    let expected = Decision::StepUp { scopes: Scopes::parse("a b c") };
+    assert_eq!(refuse(&mut access, 403, header, Some(id), 0), expected);
+    let mut wider = stored(2);
+    wider.scopes_granted = Some(Scopes::parse("a c"));
+    access.replace(wider).unwrap();
+    assert_eq!(refuse(&mut access, 403, header, Some(id), 0), Decision::Repeat, "the new token has the scope");
+    let other = r#"Bearer error="insufficient_scope", scope="d""#;
+    assert!(matches!(refuse(&mut access, 403, other, Some(id), 0), Decision::StepUp { .. }), "but not this one");
+}
+
+#[test]
+fn u4_u5_step_ups_of_one_operation_are_limited_with_the_first_login_included() {
+    let mut access = Access::new(RESOURCE);
+    let header = r#"Bearer error="insufficient_scope", scope="b""#;
+    let step_up = |access: &mut Access, operation| {
+        let (id, ..) = send(access, NOW);
+        refuse_operation(access, 403, header, Some(id), 0, operation)
+    };
+    assert!(is_login(&refuse(&mut access, 401, "Bearer", None, 0)));
+    for login in 1..=2 {
+        access.replace(stored(login)).unwrap();
+        assert!(matches!(step_up(&mut access, OPERATION), Decision::StepUp { .. }));
+        assert!(matches!(step_up(&mut access, OPERATION), Decision::StepUp { .. }), "the same login");
+    }
+    access.replace(stored(3)).unwrap();
+    assert_eq!(step_up(&mut access, OPERATION), Decision::GiveUp);
+    assert!(matches!(step_up(&mut access, "tools/call other"), Decision::StepUp { .. }));
+}
+
+#[test]
+fn o17_a_step_up_without_scopes_asks_for_those_of_before() {
+    let mut access = access(scoped("a", "a"));
+    let (id, ..) = send(&mut access, NOW);
+    let decision = refuse(&mut access, 403, r#"Bearer error="insufficient_scope", scope="""#, Some(id), 0);
+    assert_eq!(decision, Decision::StepUp { scopes: Scopes::parse("a") });
+}
+
+#[test]
+fn o17_a_401_that_names_more_scopes_is_a_step_up() {
+    let wider = r#"Bearer scope="a b""#;
+    let mut valid = access(scoped("a", "a"));
+    let (id, ..) = send(&mut valid, NOW);
+    let step_up = Decision::StepUp { scopes: Scopes::parse("a b") };
+    assert_eq!(refuse(&mut valid, 401, wider, Some(id), 0), step_up);
+
+    // Scopes that were requested and not granted would not be granted the next time.
+    let mut partly = access(scoped("a b", "a"));
+    let (id, ..) = send(&mut partly, NOW);
+    assert_eq!(refuse(&mut partly, 401, wider, Some(id), 0), renewing(true));
+
+    // The server says that the token is invalid: first try a new one.
+    let invalid = r#"Bearer error="invalid_token", scope="a b""#;
+    let mut unclear = access(scoped("a", "a"));
+    let (id, ..) = send(&mut unclear, NOW);
+    assert_eq!(refuse(&mut unclear, 401, invalid, Some(id), 0), renewing(true));
+    let mut renewed = scoped("a", "a");
+    renewed.access_token = Secret::new("renewed");
+    unclear.renewed(Ok(renewed), NOW);
+    let (id, ..) = send(&mut unclear, NOW);
+    assert_eq!(refuse(&mut unclear, 401, invalid, Some(id), 1), step_up);
+
+    // Nobody knows which scopes this token has.
+    let mut unknown = access(stored(1));
+    let (id, ..) = send(&mut unknown, NOW);
+    assert_eq!(refuse(&mut unknown, 401, wider, Some(id), 0), renewing(true));
+}
+
+#[test]
+fn other_refusals_are_permanent() {
+    let mut access = access(stored(1));
+    let (id, ..) = send(&mut access, NOW);
+    for (status, header, repeats) in [
+        (403, "", 0),
+        (403, r#"Bearer error="forbidden""#, 0),
+        (404, "Bearer", 0),
+        (401, "Bearer", 3),
+        (401, r#"DPoP error="invalid_dpop_proof""#, 0),
+    ] {
+        assert_eq!(refuse(&mut access, status, header, Some(id), repeats), Decision::GiveUp);
+    }
+    assert_eq!(send(&mut access, NOW).0, id, "the token stays");
+}
+
+#[test]
+fn dp1_a_bound_token_is_sent_by_the_dpop_scheme_with_a_proof() {
+    let mut access = Access::new(RESOURCE).requires_dpop(dpop());
+    assert_eq!(access.begin_proof("POST", RESOURCE, NOW, &mut entropy()), None, "there is no token");
+    assert_eq!(access.dpop(), Some(&dpop()));
+    access.replace(bound(1)).unwrap();
+    let Authorization::Send { credential, .. } = access.authorize(NOW) else { panic!() };
+    assert!(credential.needs_proof);
+    assert_eq!(credential.header.expose(), "DPoP access-1");
+    let proof = access.begin_proof("POST", RESOURCE, NOW, &mut entropy()).unwrap().finish(&[]);
+    let (_, claims, _) = read(&proof);
+    assert_eq!((&claims["htm"], &claims["htu"]), (&"POST".into(), &RESOURCE.into()));
+    assert!(claims["ath"].is_string());
+}
+
+#[test]
+fn dp4_a_request_that_was_refused_for_its_nonce_is_repeated_with_the_new_one() {
+    let mut access = Access::new(RESOURCE).requires_dpop(dpop());
+    access.replace(bound(1)).unwrap();
+    let (id, ..) = send(&mut access, NOW);
+    let challenge = BearerChallenge::parse([r#"DPoP error="use_dpop_nonce""#]).unwrap();
+    let refused = |access: &mut Access, nonce| {
+        let has_new_nonce = access.take_nonce(RESOURCE, nonce);
+        let challenge = Some(&challenge);
+        let refusal =
+            Refusal { status: 401, challenge, sent: Some(id), repeats: 0, has_new_nonce, operation: OPERATION };
+        access.refused(&refusal, NOW)
+    };
+    assert_eq!(refused(&mut access, "n1"), Decision::Repeat);
+    let proof = access.begin_proof("GET", RESOURCE, NOW, &mut entropy()).unwrap().finish(&[]);
+    assert_eq!(read(&proof).1["nonce"], "n1");
+    assert_eq!(refused(&mut access, "n1"), Decision::GiveUp, "the same nonce changes nothing");
+    assert_eq!(send(&mut access, NOW).0, id, "the token stays");
+    assert!(!Access::new(RESOURCE).take_nonce(RESOURCE, "n"), "without a key");
+}
+
+#[test]
+fn dp8_a_client_with_a_key_never_sends_a_bearer_token() {
+    let mut access = Access::new(RESOURCE).requires_dpop(dpop());
+    assert!(access.replace(stored(1)).unwrap_err().to_string().contains("not bound"));
+    access.replace(bound(1)).unwrap();
+    let (id, ..) = send(&mut access, NOW);
+    assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(true));
+    access.renewed(Ok(stored(2)), NOW);
+    assert!(matches!(access.authorize(NOW), Authorization::Failed(_)), "a renewal cannot downgrade either");
+    let mut other = Access::new(RESOURCE).requires_dpop(Dpop::new(PublicKey::Ed25519 { x: [0; 32] }));
+    assert!(other.replace(bound(1)).unwrap_err().to_string().contains("another key"));
+    assert!(Access::new(RESOURCE).replace(bound(1)).is_err(), "without the key");
+}
+
+#[test]
+fn a_program_without_a_user_gets_its_first_token_when_the_server_asks_for_one() {
+    let mut access = Access::new(RESOURCE).renews_by_grant(true);
+    assert_eq!(access.authorize(NOW), Authorization::Anonymous, "perhaps the server wants none");
+    assert_eq!(refuse(&mut access, 401, "Bearer", None, 0), renewing(true));
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: false });
+    access.renewed(Err(failure(ErrorKind::LoginRequired)), NOW);
+    assert!(matches!(access.authorize(NOW), Authorization::Failed(_)));
+    assert_eq!(access.authorize(later(10)), Authorization::Anonymous, "its credentials may be new");
+    let challenge = BearerChallenge::default();
+    let refusal = Refusal {
+        status: 401,
+        challenge: Some(&challenge),
+        sent: None,
+        repeats: 0,
+        has_new_nonce: false,
+        operation: OPERATION,
+    };
+    assert_eq!(access.refused(&refusal, later(10)), renewing(true));
+    access.renewed(Ok(stored(1)), later(11));
+    assert_eq!(send(&mut access, later(11)).1, "Bearer access-1");
+}
+
+#[test]
+fn a_renewal_that_ends_after_a_logout_or_login_changes_nothing() {
+    let mut access = access(expiring_in(-1));
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    access.forget();
+    access.renewed(Ok(stored(2)), NOW);
+    assert_eq!(access.authorize(NOW), Authorization::Anonymous);
+    access.replace(expiring_in(-1)).unwrap();
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    access.replace(stored(3)).unwrap();
+    access.renewed(Err(failure(ErrorKind::LoginRequired)), NOW);
+    assert_eq!(send(&mut access, NOW).1, "Bearer access-3");
+}
+
+#[test]
+fn t4_debug_output_shows_no_token() {
+    let mut access = access(stored(1));
+    let text = format!("{access:?}") + &format!("{:?}", access.authorize(NOW));
+    assert!(!text.contains("access-1") && !text.contains("refresh-1"), "{text}");
+}

@@ -1,0 +1,359 @@
+//! [`ClientAuthentication`]: how a client authenticates at a token endpoint (RFC 6749, section 2.3, and RFC 7523).
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::entropy::Entropy;
+use crate::error::{Error, ErrorKind, Step};
+use crate::form::{Form, encode};
+use crate::jwk::SigningAlgorithm;
+use crate::jwt;
+use crate::secret::Secret;
+use crate::time::UnixTime;
+
+/// How long an assertion of a client is valid. It allows for clocks that differ a little.
+const ASSERTION_LIFE: Duration = Duration::from_secs(120);
+
+/// A method by which clients authenticate, as metadata and registrations name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AuthMethod {
+    /// The client is public and has no secret.
+    None,
+    /// HTTP Basic with identifier and secret.
+    ClientSecretBasic,
+    /// Identifier and secret in the body.
+    ClientSecretPost,
+    /// A JWT that the client signs.
+    PrivateKeyJwt,
+}
+
+impl AuthMethod {
+    /// Returns the name in OAuth, for example `client_secret_basic`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AuthMethod::None => "none",
+            AuthMethod::ClientSecretBasic => "client_secret_basic",
+            AuthMethod::ClientSecretPost => "client_secret_post",
+            AuthMethod::PrivateKeyJwt => "private_key_jwt",
+        }
+    }
+
+    /// Returns the method of this name, or `None` if the crate does not support it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt]
+            .into_iter()
+            .find(|method| method.name() == name)
+    }
+}
+
+/// Describes the key by which a client authenticates (`private_key_jwt`). The program keeps the key itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientKey {
+    algorithm: SigningAlgorithm,
+    key_id: Option<String>,
+}
+
+impl ClientKey {
+    /// Describes a key by its algorithm.
+    pub const fn new(algorithm: SigningAlgorithm) -> Self {
+        ClientKey { algorithm, key_id: None }
+    }
+
+    /// Names the key in the header of assertions (`kid`), as the client has registered it.
+    pub fn key_id(mut self, key_id: impl Into<String>) -> Self {
+        self.key_id = Some(key_id.into());
+        self
+    }
+}
+
+/// How a client authenticates at a token endpoint: its identifier and credential.
+///
+/// `Debug` does not show the secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientAuthentication {
+    client_id: Option<String>,
+    credential: Credential,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Credential {
+    None,
+    Basic(Secret),
+    Post(Secret),
+    PrivateKeyJwt(ClientKey),
+}
+
+impl ClientAuthentication {
+    /// Creates a public client: it names its identifier, and has no secret.
+    pub fn public(client_id: impl Into<String>) -> Self {
+        Self::new(Some(client_id.into()), Credential::None)
+    }
+
+    /// Creates a client without an identifier, for grants whose assertion says who the client is.
+    pub fn anonymous() -> Self {
+        Self::new(None, Credential::None)
+    }
+
+    /// Creates a client that sends its secret by HTTP Basic.
+    pub fn client_secret_basic(client_id: impl Into<String>, secret: Secret) -> Self {
+        Self::new(Some(client_id.into()), Credential::Basic(secret))
+    }
+
+    /// Creates a client that sends its secret in the body.
+    pub fn client_secret_post(client_id: impl Into<String>, secret: Secret) -> Self {
+        Self::new(Some(client_id.into()), Credential::Post(secret))
+    }
+
+    /// Creates a client that signs an assertion.
+    pub fn private_key_jwt(client_id: impl Into<String>, key: ClientKey) -> Self {
+        Self::new(Some(client_id.into()), Credential::PrivateKeyJwt(key))
+    }
+
+    const fn new(client_id: Option<String>, credential: Credential) -> Self {
+        ClientAuthentication { client_id, credential }
+    }
+
+    /// Chooses the method by what the client has and what the authorization server supports.
+    ///
+    /// `registered` is the method of the client's registration, if it names one. `supported` is
+    /// `token_endpoint_auth_methods_supported`; without it, RFC 8414 says `client_secret_basic`. A client that has
+    /// neither secret nor key is public, also where the metadata does not say so: some authorization servers leave
+    /// `none` out.
+    pub fn choose(
+        client_id: &str,
+        secret: Option<&Secret>,
+        key: Option<&ClientKey>,
+        registered: Option<AuthMethod>,
+        supported: Option<&[String]>,
+    ) -> Result<Self, Error> {
+        let with = |method| {
+            let credential = match method {
+                AuthMethod::None => Credential::None,
+                AuthMethod::ClientSecretBasic => Credential::Basic(secret?.clone()),
+                AuthMethod::ClientSecretPost => Credential::Post(secret?.clone()),
+                AuthMethod::PrivateKeyJwt => Credential::PrivateKeyJwt(key?.clone()),
+            };
+            Some(Self::new(Some(client_id.into()), credential))
+        };
+        if let Some(client) = registered.and_then(with) {
+            return Ok(client);
+        }
+        if secret.is_none() && key.is_none() {
+            return Ok(Self::public(client_id));
+        }
+        let is_supported = |method: &AuthMethod| match supported {
+            Some(names) => names.iter().any(|name| name == method.name()),
+            None => *method != AuthMethod::None,
+        };
+        let strongest_first =
+            [AuthMethod::PrivateKeyJwt, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::None];
+        strongest_first.into_iter().filter(is_supported).find_map(with).ok_or_else(|| {
+            let names = supported.unwrap_or_default().join(", ");
+            let has = if secret.is_some() { "a secret" } else { "a key" };
+            let reason =
+                alloc::format!("the authorization server takes clients by {names} alone, and this one has {has}");
+            Error::new(ErrorKind::Misconfigured, Step::Token, reason)
+                .with_advice("register the client anew, or configure the credential that the server takes")
+        })
+    }
+
+    /// Returns the identifier of the client, unless it is anonymous.
+    pub fn client_id(&self) -> Option<&str> {
+        self.client_id.as_deref()
+    }
+
+    /// Returns the method.
+    pub const fn method(&self) -> AuthMethod {
+        match self.credential {
+            Credential::None => AuthMethod::None,
+            Credential::Basic(_) => AuthMethod::ClientSecretBasic,
+            Credential::Post(_) => AuthMethod::ClientSecretPost,
+            Credential::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
+        }
+    }
+
+    /// Returns the secret of the client.
+    pub(crate) const fn secret(&self) -> Option<&Secret> {
+        match &self.credential {
+            Credential::Basic(secret) | Credential::Post(secret) => Some(secret),
+            Credential::None | Credential::PrivateKeyJwt(_) => None,
+        }
+    }
+
+    /// Returns the signing input of an assertion for one request, if the client authenticates by assertions.
+    pub(crate) fn assertion_input(&self, issuer: &str, now: UnixTime, entropy: &mut Entropy) -> Option<String> {
+        let Credential::PrivateKeyJwt(key) = &self.credential else { return None };
+        let client_id = self.client_id.as_deref()?;
+        let header = Header { alg: key.algorithm.name(), typ: "JWT", kid: key.key_id.as_deref() };
+        let claims = Claims {
+            iss: client_id,
+            sub: client_id,
+            aud: issuer,
+            iat: now.as_secs(),
+            exp: (now + ASSERTION_LIFE).as_secs(),
+            jti: entropy.next_text(),
+        };
+        Some(jwt::signing_input(&header, &claims))
+    }
+
+    /// Adds the identifier and the credential of the client to a request. `assertion` is the signed
+    /// [`assertion_input`](Self::assertion_input).
+    pub(crate) fn apply(
+        &self,
+        form: Form,
+        headers: &mut Vec<(Cow<'static, str>, String)>,
+        assertion: Option<&str>,
+    ) -> Form {
+        let client_id = self.client_id.as_deref();
+        match &self.credential {
+            Credential::None => form.with_optional("client_id", client_id),
+            Credential::Basic(secret) => {
+                // RFC 6749, section 2.3.1: both are form-encoded before base64, so that a colon in them is harmless.
+                let pair = encode(client_id.unwrap_or_default()) + ":" + &encode(secret.expose());
+                headers.push(("authorization".into(), "Basic ".to_string() + &BASE64_STANDARD.encode(pair)));
+                form
+            }
+            Credential::Post(secret) => {
+                form.with_optional("client_id", client_id).with("client_secret", secret.expose())
+            }
+            // The assertion names the client (RFC 7523, section 3).
+            Credential::PrivateKeyJwt(_) => form
+                .with("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+                .with_optional("client_assertion", assertion),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    alg: &'static str,
+    typ: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kid: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Claims<'a> {
+    iss: &'a str,
+    sub: &'a str,
+    aud: &'a str,
+    iat: u64,
+    exp: u64,
+    jti: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jwt::tests::read;
+    use alloc::format;
+    use serde_json::json;
+
+    fn apply(client: &ClientAuthentication, assertion: Option<&str>) -> (String, Vec<(Cow<'static, str>, String)>) {
+        let mut headers = Vec::new();
+        let form = client.apply(Form::new().with("a", "b"), &mut headers, assertion);
+        (form.into_string(), headers)
+    }
+
+    fn supported(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn t8_basic_encodes_both_values_as_forms_before_base64() {
+        let client = ClientAuthentication::client_secret_basic("my client:1", Secret::new("p%ss:wörd+"));
+        let (form, headers) = apply(&client, None);
+        assert_eq!(form, "a=b", "the identifier is in the header alone");
+        let value = headers[0].1.strip_prefix("Basic ").unwrap();
+        let decoded = String::from_utf8(BASE64_STANDARD.decode(value).unwrap()).unwrap();
+        assert_eq!((&*headers[0].0, &*decoded), ("authorization", "my+client%3A1:p%25ss%3Aw%C3%B6rd%2B"));
+    }
+
+    #[test]
+    fn t8_post_and_public_clients_name_themselves_in_the_body() {
+        let post = apply(&ClientAuthentication::client_secret_post("c", Secret::new("s&s")), None);
+        assert_eq!(post, ("a=b&client_id=c&client_secret=s%26s".into(), Vec::new()));
+        assert_eq!(apply(&ClientAuthentication::public("c"), None), ("a=b&client_id=c".into(), Vec::new()));
+        assert_eq!(apply(&ClientAuthentication::anonymous(), None), ("a=b".into(), Vec::new()));
+    }
+
+    #[test]
+    fn cc3_an_assertion_names_client_issuer_and_a_short_life() {
+        let key = ClientKey::new(SigningAlgorithm::Rs256).key_id("k1");
+        let client = ClientAuthentication::private_key_jwt("my-client", key);
+        let (now, mut entropy) = (UnixTime::from_secs(1000), Entropy::new([1; 32]));
+        let mut next = || client.assertion_input("https://auth.example.com/", now, &mut entropy).unwrap();
+        let (one, other) = (next(), next());
+        assert_ne!(one, other, "the identifiers differ");
+        let (header, claims, _) = read(&jwt::with_signature(&one, b"s"));
+        assert_eq!(header, json!({"alg": "RS256", "typ": "JWT", "kid": "k1"}));
+        let jti = claims["jti"].as_str().unwrap();
+        assert_eq!(
+            claims,
+            json!({"iss": "my-client", "sub": "my-client", "aud": "https://auth.example.com/", "iat": 1000,
+                "exp": 1120, "jti": jti})
+        );
+        assert_eq!(
+            apply(&client, Some("x.y.z")).0,
+            "a=b&client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer\
+             &client_assertion=x.y.z",
+            "cc1: no client_id"
+        );
+        let public = ClientAuthentication::public("c");
+        assert_eq!(public.assertion_input("i", now, &mut entropy), None);
+    }
+
+    #[test]
+    fn t8_the_method_is_one_that_the_authorization_server_supports() {
+        use AuthMethod::{ClientSecretBasic as Basic, ClientSecretPost as Post, None as Public, PrivateKeyJwt as Jwt};
+        let (secret, key) = (Secret::new("s"), ClientKey::new(SigningAlgorithm::Es256));
+        let choose = |secret, key, registered, names: Option<&[&str]>| {
+            let names = names.map(supported);
+            ClientAuthentication::choose("c", secret, key, registered, names.as_deref()).map(|client| client.method())
+        };
+        let (secret, key) = (Some(&secret), Some(&key));
+        assert_eq!(choose(secret, None, None, None), Ok(Basic), "the default of RFC 8414");
+        assert_eq!(choose(secret, None, None, Some(&["client_secret_post", "client_secret_basic"])), Ok(Basic));
+        assert_eq!(choose(secret, None, None, Some(&["client_secret_post", "none"])), Ok(Post));
+        assert_eq!(choose(secret, None, None, Some(&["none"])), Ok(Public));
+        assert_eq!(choose(secret, key, None, Some(&["client_secret_basic", "private_key_jwt"])), Ok(Jwt));
+        assert_eq!(choose(None, key, None, None), Ok(Jwt));
+        assert_eq!(choose(secret, None, Some(Post), Some(&["client_secret_basic"])), Ok(Post), "as registered");
+        assert_eq!(choose(None, None, Some(Basic), Some(&["client_secret_basic"])), Ok(Public), "no secret came");
+        assert_eq!(choose(None, None, None, Some(&["client_secret_basic"])), Ok(Public), "authentik");
+        assert_eq!(choose(None, None, None, None), Ok(Public));
+    }
+
+    #[test]
+    fn t8_a_client_without_a_credential_that_is_taken_is_an_error_that_says_so() {
+        let (secret, key) = (Secret::new("hidden"), ClientKey::new(SigningAlgorithm::Es256));
+        let names = supported(&["tls_client_auth"]);
+        let error = ClientAuthentication::choose("c", Some(&secret), None, None, Some(&names)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misconfigured);
+        let text = error.to_string();
+        assert!(text.contains("by tls_client_auth alone") && text.contains("a secret;"), "{text}");
+        let error = ClientAuthentication::choose("c", None, Some(&key), None, Some(&names)).unwrap_err();
+        assert!(error.to_string().contains("this one has a key;"), "{error}");
+    }
+
+    #[test]
+    fn names_and_debug_output_are_safe_to_use() {
+        use AuthMethod::{ClientSecretBasic, ClientSecretPost, PrivateKeyJwt};
+        for method in [AuthMethod::None, ClientSecretBasic, ClientSecretPost, PrivateKeyJwt] {
+            assert_eq!(AuthMethod::from_name(method.name()), Some(method));
+            assert_eq!(serde_json::to_value(method).unwrap(), json!(method.name()));
+        }
+        assert_eq!(AuthMethod::from_name("client_secret_jwt"), None);
+        let client = ClientAuthentication::client_secret_basic("c", Secret::new("hidden"));
+        assert!(!format!("{client:?}").contains("hidden"));
+        assert_eq!(client.client_id(), Some("c"));
+    }
+}

@@ -1,0 +1,293 @@
+//! [`DeviceLogin`]: a login with a code that the user enters on another device (RFC 8628).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::mem;
+use core::time::Duration;
+
+use serde_json::Value;
+
+use crate::client_authentication::ClientAuthentication;
+use crate::client_request::{self, ClientRequest};
+use crate::dpop::Dpop;
+use crate::entropy::Entropy;
+use crate::error::{Error, ErrorKind, Step};
+use crate::flow::{Action, Flow, Input, KeyUse};
+use crate::form::Form;
+use crate::grant::Grant;
+use crate::http::{Request, Response};
+use crate::scopes::Scopes;
+use crate::secret::Secret;
+use crate::time::UnixTime;
+use crate::token_endpoint::TokenEndpoint;
+use crate::token_request::TokenRequest;
+use crate::token_response::{self, TokenResponse, seconds};
+use crate::url::is_secure;
+
+/// The time between two requests if the server names none, and what `slow_down` adds to it (RFC 8628, section 3.5).
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// The longest time between two requests.
+const MAX_INTERVAL: Duration = Duration::from_secs(5 * 60);
+
+/// How long a code is valid if the server does not say, and at most.
+const LIFE: Duration = Duration::from_secs(10 * 60);
+const MAX_LIFE: Duration = Duration::from_secs(60 * 60);
+
+/// Maximum number of characters of a code that a user must type.
+const MAX_USER_CODE: usize = 64;
+
+/// The login of a user whose browser is on another device, or who has no browser here.
+///
+/// The program shows an address and a code, and waits until the user has entered the code there. To cancel the login, drop it.
+#[derive(Debug)]
+pub struct DeviceLogin {
+    endpoint: TokenEndpoint,
+    client: ClientAuthentication,
+    resource: Option<String>,
+    scopes: Scopes,
+    dpop: Option<Dpop>,
+    entropy: Entropy,
+    url: String,
+    state: State,
+}
+
+/// What a program does for a [`DeviceLogin`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceAction {
+    /// Send this request, and resume with [`DeviceInput::Network`].
+    Fetch(Request),
+    /// Sign `bytes` with `key`, and resume with [`DeviceInput::Network`].
+    Sign {
+        /// The key that signs.
+        key: KeyUse,
+        /// What is signed.
+        bytes: Vec<u8>,
+    },
+    /// Show this to the user, and resume with [`DeviceInput::Done`].
+    ShowCode(DeviceCode),
+    /// Wait until this time, and resume with [`DeviceInput::Done`].
+    Wait(UnixTime),
+    /// The user has logged in.
+    Done(TokenResponse),
+}
+
+/// The result of a [`DeviceAction`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DeviceInput {
+    /// The code is shown, or the time has come.
+    Done,
+    /// The result of a request or signature.
+    Network(Input),
+}
+
+/// What a user needs to log in on another device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceCode {
+    /// The code to enter. It contains no control characters.
+    pub user_code: String,
+    /// Where to enter it: an `https` URL, or an `http` URL of this machine.
+    pub verification_uri: String,
+    /// A URL that contains the code, for a QR code or a browser.
+    pub verification_uri_complete: Option<String>,
+    /// When the code expires.
+    pub expires_at: UnixTime,
+}
+
+#[derive(Debug)]
+enum State {
+    New,
+    Authorizing(ClientRequest),
+    Showing(Polling),
+    Waiting(Polling),
+    Requesting(Polling, TokenRequest),
+    Finished,
+}
+
+#[derive(Debug)]
+struct Polling {
+    device_code: Secret,
+    interval: Duration,
+    expires_at: UnixTime,
+}
+
+impl DeviceLogin {
+    /// Creates a login. `url` is the `device_authorization_endpoint` of the authorization server. The client must be registered
+    /// for the grant `urn:ietf:params:oauth:grant-type:device_code`.
+    pub fn new(
+        url: impl Into<String>,
+        endpoint: TokenEndpoint,
+        client: ClientAuthentication,
+        resource: Option<String>,
+        scopes: Scopes,
+        entropy: Entropy,
+    ) -> Self {
+        DeviceLogin { endpoint, client, resource, scopes, dpop: None, entropy, url: url.into(), state: State::New }
+    }
+
+    /// Binds the token to a key.
+    pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
+        self.dpop = dpop;
+        self
+    }
+
+    /// Returns the first action.
+    pub fn start(&mut self, now: UnixTime) -> Result<DeviceAction, Error> {
+        if !matches!(self.state, State::New) {
+            return Err(Error::misuse(Step::DeviceAuthorization));
+        }
+        let scope = (!self.scopes.is_empty()).then(|| self.scopes.to_string());
+        let form =
+            Form::new().with_optional("scope", scope.as_deref()).with_optional("resource", self.resource.as_deref());
+        let mut request = ClientRequest {
+            step: Step::DeviceAuthorization,
+            url: self.url.clone(),
+            issuer: self.endpoint.issuer.clone(),
+            client: self.client.clone(),
+            form,
+            secrets: Vec::new(),
+            dpop: None,
+            entropy: self.entropy.split(),
+            state: client_request::State::New,
+        };
+        self.state = State::Finished;
+        let action = request.start(now)?;
+        self.authorizing(request, action, now)
+    }
+
+    /// Takes the result of the last action, and returns the next one.
+    pub fn resume(&mut self, input: DeviceInput, now: UnixTime) -> Result<DeviceAction, Error> {
+        match (mem::replace(&mut self.state, State::Finished), input) {
+            (State::Authorizing(mut request), DeviceInput::Network(input)) => {
+                let action = request.resume(input, now)?;
+                self.authorizing(request, action, now)
+            }
+            (State::Showing(polling), DeviceInput::Done) => self.wait(polling, now),
+            (State::Waiting(polling), DeviceInput::Done) => self.poll(polling, now),
+            (State::Requesting(polling, mut request), DeviceInput::Network(input)) => {
+                let result = request.resume(input, now);
+                self.requesting(polling, request, result, now)
+            }
+            _ => Err(Error::misuse(Step::DeviceAuthorization)),
+        }
+    }
+
+    fn authorizing(
+        &mut self,
+        request: ClientRequest,
+        action: Action<Response>,
+        now: UnixTime,
+    ) -> Result<DeviceAction, Error> {
+        let action = match action {
+            Action::Fetch(request) => DeviceAction::Fetch(request),
+            Action::Sign { key, bytes } => DeviceAction::Sign { key, bytes },
+            Action::Done(response) => {
+                let (code, polling) = read_code(&response, &self.url, now).map_err(|error| request.redact(error))?;
+                self.state = State::Showing(polling);
+                return Ok(DeviceAction::ShowCode(code));
+            }
+        };
+        self.state = State::Authorizing(request);
+        Ok(action)
+    }
+
+    fn wait(&mut self, polling: Polling, now: UnixTime) -> Result<DeviceAction, Error> {
+        if polling.expires_at <= now {
+            return Err(expired());
+        }
+        let until = (now + polling.interval).min(polling.expires_at);
+        self.state = State::Waiting(polling);
+        Ok(DeviceAction::Wait(until))
+    }
+
+    fn poll(&mut self, polling: Polling, now: UnixTime) -> Result<DeviceAction, Error> {
+        let grant = Grant::DeviceCode(polling.device_code.clone());
+        let mut request = TokenRequest::new(self.endpoint.clone(), self.client.clone(), &grant, self.entropy.split())
+            .resource(self.resource.clone())
+            .dpop(self.dpop.take());
+        let action = request.start(now);
+        self.requesting(polling, request, action, now)
+    }
+
+    fn requesting(
+        &mut self,
+        mut polling: Polling,
+        request: TokenRequest,
+        result: Result<Action<TokenResponse>, Error>,
+        now: UnixTime,
+    ) -> Result<DeviceAction, Error> {
+        let action = match result {
+            Ok(Action::Done(token)) => return Ok(DeviceAction::Done(token)),
+            Ok(Action::Fetch(fetch)) => DeviceAction::Fetch(fetch),
+            Ok(Action::Sign { key, bytes }) => DeviceAction::Sign { key, bytes },
+            Err(error) => {
+                match error.code() {
+                    Some("authorization_pending") => {}
+                    Some("slow_down") => polling.slow_down(None),
+                    Some("expired_token") => return Err(expired()),
+                    // The user may be at the login right now. RFC 8628 wants fewer requests then.
+                    _ if error.kind() == ErrorKind::Temporary => polling.slow_down(error.retry_after()),
+                    _ => return Err(error),
+                }
+                self.dpop = request.into_dpop();
+                return self.wait(polling, now);
+            }
+        };
+        self.state = State::Requesting(polling, request);
+        Ok(action)
+    }
+}
+
+impl Polling {
+    fn slow_down(&mut self, retry_after: Option<Duration>) {
+        self.interval = (self.interval + INTERVAL).max(retry_after.unwrap_or_default()).min(MAX_INTERVAL);
+    }
+}
+
+/// Reads a device authorization response (RFC 8628, section 3.2).
+fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCode, Polling), Error> {
+    let step = Step::DeviceAuthorization;
+    let body = token_response::read_object(response, step, url)?;
+    let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let error = |kind, reason| Err(Error::new(kind, step, reason).at(url).with_status(response.status));
+    // Some servers have the names of drafts of the specification.
+    let verification_uri = text("verification_uri").or_else(|| text("verification_url"));
+    let (Some(device_code), Some(user_code), Some(verification_uri)) =
+        (text("device_code"), text("user_code"), verification_uri)
+    else {
+        return error(ErrorKind::Temporary, "the response contains no code");
+    };
+    if user_code.chars().count() > MAX_USER_CODE || user_code.chars().any(char::is_control) {
+        return error(ErrorKind::Untrusted, "the code for the user is too long, or contains control characters");
+    }
+    if !is_secure(verification_uri) {
+        return error(ErrorKind::Untrusted, "the address for the user is not an https URL");
+    }
+    let life = body.get("expires_in").and_then(seconds).unwrap_or(LIFE).min(MAX_LIFE);
+    let interval = body.get("interval").and_then(seconds).unwrap_or(INTERVAL);
+    let expires_at = now + life;
+    let code = DeviceCode {
+        user_code: user_code.into(),
+        verification_uri: verification_uri.into(),
+        verification_uri_complete: text("verification_uri_complete").filter(|url| is_secure(url)).map(Into::into),
+        expires_at,
+    };
+    let interval = interval.clamp(Duration::from_secs(1), MAX_INTERVAL);
+    Ok((code, Polling { device_code: Secret::new(device_code), interval, expires_at }))
+}
+
+fn expired() -> Error {
+    Error::new(
+        ErrorKind::LoginRequired,
+        Step::DeviceAuthorization,
+        "the code has expired before somebody has entered it",
+    )
+    .with_advice("log in again")
+}
+
+#[cfg(test)]
+#[path = "device_tests.rs"]
+mod tests;

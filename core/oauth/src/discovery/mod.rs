@@ -1,0 +1,202 @@
+//! [`Discovery`]: finds the authorization server of an MCP server (basic/authorization/authorization-server-discovery).
+
+mod resource;
+mod search;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use alloc::string::{String, ToString};
+use alloc::vec::{self, Vec};
+
+use serde::{Deserialize, Serialize};
+
+pub use resource::ProtectedResourceMetadata;
+pub use server::AuthorizationServerMetadata;
+
+use crate::challenge::BearerChallenge;
+use crate::error::{Error, ErrorKind, Step};
+use crate::flow::{Action, Flow, Input};
+use crate::settings::OAuthSettings;
+use crate::time::UnixTime;
+use crate::url::{canonical_resource, is_secure, origin};
+use search::Search;
+use server::IssuerCheck;
+
+/// Maximum number of authorization servers of one server that are tried.
+const MAX_SERVERS: usize = 8;
+
+/// A server and its authorization server, as [`Discovery`] finds them. The program can store it, and use it until a
+/// challenge names other metadata or a request to the authorization server fails.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Discovered {
+    /// The URL of the MCP server.
+    pub server_url: String,
+    /// The resource that tokens are requested for: that of the metadata, or the canonical URI of the server.
+    pub resource: String,
+    /// The metadata of the server. `None` for servers of protocol revision 2025-03-26.
+    pub resource_metadata: Option<ProtectedResourceMetadata>,
+    /// The metadata of the authorization server.
+    pub metadata: AuthorizationServerMetadata,
+}
+
+/// The flow that finds the authorization server of an MCP server.
+///
+/// It asks for the metadata of the server at the URL of the challenge and at the well-known places, and then for the metadata
+/// of the authorization servers that it names. The first authorization server whose metadata can be used is taken. A server
+/// without metadata is one of protocol revision 2025-03-26, and its own authorization server.
+#[derive(Debug)]
+pub struct Discovery {
+    server_url: String,
+    check: IssuerCheck,
+    preferred_issuer: Option<String>,
+    challenged: Option<String>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    New,
+    Resource(Search),
+    Server(ServerSearch),
+    Ended,
+}
+
+/// The search for the metadata of one authorization server after another.
+#[derive(Debug)]
+struct ServerSearch {
+    resource: Option<ProtectedResourceMetadata>,
+    /// The issuer that is asked now.
+    issuer: String,
+    search: Search,
+    remaining: vec::IntoIter<String>,
+    /// Whether the issuer is the server itself, which may have no metadata.
+    is_assumed: bool,
+}
+
+impl Discovery {
+    /// Creates a flow for the server at `server_url`. `challenge` is that of the refused request, if there was one.
+    pub fn new(server_url: &str, challenge: Option<&BearerChallenge>, settings: &OAuthSettings) -> Self {
+        Discovery {
+            server_url: server_url.to_string(),
+            check: if settings.quirks.lenient_issuer { IssuerCheck::Lenient } else { IssuerCheck::Identical },
+            preferred_issuer: settings.client_issuer.clone(),
+            challenged: challenge.and_then(|challenge| challenge.resource_metadata.clone()),
+            state: State::New,
+        }
+    }
+
+    /// Tries this authorization server first, if the server names it: that of a stored registration or token.
+    pub fn prefer_issuer(mut self, issuer: &str) -> Self {
+        self.preferred_issuer = Some(issuer.to_string());
+        self
+    }
+
+    fn resource_found(&mut self, resource: Option<ProtectedResourceMetadata>) -> Result<Action<Discovered>, Error> {
+        let mut issuers = resource.as_ref().map(|found| found.authorization_servers.clone()).unwrap_or_default();
+        let is_assumed = issuers.is_empty();
+        if is_assumed {
+            issuers.extend(origin(&self.server_url).map(ToString::to_string));
+        }
+        if let Some(preferred) = issuers.iter().position(|issuer| Some(issuer) == self.preferred_issuer.as_ref()) {
+            issuers[..=preferred].rotate_right(1);
+        }
+        issuers.truncate(MAX_SERVERS);
+        let search = ServerSearch {
+            resource,
+            issuer: String::new(),
+            search: Search::new(Step::ServerMetadata, Vec::new()),
+            remaining: issuers.into_iter(),
+            is_assumed,
+        };
+        self.next_server(search)
+    }
+
+    fn next_server(&mut self, mut search: ServerSearch) -> Result<Action<Discovered>, Error> {
+        loop {
+            if let Some(request) = search.search.next() {
+                self.state = State::Server(search);
+                return Ok(Action::Fetch(request));
+            }
+            let Some(issuer) = search.remaining.next() else { return self.no_server(search) };
+            if server::is_issuer(&issuer, &self.server_url) {
+                search.search.extend(server::places(&issuer));
+            } else {
+                let reason = alloc::format!("the issuer `{issuer}` is not an https URL without query and fragment");
+                search.search.failed(Error::new(ErrorKind::Untrusted, Step::ServerMetadata, reason));
+            }
+            search.issuer = issuer;
+        }
+    }
+
+    fn no_server(&mut self, search: ServerSearch) -> Result<Action<Discovered>, Error> {
+        if search.is_assumed && search.search.is_all_missing() {
+            let metadata = AuthorizationServerMetadata::assumed(&search.issuer);
+            return Ok(Action::Done(self.discovered(search.resource, metadata)));
+        }
+        Err(search.search.into_error())
+    }
+
+    fn discovered(
+        &self,
+        resource_metadata: Option<ProtectedResourceMetadata>,
+        metadata: AuthorizationServerMetadata,
+    ) -> Discovered {
+        let resource = match &resource_metadata {
+            Some(document) => document.resource.clone(),
+            None => canonical_resource(&self.server_url).unwrap_or_default(),
+        };
+        Discovered { server_url: self.server_url.clone(), resource, resource_metadata, metadata }
+    }
+}
+
+impl Flow for Discovery {
+    type Output = Discovered;
+
+    fn start(&mut self, _now: UnixTime) -> Result<Action<Discovered>, Error> {
+        if !matches!(self.state, State::New) {
+            return Err(Error::misuse(Step::ResourceMetadata));
+        }
+        if !is_secure(&self.server_url) {
+            let reason = "the URL of the server is not a plain https URL, so its tokens could be read on the way";
+            return Err(Error::new(ErrorKind::Misconfigured, Step::ResourceMetadata, reason)
+                .at(&self.server_url)
+                .with_advice("use the https URL of the server; http is accepted only for servers on this machine"));
+        }
+        let places = resource::places(&self.server_url, self.challenged.as_deref());
+        let mut search = Search::new(Step::ResourceMetadata, places);
+        let Some(request) = search.next() else { return Err(search.into_error()) };
+        self.state = State::Resource(search);
+        Ok(Action::Fetch(request))
+    }
+
+    fn resume(&mut self, input: Input, _now: UnixTime) -> Result<Action<Discovered>, Error> {
+        match core::mem::replace(&mut self.state, State::Ended) {
+            State::Resource(mut search) => {
+                if let Some((body, url)) = search.receive(input)? {
+                    match resource::read(&body, &url, &self.server_url)? {
+                        Some(found) => return self.resource_found(Some(found)),
+                        None => search.unreadable(&url),
+                    }
+                }
+                if let Some(request) = search.next() {
+                    self.state = State::Resource(search);
+                    return Ok(Action::Fetch(request));
+                }
+                if search.is_all_missing() { self.resource_found(None) } else { Err(search.into_error()) }
+            }
+            State::Server(mut search) => {
+                if let Some((body, url)) = search.search.receive(input)? {
+                    match server::read(&body, &url, &search.issuer, self.check, &self.server_url) {
+                        Ok(Some(metadata)) => return Ok(Action::Done(self.discovered(search.resource, metadata))),
+                        Ok(None) => search.search.unreadable(&url),
+                        Err(error) => search.search.failed(error),
+                    }
+                }
+                self.next_server(search)
+            }
+            State::New | State::Ended => Err(Error::misuse(Step::ResourceMetadata)),
+        }
+    }
+}

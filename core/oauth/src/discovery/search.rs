@@ -1,0 +1,101 @@
+//! [`Search`]: asks for a document at one place after another, and remembers why it was not found.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::{self, Vec};
+
+use mcpwire_types::url::same_origin;
+
+use crate::error::{Error, ErrorKind, Step};
+use crate::flow::Input;
+use crate::http::{FetchError, Request, Response};
+
+/// The places where a document can be, and the most important failure so far.
+#[derive(Debug)]
+pub(super) struct Search {
+    step: Step,
+    asked: String,
+    remaining: vec::IntoIter<String>,
+    /// Origins that could not be reached.
+    unreachable: Vec<String>,
+    failure: Option<Error>,
+}
+
+impl Search {
+    pub(super) fn new(step: Step, places: Vec<String>) -> Self {
+        Search { step, asked: String::new(), remaining: places.into_iter(), unreachable: Vec::new(), failure: None }
+    }
+
+    /// Replaces the places, and keeps the failure.
+    pub(super) fn extend(&mut self, places: Vec<String>) {
+        self.remaining = places.into_iter();
+    }
+
+    /// Returns the request to the next place. Places of a server that could not be reached are left out.
+    pub(super) fn next(&mut self) -> Option<Request> {
+        let unreachable = &self.unreachable;
+        self.asked = self.remaining.find(|place| !unreachable.iter().any(|other| same_origin(place, other)))?;
+        Some(Request::get(self.step, &self.asked))
+    }
+
+    /// Takes the result of a request. Returns the document and its URL, or `None` if the place has none.
+    pub(super) fn receive(&mut self, input: Input) -> Result<Option<(Vec<u8>, String)>, Error> {
+        let error = |kind, reason: String| Error::new(kind, self.step, reason).at(&self.asked);
+        let failure = match input {
+            Input::Response(response) if response.status == 200 && response.body.len() <= Request::MAX_RESPONSE => {
+                return Ok(Some((response.body, self.asked.clone())));
+            }
+            Input::Response(Response { status: 200, .. }) | Input::FetchFailed(FetchError::TooLarge) => {
+                error(ErrorKind::Misconfigured, format!("it is larger than {} bytes", Request::MAX_RESPONSE))
+            }
+            Input::Response(response) => {
+                let (kind, reason) = match response.status {
+                    300..400 => (ErrorKind::Misconfigured, "the server redirects, which is not followed"),
+                    429 | 500.. => (ErrorKind::Temporary, "the server cannot answer now"),
+                    _ => (ErrorKind::Misconfigured, "it was not found"),
+                };
+                error(kind, reason.to_string()).with_status(response.status)
+            }
+            Input::FetchFailed(FetchError::Failed(why)) => {
+                self.unreachable.push(self.asked.clone());
+                error(ErrorKind::Temporary, why)
+            }
+            Input::FetchFailed(FetchError::Refused(why)) => {
+                self.unreachable.push(self.asked.clone());
+                error(ErrorKind::Untrusted, why).with_advice("allow the address if you trust the server")
+            }
+            Input::Signature(_) => return Err(Error::misuse(self.step)),
+        };
+        self.failed(failure);
+        Ok(None)
+    }
+
+    /// Remembers that a place has something else than the document.
+    pub(super) fn unreadable(&mut self, url: &str) {
+        self.failed(Error::new(ErrorKind::Misconfigured, self.step, "the response is not a metadata document").at(url));
+    }
+
+    /// Remembers a failure, if it is more important than the one before: what an attacker may have sent, then what may work
+    /// later, then the first one.
+    pub(super) fn failed(&mut self, error: Error) {
+        let rank = |error: &Error| match error.kind() {
+            ErrorKind::Untrusted => 2,
+            ErrorKind::Temporary => 1,
+            _ => 0,
+        };
+        if self.failure.as_ref().is_none_or(|before| rank(&error) > rank(before)) {
+            self.failure = Some(error);
+        }
+    }
+
+    /// Returns whether no place has the document: each has answered, and none with a document that was refused.
+    pub(super) fn is_all_missing(&self) -> bool {
+        self.failure.as_ref().is_none_or(|failure| failure.kind() == ErrorKind::Misconfigured)
+    }
+
+    /// Returns the most important failure.
+    pub(super) fn into_error(self) -> Error {
+        self.failure
+            .unwrap_or_else(|| Error::new(ErrorKind::Misconfigured, self.step, "there is no place to ask for it"))
+    }
+}

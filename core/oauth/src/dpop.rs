@@ -1,0 +1,206 @@
+//! DPoP (RFC 9449): proofs that the client has the key to which an access token is bound.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use mcpwire_types::url::{same_origin, without_query};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::entropy::Entropy;
+use crate::jwk::{Jwk, PublicKey};
+use crate::jwt;
+use crate::secret::Secret;
+use crate::time::UnixTime;
+
+/// Maximum number of origins whose nonces are kept. A client talks to a server and an authorization server.
+const MAX_ORIGINS: usize = 8;
+
+/// Maximum length of a nonce in bytes. Nonces are copied into each proof.
+const MAX_NONCE: usize = 1024;
+
+/// The state of a client that uses DPoP: its public key, and the last nonce of each origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dpop {
+    key: PublicKey,
+    /// URLs and the nonces of their origins. One entry for each origin, the newest last.
+    nonces: Vec<(String, String)>,
+}
+
+impl Dpop {
+    /// Creates the state for a key. The program keeps the private key.
+    pub const fn new(key: PublicKey) -> Self {
+        Dpop { key, nonces: Vec::new() }
+    }
+
+    /// Returns the public key.
+    pub const fn key(&self) -> &PublicKey {
+        &self.key
+    }
+
+    /// Begins the proof for one request. Each request, also a repeated one, needs a proof of its own.
+    ///
+    /// `token` is the access token that is sent with the request. It is `None` at the token endpoint.
+    pub fn begin_proof(
+        &self,
+        method: &str,
+        url: &str,
+        token: Option<&Secret>,
+        now: UnixTime,
+        entropy: &mut Entropy,
+    ) -> Proof {
+        let header = Header { typ: "dpop+jwt", alg: self.key.algorithm().name(), jwk: self.key.to_jwk() };
+        let claims = Claims {
+            jti: entropy.next_text(),
+            htm: method,
+            htu: without_query(url),
+            iat: now.as_secs(),
+            ath: token.map(|token| BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(token.expose()))),
+            nonce: self.nonce(url),
+        };
+        Proof { signing_input: jwt::signing_input(&header, &claims) }
+    }
+
+    /// Remembers the nonce of a response for the origin of `url`, the URL of the request. `header` is the value of
+    /// `DPoP-Nonce`.
+    ///
+    /// Returns whether the nonce is new, so that a request that was refused for its nonce can be repeated.
+    pub fn take_nonce(&mut self, url: &str, header: &str) -> bool {
+        let is_nonce = (1..=MAX_NONCE).contains(&header.len()) && header.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_nonce || self.nonce(url) == Some(header) {
+            return false;
+        }
+        self.nonces.retain(|(known, _)| !same_origin(known, url));
+        if self.nonces.len() == MAX_ORIGINS {
+            self.nonces.remove(0);
+        }
+        self.nonces.push((without_query(url).to_owned(), header.to_owned()));
+        true
+    }
+
+    fn nonce(&self, url: &str) -> Option<&str> {
+        self.nonces.iter().find(|(known, _)| same_origin(known, url)).map(|(_, nonce)| nonce.as_str())
+    }
+}
+
+/// A proof that is not signed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    signing_input: String,
+}
+
+impl Proof {
+    /// Returns the bytes to sign with the private key.
+    pub fn signing_input(&self) -> &[u8] {
+        self.signing_input.as_bytes()
+    }
+
+    /// Returns the value of the header `DPoP`. `signature` is as JSON Web Signature encodes it: for ES256 the 64 bytes
+    /// of `r` and `s`.
+    pub fn finish(self, signature: &[u8]) -> String {
+        jwt::with_signature(&self.signing_input, signature)
+    }
+}
+
+#[derive(Serialize)]
+struct Header {
+    typ: &'static str,
+    alg: &'static str,
+    jwk: Jwk,
+}
+
+#[derive(Serialize)]
+struct Claims<'a> {
+    jti: String,
+    htm: &'a str,
+    htu: &'a str,
+    iat: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ath: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jwt::tests::read;
+    use alloc::format;
+    use serde_json::{Value, json};
+
+    const KEY: PublicKey = PublicKey::P256 { x: [1; 32], y: [2; 32] };
+    const MCP: &str = "https://mcp.example.com/mcp";
+    const NOW: UnixTime = UnixTime::from_secs(1_699_564_218);
+
+    fn entropy() -> Entropy {
+        Entropy::new([7; 32])
+    }
+
+    fn claims(dpop: &Dpop, url: &str) -> Value {
+        read(&dpop.begin_proof("POST", url, None, NOW, &mut entropy()).finish(&[0; 64])).1
+    }
+
+    #[test]
+    fn dp2_a_proof_names_key_method_url_time_and_token() {
+        let token = Secret::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU");
+        let proof = Dpop::new(KEY).begin_proof("POST", &format!("{MCP}?key=1#top"), Some(&token), NOW, &mut entropy());
+        let signed = format!("{}.", core::str::from_utf8(proof.signing_input()).unwrap());
+        let value = proof.finish(&[9; 64]);
+        assert!(value.starts_with(&signed));
+        let (header, claims, signature) = read(&value);
+        assert_eq!(
+            header,
+            json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": {"kty": "EC", "crv": "P-256",
+                "x": "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE", "y": "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI"}})
+        );
+        assert_eq!(signature, [9; 64]);
+        let jti = claims["jti"].as_str().unwrap();
+        assert_eq!(
+            claims,
+            json!({"jti": jti, "htm": "POST", "htu": MCP, "iat": 1_699_564_218,
+                "ath": "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo"}),
+            "the hash is that of RFC 9449, section 7.1"
+        );
+    }
+
+    #[test]
+    fn dp2_each_proof_has_another_identifier() {
+        let (dpop, mut entropy) = (Dpop::new(KEY), entropy());
+        let mut next = || read(&dpop.begin_proof("POST", MCP, None, NOW, &mut entropy).finish(&[])).1["jti"].clone();
+        let (one, other) = (next(), next());
+        assert_ne!(one, other);
+        assert!(claims(&dpop, MCP).get("ath").is_none(), "there is no token");
+    }
+
+    #[test]
+    fn dp4_nonces_are_kept_for_each_origin_and_replaced_by_newer_ones() {
+        let mut dpop = Dpop::new(KEY);
+        assert_eq!(claims(&dpop, MCP).get("nonce"), None);
+        assert!(dpop.take_nonce("https://mcp.example.com/other?x", "one"));
+        assert!(dpop.take_nonce("https://auth.example.com/token", "as"));
+        assert_eq!(claims(&dpop, "HTTPS://MCP.example.com:443/mcp")["nonce"], "one");
+        assert_eq!(claims(&dpop, "https://auth.example.com/x")["nonce"], "as");
+        assert_eq!(claims(&dpop, "https://mcp.example.com:8443/mcp").get("nonce"), None);
+        assert!(!dpop.take_nonce(MCP, "one"), "known already");
+        assert!(dpop.take_nonce(MCP, "two"));
+        assert_eq!(claims(&dpop, MCP)["nonce"], "two");
+    }
+
+    #[test]
+    fn dp4_unusable_nonces_are_ignored_and_their_number_is_limited() {
+        let mut dpop = Dpop::new(KEY);
+        for bad in ["", "a b", "a\r\nb", "ä", &"x".repeat(MAX_NONCE + 1)] {
+            assert!(!dpop.take_nonce(MCP, bad), "{bad}");
+        }
+        for port in 0..MAX_ORIGINS + 5 {
+            assert!(dpop.take_nonce(&format!("https://h:{}/", port + 1), "n"));
+        }
+        assert_eq!(dpop.nonces.len(), MAX_ORIGINS);
+        assert_eq!(claims(&dpop, "https://h:1/").get("nonce"), None, "the oldest went");
+        assert_eq!(claims(&dpop, "https://h:13/")["nonce"], "n");
+        assert_eq!(dpop.key(), &KEY);
+    }
+}

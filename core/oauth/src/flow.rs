@@ -1,0 +1,59 @@
+//! [`Flow`]: how a program drives a state machine of this crate.
+
+use alloc::vec::Vec;
+
+use crate::error::Error;
+use crate::http::{FetchError, Request, Response};
+use crate::time::UnixTime;
+
+/// A state machine that gets something in several requests, for example a token.
+///
+/// Call [`start`](Self::start) once, carry out the [`Action`], pass the result to [`resume`](Self::resume), and so on,
+/// until [`Action::Done`] or an error. After that the flow must not be used again: it then returns an error.
+pub trait Flow {
+    /// What the flow gets.
+    type Output;
+
+    /// Returns the first action.
+    fn start(&mut self, now: UnixTime) -> Result<Action<Self::Output>, Error>;
+
+    /// Takes the result of the last action, and returns the next one.
+    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<Self::Output>, Error>;
+}
+
+/// What a program does for a [`Flow`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action<T> {
+    /// Send this request, and resume with [`Input::Response`] or [`Input::FetchFailed`].
+    Fetch(Request),
+    /// Sign `bytes` with `key`, and resume with [`Input::Signature`].
+    Sign {
+        /// The key that signs.
+        key: KeyUse,
+        /// What is signed.
+        bytes: Vec<u8>,
+    },
+    /// The flow is done.
+    Done(T),
+}
+
+/// Which key of the program signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum KeyUse {
+    /// The key by which the client authenticates at the authorization server (`private_key_jwt`).
+    ClientAssertion,
+    /// The key to which access tokens are bound (DPoP).
+    DpopProof,
+}
+
+/// The result of an [`Action`].
+#[derive(Debug)]
+pub enum Input {
+    /// The response to [`Action::Fetch`].
+    Response(Response),
+    /// [`Action::Fetch`] got no response.
+    FetchFailed(FetchError),
+    /// The signature for [`Action::Sign`], as JSON Web Signature encodes it: for ES256 the 64 bytes of `r` and `s`.
+    Signature(Vec<u8>),
+}

@@ -1,0 +1,152 @@
+//! The format `application/x-www-form-urlencoded`: bodies of requests, queries of URLs, and credentials in HTTP Basic.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The media type of forms.
+pub(crate) const FORM_TYPE: &str = "application/x-www-form-urlencoded";
+
+/// A form, encoded while it is built.
+///
+/// `Debug` is missing on purpose: forms contain codes and secrets.
+#[derive(Clone, Default)]
+pub(crate) struct Form(String);
+
+impl Form {
+    pub(crate) fn new() -> Self {
+        Form::default()
+    }
+
+    /// Adds a parameter.
+    pub(crate) fn push(&mut self, name: &str, value: &str) {
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        encode_to(&mut self.0, name);
+        self.0.push('=');
+        encode_to(&mut self.0, value);
+    }
+
+    /// Adds a parameter, and returns the form.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.push(name, value);
+        self
+    }
+
+    /// Adds a parameter unless `value` is `None`, and returns the form.
+    pub(crate) fn with_optional(self, name: &str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// Returns the encoded form.
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Encodes one name or value.
+pub(crate) fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    encode_to(&mut encoded, text);
+    encoded
+}
+
+fn encode_to(out: &mut String, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
+            b' ' => out.push('+'),
+            _ => {
+                out.push('%');
+                for digit in [byte >> 4, byte & 15] {
+                    out.push(char::from(HEX[usize::from(digit)]));
+                }
+            }
+        }
+    }
+}
+
+/// Decodes a form into its parameters, in their order. Empty parameters are left out.
+///
+/// A `%` without two hexadecimal digits stays as it is. Bytes that are not UTF-8 become `U+FFFD`.
+pub(crate) fn decode(form: &str) -> impl Iterator<Item = (String, String)> {
+    form.split('&').filter(|parameter| !parameter.is_empty()).map(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        (decode_text(name), decode_text(value))
+    })
+}
+
+/// Decodes one name or value.
+fn decode_text(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        let escaped = if byte == b'%' { after.split_first_chunk::<2>() } else { None };
+        match (byte, escaped.and_then(|([high, low], after)| Some((hex(*high)? << 4 | hex(*low)?, after)))) {
+            (_, Some((decoded, after))) => {
+                bytes.push(decoded);
+                rest = after;
+            }
+            (b'+', None) => bytes.push(b' '),
+            (byte, None) => bytes.push(byte),
+        }
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    }
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    fn pairs(form: &str) -> Vec<(String, String)> {
+        decode(form).collect()
+    }
+
+    #[test]
+    fn a_form_encodes_all_but_letters_digits_and_four_signs() {
+        let form = Form::new()
+            .with("resource", "https://mcp.example.com/mcp?a=1&b=ä")
+            .with_optional("scope", Some("a b+c"))
+            .with_optional("state", None)
+            .with("x", "*-._~");
+        assert_eq!(
+            form.into_string(),
+            "resource=https%3A%2F%2Fmcp.example.com%2Fmcp%3Fa%3D1%26b%3D%C3%A4&scope=a+b%2Bc&x=*-._%7E"
+        );
+        assert_eq!(encode("a:b c"), "a%3Ab+c");
+    }
+
+    #[test]
+    fn what_was_encoded_is_decoded() {
+        for text in ["", " ", "%", "+", "&=;", "%2", "%zz", "\0\n", "ä\u{1f600}", "https://a/?b=c#d"] {
+            let form = Form::new().with(text, text).with("b", "c").into_string();
+            assert_eq!(pairs(&form)[0], (text.to_string(), text.to_string()), "{form}");
+        }
+    }
+
+    #[test]
+    fn damaged_forms_are_read_as_far_as_possible() {
+        let pair = |name: &str, value: &str| (name.to_string(), value.to_string());
+        assert_eq!(pairs(""), []);
+        assert_eq!(pairs("&&a&"), [pair("a", "")]);
+        assert_eq!(
+            pairs("a=b=c&%=%4&%zz=%4g&é=%c3%a9"),
+            [pair("a", "b=c"), pair("%", "%4"), pair("%zz", "%4g"), pair("é", "é")]
+        );
+        assert_eq!(pairs("a=%ff%41"), [pair("a", "\u{fffd}A")]);
+        assert_eq!(pairs("a=1&a=2"), [pair("a", "1"), pair("a", "2")]);
+    }
+}

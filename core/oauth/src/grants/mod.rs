@@ -1,0 +1,8 @@
+//! Grants for programs that act without a user's login in a browser: the extensions of the specification.
+
+mod client_credentials;
+mod enterprise;
+mod workload;
+
+pub use enterprise::{EnterpriseGrant, EnterpriseToken};
+pub use workload::WorkloadGrant;

@@ -1,0 +1,124 @@
+//! The HTTP requests of the flows and their responses.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mcpwire_types::ProtocolVersion;
+use mcpwire_types::url::without_query;
+
+use crate::error::Step;
+
+/// An HTTP request that the program sends for a [`Flow`](crate::Flow).
+///
+/// The program follows no redirects, and passes a redirect on as a response. It refuses to connect to private, loopback
+/// and link-local addresses unless the user has allowed it, and reads at most [`Request::MAX_RESPONSE`] bytes of the body.
+///
+/// `Debug` shows neither the body, nor the values of the headers, nor the query of the URL: they may contain secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What the request is for, for errors and logs.
+    pub step: Step,
+    /// The absolute URL. `https`, or `http` to this machine.
+    pub url: String,
+    /// Headers to send besides those of the HTTP client.
+    pub headers: Vec<(Cow<'static, str>, String)>,
+    /// The body of a `POST` request. `None` for `GET`.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// Maximum size of the body of a response: 64 KiB.
+    pub const MAX_RESPONSE: usize = 64 * 1024;
+
+    /// Creates a `GET` request for a JSON document. Servers of protocol revision 2025-03-26 want to know the revision.
+    pub(crate) fn get(step: Step, url: &str) -> Self {
+        let headers = [
+            (Cow::Borrowed("accept"), String::from("application/json")),
+            (Cow::Borrowed("mcp-protocol-version"), String::from(ProtocolVersion::LATEST.as_str())),
+        ];
+        Request { step, url: url.into(), headers: headers.into(), body: None }
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        let method = if self.body.is_some() { "POST" } else { "GET" };
+        f.debug_struct("Request")
+            .field("step", &self.step)
+            .field("method", &method)
+            .field("url", &without_query(&self.url))
+            .field("headers", &headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The response to a [`Request`].
+///
+/// `Debug` does not show the body: it may contain tokens.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Response {
+    /// The status code.
+    pub status: u16,
+    /// Names, in lower case, and values of the headers. A header that was sent twice is here twice.
+    pub headers: Vec<(String, String)>,
+    /// The body, at most [`Request::MAX_RESPONSE`] bytes.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// Returns the values of a header, whose name is in lower case.
+    pub fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a request got no response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// The address was refused before a connection was opened, for example because it is private.
+    Refused(String),
+    /// The connection failed, or the response was late or incomplete.
+    Failed(String),
+    /// The body is longer than [`Request::MAX_RESPONSE`].
+    TooLarge,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+    use std::string::ToString;
+
+    #[test]
+    fn t4_debug_of_requests_and_responses_shows_no_values() {
+        let header = ("authorization".into(), "Basic c2VjcmV0".to_string());
+        let body = Some(b"code=secret".to_vec());
+        let request = Request {
+            step: Step::Token,
+            url: "https://as.example/token?key=secret".to_string(),
+            headers: [header].into(),
+            body,
+        };
+        let response =
+            Response { status: 200, headers: [("x".into(), "secret".into())].into(), body: b"secret".to_vec() };
+        let debug = format!("{request:?} {response:?}");
+        assert!(
+            debug.contains("https://as.example/token") && debug.contains("authorization") && debug.contains("200"),
+            "{debug}"
+        );
+        assert!(!debug.contains("secret") && !debug.contains("c2Vj") && !debug.contains("115, 101"), "{debug}");
+    }
+}

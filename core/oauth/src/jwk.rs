@@ -1,0 +1,173 @@
+//! Public keys as JSON Web Keys (RFC 7517), and signature algorithms (RFC 7518).
+
+use alloc::string::String;
+use core::fmt;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// A signature algorithm of JSON Web Signature. All are asymmetric: DPoP and `private_key_jwt` allow no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SigningAlgorithm {
+    /// ECDSA with P-256 and SHA-256. Every authorization server should support it.
+    Es256,
+    /// ECDSA with P-384 and SHA-384.
+    Es384,
+    /// Ed25519.
+    EdDsa,
+    /// RSA PKCS #1 v1.5 with SHA-256.
+    Rs256,
+    /// RSA PSS with SHA-256.
+    Ps256,
+}
+
+impl SigningAlgorithm {
+    /// Returns the name in JSON Web Signature, for example `ES256`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SigningAlgorithm::Es256 => "ES256",
+            SigningAlgorithm::Es384 => "ES384",
+            SigningAlgorithm::EdDsa => "EdDSA",
+            SigningAlgorithm::Rs256 => "RS256",
+            SigningAlgorithm::Ps256 => "PS256",
+        }
+    }
+
+    /// Returns the first of the algorithms of the program, `offered`, that the authorization server supports.
+    ///
+    /// `supported` is a list of its metadata, for example `dpop_signing_alg_values_supported`. Without a list, the
+    /// first algorithm is taken. The name `Ed25519` (RFC 9864) counts as `EdDSA`.
+    pub fn choose(offered: &[Self], supported: Option<&[String]>) -> Option<Self> {
+        offered.iter().copied().find(|algorithm| {
+            supported.is_none_or(|names| {
+                names.iter().any(|name| {
+                    name == algorithm.name() || (*algorithm == SigningAlgorithm::EdDsa && name == "Ed25519")
+                })
+            })
+        })
+    }
+}
+
+impl fmt::Display for SigningAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The public key of a key pair whose private key stays with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PublicKey {
+    /// A point of the curve P-256, for [`SigningAlgorithm::Es256`].
+    P256 {
+        /// The first coordinate, big-endian.
+        x: [u8; 32],
+        /// The second coordinate, big-endian.
+        y: [u8; 32],
+    },
+    /// A public key of Ed25519, for [`SigningAlgorithm::EdDsa`].
+    Ed25519 {
+        /// The encoded point (RFC 8032).
+        x: [u8; 32],
+    },
+}
+
+impl PublicKey {
+    /// Reads a point of P-256 in the uncompressed form of SEC 1: the byte 4, then both coordinates. Cryptographic
+    /// libraries write public keys like this.
+    pub fn from_p256_point(point: &[u8]) -> Option<Self> {
+        let (x, y) = point.strip_prefix(&[4])?.split_first_chunk::<32>()?;
+        Some(PublicKey::P256 { x: *x, y: y.try_into().ok()? })
+    }
+
+    /// Returns the algorithm of the signatures of this key.
+    pub const fn algorithm(&self) -> SigningAlgorithm {
+        match self {
+            PublicKey::P256 { .. } => SigningAlgorithm::Es256,
+            PublicKey::Ed25519 { .. } => SigningAlgorithm::EdDsa,
+        }
+    }
+
+    /// Returns the SHA-256 thumbprint (RFC 7638) in base64url. A token that is bound to the key contains it as `jkt`.
+    pub fn thumbprint(&self) -> String {
+        // Unlike other JSON, the members of this must be sorted, without white space. Those of `Jwk` are.
+        let json = serde_json::to_vec(&self.to_jwk()).unwrap_or_default();
+        BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(json))
+    }
+
+    pub(crate) fn to_jwk(self) -> Jwk {
+        match self {
+            PublicKey::P256 { x, y } => Jwk { crv: "P-256", kty: "EC", x: encode(&x), y: Some(encode(&y)) },
+            PublicKey::Ed25519 { x } => Jwk { crv: "Ed25519", kty: "OKP", x: encode(&x), y: None },
+        }
+    }
+}
+
+fn encode(bytes: &[u8]) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The members that RFC 7638 requires, in its order.
+#[derive(Serialize)]
+pub(crate) struct Jwk {
+    crv: &'static str,
+    kty: &'static str,
+    x: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+
+    fn decode(text: &str) -> [u8; 32] {
+        BASE64_URL_SAFE_NO_PAD.decode(text).unwrap().try_into().unwrap()
+    }
+
+    /// The key of the examples of RFC 9449.
+    fn rfc9449_key() -> PublicKey {
+        PublicKey::P256 {
+            x: decode("l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs"),
+            y: decode("9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA"),
+        }
+    }
+
+    #[test]
+    fn thumbprints_are_those_of_the_specifications() {
+        assert_eq!(rfc9449_key().thumbprint(), "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I");
+        let ed25519 = PublicKey::Ed25519 { x: decode("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo") };
+        assert_eq!(ed25519.thumbprint(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k", "RFC 8037");
+    }
+
+    #[test]
+    fn points_of_cryptographic_libraries_are_read() {
+        let PublicKey::P256 { x, y } = rfc9449_key() else { unreachable!() };
+        let point: Vec<u8> = [4].into_iter().chain(x).chain(y).collect();
+        assert_eq!(PublicKey::from_p256_point(&point), Some(rfc9449_key()));
+        assert_eq!(PublicKey::from_p256_point(&point[..64]), None, "too short");
+        assert_eq!(PublicKey::from_p256_point(&[&point[..], &[0]].concat()), None, "too long");
+        assert_eq!(PublicKey::from_p256_point(&point[1..]), None, "compressed or without a prefix");
+        assert_eq!(PublicKey::from_p256_point(&[]), None);
+    }
+
+    #[test]
+    fn dp5_the_algorithm_is_one_that_the_authorization_server_supports() {
+        use SigningAlgorithm::{EdDsa, Es256, Es384, Ps256, Rs256};
+        let supported = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
+        let choose = |offered: &[_], names: &[&str]| SigningAlgorithm::choose(offered, Some(&supported(names)));
+        assert_eq!(choose(&[Es256, EdDsa], &["RS256", "EdDSA", "ES256"]), Some(Es256), "the program's order counts");
+        assert_eq!(choose(&[Es256, EdDsa], &["Ed25519"]), Some(EdDsa));
+        assert_eq!(choose(&[Es256], &["Ed25519"]), None);
+        assert_eq!(choose(&[Es256], &["none", "HS256"]), None, "there are only asymmetric algorithms");
+        assert_eq!(SigningAlgorithm::choose(&[Es256], None), Some(Es256));
+        for algorithm in [Es256, Es384, EdDsa, Rs256, Ps256] {
+            assert_eq!(choose(&[algorithm], &[&algorithm.to_string()]), Some(algorithm));
+        }
+    }
+}

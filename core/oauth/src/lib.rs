@@ -1,0 +1,92 @@
+//! OAuth for clients of the [Model Context Protocol](https://modelcontextprotocol.io), as pure state machines.
+//!
+//! A [`Flow`] performs one task: it logs a user in, refreshes a token, or gets a token for a program without a user. It
+//! performs no I/O. It returns an [`Action`], the program carries the action out, and passes the result back as an
+//! [`Input`]. Time and entropy are inputs, too, and a signature is an action. The crate is `no_std`.
+//!
+//! URLs are compared and sent as the bytes that a server or user wrote. Nothing normalizes them.
+//!
+//! Specification: protocol revision 2026-07-28, basic/authorization.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod access;
+mod authorization;
+mod callback;
+mod challenge;
+mod client;
+mod client_authentication;
+mod client_metadata;
+mod client_request;
+mod device;
+mod discovery;
+mod dpop;
+mod entropy;
+mod error;
+mod flow;
+mod form;
+mod grant;
+mod grants;
+mod http;
+mod jwk;
+mod jwt;
+mod lenient;
+mod login;
+mod pkce;
+mod refresh;
+mod registration;
+mod revocation;
+mod scopes;
+mod secret;
+mod settings;
+mod step_up;
+mod store;
+#[cfg(test)]
+mod testing;
+mod time;
+mod token_endpoint;
+mod token_request;
+mod token_response;
+mod url;
+#[cfg(test)]
+mod web;
+
+pub use access::{Access, Authorization, Credential, Decision, Refusal, TokenId};
+pub use authorization::LoginAttempt;
+pub use challenge::{BearerChallenge, Challenge};
+pub use client::{ClientInformation, ClientSource};
+pub use client_authentication::{AuthMethod, ClientAuthentication, ClientKey};
+pub use client_metadata::client_metadata_document;
+pub use device::{DeviceAction, DeviceCode, DeviceInput, DeviceLogin};
+pub use discovery::{AuthorizationServerMetadata, Discovered, Discovery, ProtectedResourceMetadata};
+pub use dpop::{Dpop, Proof};
+pub use entropy::Entropy;
+pub use error::{Error, ErrorKind, Step};
+pub use flow::{Action, Flow, Input, KeyUse};
+pub use grant::{Grant, SubjectToken};
+pub use grants::{EnterpriseGrant, EnterpriseToken, WorkloadGrant};
+pub use http::{FetchError, Request, Response};
+pub use jwk::{PublicKey, SigningAlgorithm};
+pub use login::{Login, LoginStarted};
+pub use refresh::{Refresh, RefreshAction, RefreshInput, RefreshSource, Refreshed};
+pub use registration::Registration;
+pub use revocation::Revocation;
+pub use scopes::Scopes;
+pub use secret::Secret;
+pub use settings::OAuthSettings;
+pub use step_up::StepUpLimit;
+pub use store::{StoreError, StoredToken, TokenKey};
+pub use time::UnixTime;
+pub use token_endpoint::TokenEndpoint;
+pub use token_request::TokenRequest;
+pub use token_response::{TokenResponse, TokenType};
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

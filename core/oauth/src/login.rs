@@ -1,0 +1,136 @@
+//! [`Login`]: begins the login of a user.
+
+use alloc::string::String;
+
+use crate::authorization::LoginAttempt;
+use crate::challenge::BearerChallenge;
+use crate::client::ClientInformation;
+use crate::discovery::Discovered;
+use crate::entropy::Entropy;
+use crate::error::{Error, ErrorKind, Step};
+use crate::flow::{Action, Flow, Input};
+use crate::pkce;
+use crate::registration::Registration;
+use crate::scopes::{ScopeSources, Scopes};
+use crate::secret::Secret;
+use crate::settings::OAuthSettings;
+use crate::time::UnixTime;
+use crate::token_endpoint::TokenEndpoint;
+
+/// The flow that begins the login of a user: it registers the client if needed, and returns the URL to open.
+///
+/// [`Discovery`](crate::Discovery) comes before it, so that the program can look for a stored registration of the issuer, and
+/// listen on the port of that registration's redirect URI. [`LoginAttempt::finish`] comes after it.
+#[derive(Debug)]
+pub struct Login {
+    discovered: Discovered,
+    settings: OAuthSettings,
+    registration: Registration,
+    challenged: Option<Scopes>,
+    requested_before: Option<Scopes>,
+    entropy: Entropy,
+}
+
+/// A login that the user must complete in a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoginStarted {
+    /// The URL to open in a browser: `https`, or `http` to this machine. Pass it to the system's opener, never to a shell.
+    pub url: String,
+    /// What finishes the login.
+    pub attempt: LoginAttempt,
+}
+
+impl Login {
+    /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier login at the same issuer, with the same redirect URI.
+    pub fn new(
+        discovered: Discovered,
+        settings: OAuthSettings,
+        stored: Option<ClientInformation>,
+        entropy: Entropy,
+    ) -> Self {
+        let registration = Registration::new(&discovered, &settings, stored);
+        Login { discovered, settings, registration, challenged: None, requested_before: None, entropy }
+    }
+
+    /// Asks for the scopes of a challenge.
+    pub fn challenge(mut self, challenge: Option<&BearerChallenge>) -> Self {
+        self.challenged = challenge.and_then(|challenge| challenge.scopes.clone());
+        self
+    }
+
+    /// Asks for the scopes of the last login, too: those that were requested, not those that were granted.
+    pub fn requested_before(mut self, scopes: Option<Scopes>) -> Self {
+        self.requested_before = scopes;
+        self
+    }
+
+    fn authorization_endpoint(&self) -> Result<&str, Error> {
+        self.discovered.metadata.authorization_endpoint.as_deref().ok_or_else(|| {
+            let reason = "the authorization server has no login for users";
+            Error::new(ErrorKind::Misconfigured, Step::Authorization, reason).at(&self.discovered.metadata.issuer)
+        })
+    }
+
+    fn scopes(&self) -> Scopes {
+        let resource =
+            self.discovered.resource_metadata.as_ref().and_then(|document| document.scopes_supported.as_ref());
+        let sources = ScopeSources {
+            configured: self.settings.scopes.as_ref(),
+            challenged: self.challenged.as_ref(),
+            requested_before: self.requested_before.as_ref(),
+            resource,
+            authorization_server: self.discovered.metadata.scopes_supported.as_ref(),
+        };
+        sources.select()
+    }
+
+    fn next(&mut self, action: Action<ClientInformation>, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
+        let client = match action {
+            Action::Fetch(request) => return Ok(Action::Fetch(request)),
+            Action::Sign { key, bytes } => return Ok(Action::Sign { key, bytes }),
+            Action::Done(client) => client,
+        };
+        let attempt = LoginAttempt {
+            endpoint: self.discovered.token_endpoint(),
+            requires_iss: self.discovered.metadata.authorization_response_iss_parameter_supported,
+            verifier: Secret::new(self.entropy.next_text()),
+            state: Secret::new(self.entropy.next_text()),
+            resource: (!self.settings.quirks.omit_resource).then(|| self.discovered.resource.clone()),
+            scopes: self.scopes(),
+            redirect_uri: self.settings.redirect_uri.clone(),
+            client,
+            made_at: now,
+        };
+        let url = attempt.authorization_url(self.authorization_endpoint()?);
+        Ok(Action::Done(LoginStarted { url, attempt }))
+    }
+}
+
+impl Discovered {
+    /// Returns the token endpoint of the authorization server.
+    pub fn token_endpoint(&self) -> TokenEndpoint {
+        TokenEndpoint::new(self.metadata.issuer.clone(), self.metadata.token_endpoint.clone())
+            .auth_methods(self.metadata.token_endpoint_auth_methods_supported.clone())
+    }
+}
+
+impl Flow for Login {
+    type Output = LoginStarted;
+
+    fn start(&mut self, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
+        self.authorization_endpoint()?;
+        pkce::check(&self.discovered.metadata, &self.settings)?;
+        let action = self.registration.start(now)?;
+        self.next(action, now)
+    }
+
+    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
+        let action = self.registration.resume(input, now)?;
+        self.next(action, now)
+    }
+}
+
+#[cfg(test)]
+#[path = "login_tests.rs"]
+mod tests;

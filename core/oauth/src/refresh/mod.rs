@@ -1,0 +1,377 @@
+//! [`Refresh`]: renews a token that several tasks and processes share, without losing it.
+
+#[cfg(test)]
+mod races;
+#[cfg(test)]
+mod tests;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+
+use crate::client_authentication::ClientAuthentication;
+use crate::dpop::Dpop;
+use crate::entropy::Entropy;
+use crate::error::{Error, ErrorKind, Step};
+use crate::flow::{Action, Flow, Input, KeyUse};
+use crate::grant::Grant;
+use crate::http::Request;
+use crate::store::StoredToken;
+use crate::time::UnixTime;
+use crate::token_request::TokenRequest;
+use crate::token_response::TokenResponse;
+
+/// Renews a token by its refresh token (RFC 6749, section 6), as a transaction on the store.
+///
+/// Many authorization servers accept a refresh token once, and revoke all tokens of the user if it comes again. So the
+/// transaction takes a lock that all processes share, and loads the token again. If another process has renewed it, it
+/// adopts that token. Otherwise it asks for a new token, and writes it before anybody uses it.
+///
+/// Run the transaction in a task of its own: it must go on when the caller that needed the token gives up. Only
+/// `invalid_grant` deletes the token, and only if no other process has written another one.
+///
+/// ```
+/// use mcpwire_oauth::{Error, Input, Refresh, RefreshAction, RefreshInput, Refreshed};
+/// # use mcpwire_oauth::{FetchError, KeyUse, Request, Response, StoredToken, UnixTime};
+/// # struct Store;
+/// # impl Store {
+/// #     fn lock(&mut self) -> Result<(), String> { Ok(()) }
+/// #     fn load(&mut self) -> Result<Option<StoredToken>, String> { Ok(None) }
+/// #     fn write(&mut self, _: &StoredToken) -> Result<(), String> { Ok(()) }
+/// #     fn delete(&mut self, _: u64) -> Result<(), String> { Ok(()) }
+/// #     fn delete_registration(&mut self) -> Result<(), String> { Ok(()) }
+/// #     fn unlock(&mut self) {}
+/// # }
+/// # fn send(_: Request) -> Result<Response, FetchError> { Err(FetchError::TooLarge) }
+/// # fn sign(_: KeyUse, _: &[u8]) -> Vec<u8> { Vec::new() }
+/// # fn now() -> UnixTime { UnixTime::from_secs(0) }
+///
+/// fn run(mut refresh: Refresh, store: &mut Store) -> Result<Refreshed, Error> {
+///     let input = |result: Result<(), String>| match result {
+///         Ok(()) => RefreshInput::Done,
+///         Err(reason) => RefreshInput::Failed(reason),
+///     };
+///     let mut action = refresh.start();
+///     loop {
+///         let input = match action {
+///             RefreshAction::Lock => input(store.lock()),
+///             RefreshAction::Load => match store.load() {
+///                 Ok(token) => RefreshInput::Loaded(token.map(Box::new)),
+///                 Err(reason) => RefreshInput::Failed(reason),
+///             },
+///             RefreshAction::Store(token) => input(store.write(&token)),
+///             RefreshAction::Delete { generation } => input(store.delete(generation)),
+///             RefreshAction::DeleteRegistration => input(store.delete_registration()),
+///             RefreshAction::Fetch(request) => {
+///                 RefreshInput::Network(send(request).map_or_else(Input::FetchFailed, Input::Response))
+///             }
+///             RefreshAction::Sign { key, bytes } => RefreshInput::Network(Input::Signature(sign(key, &bytes))),
+///             RefreshAction::Done(result) => {
+///                 store.unlock();
+///                 return result.map(|refreshed| *refreshed);
+///             }
+///             _ => RefreshInput::Failed("this program does not know the action".into()),
+///         };
+///         action = refresh.resume(input, now());
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Refresh {
+    known: StoredToken,
+    client: ClientAuthentication,
+    client_is_dynamic: bool,
+    dpop: Option<Dpop>,
+    entropy: Entropy,
+    state: State,
+}
+
+/// What a program does for a [`Refresh`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefreshAction {
+    /// Take the lock of the token, and resume with [`RefreshInput::Done`].
+    Lock,
+    /// Load the token, and resume with [`RefreshInput::Loaded`].
+    Load,
+    /// Send this request, and resume with [`RefreshInput::Network`].
+    Fetch(Request),
+    /// Sign `bytes` with `key`, and resume with [`RefreshInput::Network`].
+    Sign {
+        /// The key that signs.
+        key: KeyUse,
+        /// What is signed.
+        bytes: Vec<u8>,
+    },
+    /// Write the token so that it survives a crash, and resume with [`RefreshInput::Done`].
+    Store(Box<StoredToken>),
+    /// Delete the token if the stored one has this generation, and resume with [`RefreshInput::Done`].
+    Delete {
+        /// The generation of the token that the authorization server has refused.
+        generation: u64,
+    },
+    /// Delete the registration of the client, and resume with [`RefreshInput::Done`].
+    DeleteRegistration,
+    /// Release the lock. The transaction has ended with this result.
+    Done(Result<Box<Refreshed>, Error>),
+}
+
+/// The result of a [`RefreshAction`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RefreshInput {
+    /// The action succeeded.
+    Done,
+    /// The stored token, or `None` if there is none.
+    Loaded(Option<Box<StoredToken>>),
+    /// The result of a request or signature.
+    Network(Input),
+    /// The lock or the store failed, for this reason.
+    Failed(String),
+}
+
+/// A token that is fresh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refreshed {
+    /// The token.
+    pub token: StoredToken,
+    /// Where it comes from.
+    pub source: RefreshSource,
+}
+
+/// Where a fresh token comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefreshSource {
+    /// Another task or process had renewed it.
+    Adopted,
+    /// The authorization server has issued it, and it is stored.
+    Issued,
+    /// The authorization server has issued it, and it could not be stored, for this reason. It works until the program
+    /// ends. The next refresh tries to store it again.
+    Unsaved(String),
+}
+
+#[derive(Debug)]
+enum State {
+    New,
+    Locking,
+    Loading,
+    Requesting {
+        request: Box<TokenRequest>,
+        base: Box<StoredToken>,
+    },
+    Storing {
+        new: Box<StoredToken>,
+        old: Box<StoredToken>,
+    },
+    /// The new token could not be written. The old one is being written again.
+    Restoring {
+        new: Box<StoredToken>,
+        reason: String,
+    },
+    /// The authorization server has refused the token. It may be that another process was faster.
+    LoadingAgain {
+        base: Box<StoredToken>,
+        refusal: Error,
+    },
+    DeletingRegistration {
+        generation: u64,
+        refusal: Error,
+    },
+    Deleting {
+        refusal: Error,
+    },
+    Finished,
+}
+
+impl Refresh {
+    /// Creates a transaction for `known`, the token that expires or was refused.
+    ///
+    /// `client` must be the client that has requested the token, as it is registered at the token's issuer.
+    pub const fn new(known: StoredToken, client: ClientAuthentication, entropy: Entropy) -> Self {
+        Refresh { known, client, client_is_dynamic: false, dpop: None, entropy, state: State::New }
+    }
+
+    /// Says that the client has registered dynamically. If the authorization server no longer knows it, registration and
+    /// token are deleted, so that the next login registers again.
+    pub const fn client_is_dynamic(mut self, is_dynamic: bool) -> Self {
+        self.client_is_dynamic = is_dynamic;
+        self
+    }
+
+    /// Passes the state of the key to which the token is bound.
+    pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
+        self.dpop = dpop;
+        self
+    }
+
+    /// Returns the first action.
+    pub fn start(&mut self) -> RefreshAction {
+        match mem::replace(&mut self.state, State::Locking) {
+            State::New => RefreshAction::Lock,
+            _ => self.fail(Error::misuse(Step::Refresh)),
+        }
+    }
+
+    /// Takes the result of the last action, and returns the next one.
+    pub fn resume(&mut self, input: RefreshInput, now: UnixTime) -> RefreshAction {
+        use RefreshInput::{Done, Failed, Loaded, Network};
+        match (mem::replace(&mut self.state, State::Finished), input) {
+            (State::Locking, Done) => {
+                self.state = State::Loading;
+                RefreshAction::Load
+            }
+            (State::Loading, Loaded(stored)) => match self.choose(stored, now) {
+                Ok(Base::Fresh(token)) => self.finish(token, RefreshSource::Adopted),
+                Ok(Base::Old(token)) => self.request(token, now),
+                Err(error) => self.fail(error),
+            },
+            (State::Requesting { mut request, base }, Network(input)) => match request.resume(input, now) {
+                Ok(action) => self.perform(action, request, base),
+                Err(error) => self.refused(error, *request, base, now),
+            },
+            (State::Storing { new, .. }, Done) => self.finish(new, RefreshSource::Issued),
+            (State::Storing { new, old }, Failed(reason)) => {
+                self.state = State::Restoring { new, reason };
+                RefreshAction::Store(old)
+            }
+            (State::Restoring { new, reason }, Done | Failed(_)) => self.finish(new, RefreshSource::Unsaved(reason)),
+            (State::LoadingAgain { base, refusal }, Loaded(stored)) => self.lost(&base, refusal, stored, now),
+            (State::DeletingRegistration { generation, refusal }, Done | Failed(_)) => self.delete(generation, refusal),
+            (State::Deleting { refusal }, Done | Failed(_)) => self.fail(refusal),
+            (_, Failed(reason)) => self.fail(Error::new(ErrorKind::Temporary, Step::Refresh, reason)),
+            _ => self.fail(Error::misuse(Step::Refresh)),
+        }
+    }
+
+    /// Decides by the stored token whether another process has renewed it.
+    fn choose(&self, stored: Option<Box<StoredToken>>, now: UnixTime) -> Result<Base, Error> {
+        let error =
+            |reason: &str| Err(Error::new(ErrorKind::LoginRequired, Step::Refresh, reason).with_advice("log in again"));
+        let Some(stored) = stored else { return error("the token is not stored any more") };
+        if stored.generation > self.known.generation && stored.refresh_at().is_none_or(|at| at > now) {
+            return Ok(Base::Fresh(stored));
+        }
+        // The known token is newer if it could not be stored.
+        let base = if stored.generation < self.known.generation { Box::new(self.known.clone()) } else { stored };
+        let key = self.dpop.as_ref().map(|dpop| dpop.key().thumbprint());
+        if base.refresh_token.is_none() {
+            error("the authorization server has issued no refresh token")
+        } else if !base.belongs_to(&self.known.resource, &self.known.endpoint.issuer)
+            || base.client_id.as_deref() != self.client.client_id()
+        {
+            error("the stored token is of another authorization server or client")
+        } else if base.dpop_key != key {
+            error("the token is bound to another key")
+        } else {
+            Ok(Base::Old(base))
+        }
+    }
+
+    fn request(&mut self, base: Box<StoredToken>, now: UnixTime) -> RefreshAction {
+        let Some(refresh_token) = base.refresh_token.clone() else { return self.fail(Error::misuse(Step::Refresh)) };
+        // Without scopes: the token keeps those that it has, and some servers refuse others (RFC 6749, section 6).
+        let grant = Grant::RefreshToken(refresh_token);
+        let mut request = TokenRequest::new(base.endpoint.clone(), self.client.clone(), &grant, self.entropy.split())
+            .resource((!base.no_resource_on_refresh).then(|| base.resource.clone()))
+            .dpop(self.dpop.take());
+        match request.start(now) {
+            Ok(action) => self.perform(action, Box::new(request), base),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn perform(
+        &mut self,
+        action: Action<TokenResponse>,
+        request: Box<TokenRequest>,
+        base: Box<StoredToken>,
+    ) -> RefreshAction {
+        let action = match action {
+            Action::Fetch(fetch) => RefreshAction::Fetch(fetch),
+            Action::Sign { key, bytes } => RefreshAction::Sign { key, bytes },
+            Action::Done(response) => {
+                let new = Box::new(base.refreshed(response));
+                self.state = State::Storing { new: new.clone(), old: base };
+                return RefreshAction::Store(new);
+            }
+        };
+        self.state = State::Requesting { request, base };
+        action
+    }
+
+    fn refused(
+        &mut self,
+        error: Error,
+        request: TokenRequest,
+        mut base: Box<StoredToken>,
+        now: UnixTime,
+    ) -> RefreshAction {
+        let is_lost = matches!(error.code(), Some("invalid_grant" | "invalid_client"));
+        if is_lost {
+            self.state = State::LoadingAgain { base, refusal: error };
+            return RefreshAction::Load;
+        }
+        // Some authorization servers do not accept the resource. Such a refusal does not use up the refresh token.
+        let is_refusal =
+            error.http_status() == Some(400) && error.code().is_some() && error.kind() != ErrorKind::Temporary;
+        if is_refusal && !base.no_resource_on_refresh {
+            base.no_resource_on_refresh = true;
+            self.dpop = request.into_dpop();
+            return self.request(base, now);
+        }
+        self.fail(error)
+    }
+
+    /// Adopts the token of another process that was faster, or deletes the refused one.
+    fn lost(
+        &mut self,
+        base: &StoredToken,
+        refusal: Error,
+        stored: Option<Box<StoredToken>>,
+        now: UnixTime,
+    ) -> RefreshAction {
+        match stored {
+            Some(stored) if stored.generation > base.generation && !stored.is_expired(now) => {
+                self.finish(stored, RefreshSource::Adopted)
+            }
+            Some(stored) if stored.generation > base.generation => {
+                let reason = "another process has renewed the token, which has expired since";
+                self.fail(Error::new(ErrorKind::Temporary, Step::Refresh, reason).with_advice("try again"))
+            }
+            _ if refusal.code() == Some("invalid_grant") => self.delete(base.generation, refusal),
+            _ if self.client_is_dynamic => {
+                let refusal = refusal.with_kind(ErrorKind::LoginRequired).with_advice("log in again");
+                self.state = State::DeletingRegistration { generation: base.generation, refusal };
+                RefreshAction::DeleteRegistration
+            }
+            _ => self.fail(refusal),
+        }
+    }
+
+    fn delete(&mut self, generation: u64, refusal: Error) -> RefreshAction {
+        self.state = State::Deleting { refusal };
+        RefreshAction::Delete { generation }
+    }
+
+    fn finish(&mut self, token: Box<StoredToken>, source: RefreshSource) -> RefreshAction {
+        self.state = State::Finished;
+        RefreshAction::Done(Ok(Box::new(Refreshed { token: *token, source })))
+    }
+
+    fn fail(&mut self, error: Error) -> RefreshAction {
+        self.state = State::Finished;
+        RefreshAction::Done(Err(error))
+    }
+}
+
+/// The token from which a transaction starts.
+enum Base {
+    /// Another process has renewed the token.
+    Fresh(Box<StoredToken>),
+    /// The token must be renewed.
+    Old(Box<StoredToken>),
+}

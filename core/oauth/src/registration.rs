@@ -1,0 +1,281 @@
+//! [`Registration`]: gets a client identifier at an authorization server (basic/authorization/client-registration).
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::mem;
+
+use serde::Deserialize;
+
+use crate::client::{ClientInformation, ClientSource};
+use crate::client_authentication::AuthMethod;
+use crate::client_metadata::{ClientMetadata, DEVICE_CODE, check_metadata_url};
+use crate::discovery::{AuthorizationServerMetadata, Discovered};
+use crate::error::{Error, ErrorKind, Step};
+use crate::flow::{Action, Flow, Input};
+use crate::http::{FetchError, Request, Response};
+use crate::lenient;
+use crate::secret::Secret;
+use crate::settings::OAuthSettings;
+use crate::time::UnixTime;
+use crate::token_response::fetch_failed;
+use crate::url::is_redirect_uri;
+
+/// The flow that gets a client its identifier at an authorization server.
+///
+/// It takes the first of these ways that is there: the client of the settings, the metadata document of the client, the
+/// stored registration, a new registration (RFC 7591). If there is none, it fails with [`ErrorKind::ClientIdRequired`].
+#[derive(Debug)]
+pub struct Registration {
+    metadata: AuthorizationServerMetadata,
+    settings: OAuthSettings,
+    stored: Option<ClientInformation>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    New,
+    /// The request with all that the client wants was sent.
+    Asked,
+    /// The request was repeated with less.
+    AskedForLess,
+    Ended,
+}
+
+impl Registration {
+    /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier registration at the same issuer.
+    pub fn new(discovered: &Discovered, settings: &OAuthSettings, stored: Option<ClientInformation>) -> Self {
+        Registration { metadata: discovered.metadata.clone(), settings: settings.clone(), stored, state: State::New }
+    }
+
+    /// Returns the client if it need not register.
+    fn known_client(&self, now: UnixTime) -> Result<Option<ClientInformation>, Error> {
+        let (issuer, redirect_uri) = (&self.metadata.issuer, &self.settings.redirect_uri);
+        let new = |source, client_id: &str| ClientInformation::new(source, client_id, issuer, redirect_uri, now);
+        if let Some(client_id) = &self.settings.client_id {
+            self.check_issuer(client_id)?;
+            let mut client = new(ClientSource::PreRegistered, client_id);
+            client.client_secret.clone_from(&self.settings.client_secret);
+            return Ok(Some(client));
+        }
+        if let Some(url) = &self.settings.metadata_url
+            && self.metadata.client_id_metadata_document_supported
+        {
+            check_metadata_url(url)?;
+            return Ok(Some(new(ClientSource::MetadataDocument, url)));
+        }
+        Ok(self.stored.clone().filter(|stored| stored.is_registered_for(issuer, redirect_uri, now)))
+    }
+
+    /// Fails if the client of the settings is known to belong to another authorization server.
+    fn check_issuer(&self, client_id: &str) -> Result<(), Error> {
+        let used_before = self
+            .stored
+            .as_ref()
+            .filter(|stored| stored.source == ClientSource::PreRegistered && stored.client_id == client_id);
+        let expected = self.settings.client_issuer.as_ref().or(used_before.map(|stored| &stored.issuer));
+        match expected {
+            Some(expected) if *expected != self.metadata.issuer => {
+                let reason = format!(
+                    "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
+                    self.metadata.issuer
+                );
+                Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason)
+                    .with_advice("if the change is right, register a client there and configure its identifier"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn ask(&mut self, state: State) -> Result<Action<ClientInformation>, Error> {
+        let Some(endpoint) = &self.metadata.registration_endpoint else {
+            let reason = "the authorization server registers no clients";
+            return Err(Error::new(ErrorKind::ClientIdRequired, Step::Registration, reason)
+                .at(&self.metadata.issuer)
+                .with_advice("register a client with its operator, and configure the client's identifier"));
+        };
+        let document = self.document(state == State::AskedForLess);
+        let headers = ["accept", "content-type"].map(|name| (Cow::Borrowed(name), "application/json".to_string()));
+        let request = Request {
+            step: Step::Registration,
+            url: endpoint.clone(),
+            headers: headers.into(),
+            body: Some(document.to_json().into_bytes()),
+        };
+        self.state = state;
+        Ok(Action::Fetch(request))
+    }
+
+    fn document(&self, less: bool) -> ClientMetadata<'_> {
+        let mut document = ClientMetadata::new(&self.settings);
+        let device_grant = self.settings.device_grant && self.metadata.device_authorization_endpoint.is_some();
+        if device_grant && !less {
+            document.grant_types.push(DEVICE_CODE);
+        }
+        if less {
+            document.client_uri = None;
+            document.dpop_bound_access_tokens = false;
+            let supported = &self.metadata.grant_types_supported;
+            document.grant_types.retain(|grant| supported.is_none() || self.metadata.lists_grant(grant));
+            if document.grant_types.is_empty() {
+                document.grant_types.push("authorization_code");
+            }
+        }
+        document.token_endpoint_auth_method = self.auth_method().name();
+        document
+    }
+
+    /// Returns the method that the client registers for: none, unless the authorization server supports only clients with a
+    /// secret.
+    fn auth_method(&self) -> AuthMethod {
+        let Some(supported) = &self.metadata.token_endpoint_auth_methods_supported else { return AuthMethod::None };
+        [AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost]
+            .into_iter()
+            .find(|method| supported.iter().any(|name| name == method.name()))
+            .unwrap_or(AuthMethod::None)
+    }
+
+    fn receive(
+        &mut self,
+        asked: State,
+        response: &Response,
+        now: UnixTime,
+    ) -> Result<Action<ClientInformation>, Error> {
+        let url = self.metadata.registration_endpoint.clone().unwrap_or_default();
+        if response.body.len() > Request::MAX_RESPONSE {
+            return Err(fetch_failed(FetchError::TooLarge, Step::Registration, &url));
+        }
+        if (200..300).contains(&response.status) {
+            return self.read(response, &url, now).map(Action::Done);
+        }
+        let refusal: Refusal = serde_json::from_slice(&response.body).unwrap_or_default();
+        let wants_less =
+            response.status == 400 && matches!(refusal.error.as_deref(), None | Some("invalid_client_metadata"));
+        if wants_less && asked == State::Asked && self.document(false) != self.document(true) {
+            return self.ask(State::AskedForLess);
+        }
+        Err(refused(&refusal, response.status, &url, &self.settings.redirect_uri))
+    }
+
+    fn read(&self, response: &Response, url: &str, now: UnixTime) -> Result<ClientInformation, Error> {
+        let error = |kind, reason| Error::new(kind, Step::Registration, reason).at(url).with_status(response.status);
+        let Ok(registered) = serde_json::from_slice::<Registered>(&response.body) else {
+            return Err(error(ErrorKind::Temporary, "the response cannot be read"));
+        };
+        let Some(client_id) = registered.client_id.filter(|id| !id.is_empty()) else {
+            let refusal: Refusal = serde_json::from_slice(&response.body).unwrap_or_default();
+            return Err(match refusal.error {
+                Some(_) => refused(&refusal, response.status, url, &self.settings.redirect_uri),
+                None => error(ErrorKind::Misconfigured, "the response has no client identifier"),
+            });
+        };
+        let (issuer, redirect_uri) = (&self.metadata.issuer, &self.settings.redirect_uri);
+        let client = ClientInformation::new(ClientSource::Registered, &client_id, issuer, redirect_uri, now);
+        Ok(ClientInformation {
+            client_secret: registered.client_secret.filter(|secret| !secret.expose().is_empty()),
+            // RFC 7591: 0 means never.
+            client_secret_expires_at: registered.client_secret_expires_at.filter(|end| *end != UnixTime::default()),
+            auth_method: registered.token_endpoint_auth_method.as_deref().and_then(AuthMethod::from_name),
+            registration_access_token: registered.registration_access_token,
+            registration_client_uri: registered.registration_client_uri,
+            ..client
+        })
+    }
+}
+
+impl Flow for Registration {
+    type Output = ClientInformation;
+
+    fn start(&mut self, now: UnixTime) -> Result<Action<ClientInformation>, Error> {
+        if self.state != State::New {
+            return Err(Error::misuse(Step::Registration));
+        }
+        self.state = State::Ended;
+        let redirect_uri = &self.settings.redirect_uri;
+        if !is_redirect_uri(redirect_uri) {
+            let reason = format!("the redirect URI `{redirect_uri}` is neither https nor an http URL of this machine");
+            return Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason));
+        }
+        match self.known_client(now)? {
+            Some(client) => Ok(Action::Done(client)),
+            None => self.ask(State::Asked),
+        }
+    }
+
+    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<ClientInformation>, Error> {
+        match (mem::replace(&mut self.state, State::Ended), input) {
+            (asked @ (State::Asked | State::AskedForLess), Input::Response(response)) => {
+                self.receive(asked, &response, now)
+            }
+            (State::Asked | State::AskedForLess, Input::FetchFailed(error)) => {
+                let url = self.metadata.registration_endpoint.as_deref().unwrap_or_default();
+                Err(fetch_failed(error, Step::Registration, url))
+            }
+            _ => Err(Error::misuse(Step::Registration)),
+        }
+    }
+}
+
+/// The response to a registration (RFC 7591, section 3.2.1).
+#[derive(Deserialize)]
+struct Registered {
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    client_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    client_secret: Option<Secret>,
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    client_secret_expires_at: Option<UnixTime>,
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    token_endpoint_auth_method: Option<String>,
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    registration_access_token: Option<Secret>,
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    registration_client_uri: Option<String>,
+}
+
+/// The refusal of a registration (RFC 7591, section 3.2.2).
+#[derive(Default, Deserialize)]
+struct Refusal {
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    error: Option<String>,
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    error_description: Option<String>,
+}
+
+fn refused(refusal: &Refusal, status: u16, url: &str, redirect_uri: &str) -> Error {
+    let (kind, reason, advice) = match (status, refusal.error.as_deref()) {
+        (300..=399, _) => (ErrorKind::Misconfigured, "the authorization server redirects, which is not followed", None),
+        (429 | 500.., _) => (ErrorKind::Temporary, "the authorization server cannot answer now", None),
+        (401 | 403 | 404 | 405, _) => {
+            let advice = "register a client with its operator, and configure the client's identifier";
+            (
+                ErrorKind::ClientIdRequired,
+                "the authorization server does not let this client register",
+                Some(advice.to_string()),
+            )
+        }
+        (_, Some("invalid_redirect_uri")) => {
+            let advice = format!(
+                "the redirect URI is {redirect_uri}; configure another host, port or path, for example `localhost`"
+            );
+            (ErrorKind::Refused, "the authorization server does not accept the redirect URI", Some(advice))
+        }
+        _ => {
+            let advice = "register a client with its operator, and configure the client's identifier";
+            (ErrorKind::Refused, "the authorization server has refused the registration", Some(advice.to_string()))
+        }
+    };
+    let mut error = Error::new(kind, Step::Registration, reason).at(url).with_status(status);
+    if let Some(code) = &refusal.error {
+        error = error.with_code(code, refusal.error_description.as_deref());
+    }
+    match advice {
+        Some(advice) => error.with_advice(advice),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+#[path = "registration_tests.rs"]
+mod tests;

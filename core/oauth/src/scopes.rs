@@ -1,0 +1,235 @@
+//! [`Scopes`]: sets of scopes, and which scopes a client asks for.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A set of scopes in the order in which they were named (RFC 6749, section 3.3).
+///
+/// It has at most [`Scopes::MAX`] scopes of at most [`Scopes::MAX_LENGTH`] bytes. More scopes, longer ones, and texts that
+/// are not scopes are left out. Serialization writes one string, with spaces between the scopes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scopes(Vec<String>);
+
+impl Scopes {
+    /// Maximum number of scopes in a set.
+    pub const MAX: usize = 256;
+    /// Maximum number of bytes of one scope.
+    pub const MAX_LENGTH: usize = 512;
+
+    /// Creates an empty set.
+    pub const fn new() -> Self {
+        Scopes(Vec::new())
+    }
+
+    /// Reads scopes with spaces between them.
+    pub fn parse(text: &str) -> Self {
+        text.split(' ').collect()
+    }
+
+    /// Adds a scope. Returns whether the set contains it then.
+    pub fn insert(&mut self, scope: &str) -> bool {
+        let is_valid = (1..=Scopes::MAX_LENGTH).contains(&scope.len())
+            && scope.bytes().all(|byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~'));
+        if self.contains(scope) {
+            return true;
+        }
+        if is_valid && self.0.len() < Scopes::MAX {
+            self.0.push(scope.to_string());
+            return true;
+        }
+        false
+    }
+
+    /// Returns whether the set contains a scope.
+    pub fn contains(&self, scope: &str) -> bool {
+        self.0.iter().any(|other| other == scope)
+    }
+
+    /// Returns whether the set contains all scopes of another.
+    pub fn is_superset(&self, other: &Scopes) -> bool {
+        other.iter().all(|scope| self.contains(scope))
+    }
+
+    /// Returns the scopes of both sets.
+    pub fn union(&self, other: &Scopes) -> Scopes {
+        self.iter().chain(other.iter()).collect()
+    }
+
+    /// Returns whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the number of scopes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the scopes, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Scopes {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(scopes: I) -> Self {
+        let mut set = Scopes::new();
+        for scope in scopes {
+            set.insert(scope);
+        }
+        set
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, scope) in self.iter().enumerate() {
+            if index > 0 {
+                f.write_char(' ')?;
+            }
+            f.write_str(scope)?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Scopes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Scopes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Scopes::parse(&String::deserialize(deserializer)?))
+    }
+}
+
+/// The scope that asks for a refresh token (OpenID Connect Core, section 11).
+const OFFLINE_ACCESS: &str = "offline_access";
+
+/// What the scopes of an authorization request are chosen from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ScopeSources<'a> {
+    /// The scopes that the user has set.
+    pub(crate) configured: Option<&'a Scopes>,
+    /// The scopes of the challenge that led to the request.
+    pub(crate) challenged: Option<&'a Scopes>,
+    /// The scopes that an earlier request of the same login asked for.
+    pub(crate) requested_before: Option<&'a Scopes>,
+    /// `scopes_supported` of the server.
+    pub(crate) resource: Option<&'a Scopes>,
+    /// `scopes_supported` of the authorization server.
+    pub(crate) authorization_server: Option<&'a Scopes>,
+}
+
+impl ScopeSources<'_> {
+    /// Returns the scopes to ask for. An empty set means: send no `scope` parameter.
+    ///
+    /// The scopes of the challenge and those that were requested before are always among them (basic/authorization,
+    /// "Step-Up Authorization Flow"). Without a challenge, the scopes of the settings or all scopes of the server are asked
+    /// for ("Scope Selection Strategy"). `offline_access` is added if the authorization server knows it.
+    pub(crate) fn select(self) -> Scopes {
+        let initial = self.configured.or(self.challenged).or(self.resource);
+        let mut scopes = match self.requested_before {
+            Some(before) => before.union(&self.challenged.or(initial).cloned().unwrap_or_default()),
+            None => initial.cloned().unwrap_or_default().union(&self.challenged.cloned().unwrap_or_default()),
+        };
+        // Alone it would replace the default scopes of the authorization server.
+        if !scopes.is_empty() && self.authorization_server.is_some_and(|known| known.contains(OFFLINE_ACCESS)) {
+            scopes.insert(OFFLINE_ACCESS);
+        }
+        scopes
+    }
+}
+
+/// Returns whether the scopes ask for a refresh token that works while the user is away.
+pub(crate) fn has_offline_access(scopes: &Scopes) -> bool {
+    scopes.contains(OFFLINE_ACCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+
+    #[test]
+    fn a_set_keeps_the_order_and_no_scope_twice() {
+        let scopes = Scopes::parse("  b a b  c\u{e9} d\"x e\\y ");
+        assert_eq!(scopes.to_string(), "b a");
+        assert_eq!(scopes.union(&Scopes::parse("c a")).to_string(), "b a c");
+        assert!(scopes.is_superset(&Scopes::parse("a")) && !scopes.is_superset(&Scopes::parse("a A")));
+        assert!(scopes.is_superset(&Scopes::new()) && Scopes::new().is_empty());
+    }
+
+    #[test]
+    fn a_set_has_a_limit() {
+        let many: Vec<_> = (0..300).map(|number| format!("s{number}")).collect();
+        let mut scopes: Scopes = many.iter().map(String::as_str).collect();
+        assert_eq!(scopes.len(), Scopes::MAX);
+        assert!(!scopes.insert("new") && scopes.insert("s0"));
+        assert!(!Scopes::new().insert(&"x".repeat(Scopes::MAX_LENGTH + 1)));
+    }
+
+    #[test]
+    fn a_set_is_stored_as_one_string() {
+        let scopes = Scopes::parse("a b");
+        let json = serde_json::to_string(&scopes).unwrap();
+        assert_eq!(json, r#""a b""#);
+        assert_eq!(serde_json::from_str::<Scopes>(&json).unwrap(), scopes);
+        assert!(serde_json::from_str::<Scopes>("1").is_err());
+    }
+
+    fn select(sources: ScopeSources<'_>) -> String {
+        sources.select().to_string()
+    }
+
+    #[test]
+    fn z7_the_challenge_comes_before_the_scopes_of_the_server() {
+        let (challenge, server) = (Scopes::parse("c"), Scopes::parse("s t"));
+        let (challenged, resource) = (Some(&challenge), Some(&server));
+        assert_eq!(select(ScopeSources { challenged, resource, ..Default::default() }), "c");
+        assert_eq!(select(ScopeSources { resource, ..Default::default() }), "s t");
+        assert_eq!(select(ScopeSources::default()), "");
+    }
+
+    #[test]
+    fn z9_scopes_of_the_settings_replace_those_of_the_server_but_not_those_of_the_challenge() {
+        let (own, challenge, server) = (Scopes::parse("o"), Scopes::parse("c"), Scopes::parse("s"));
+        let (configured, resource) = (Some(&own), Some(&server));
+        assert_eq!(select(ScopeSources { configured, resource, ..Default::default() }), "o");
+        assert_eq!(
+            select(ScopeSources { configured, resource, challenged: Some(&challenge), ..Default::default() }),
+            "o c"
+        );
+    }
+
+    #[test]
+    fn z10_offline_access_is_asked_for_if_the_authorization_server_knows_it() {
+        let (known, other, server) = (Scopes::parse("x offline_access"), Scopes::parse("x"), Scopes::parse("s"));
+        let resource = Some(&server);
+        assert_eq!(
+            select(ScopeSources { resource, authorization_server: Some(&known), ..Default::default() }),
+            "s offline_access"
+        );
+        assert_eq!(select(ScopeSources { resource, authorization_server: Some(&other), ..Default::default() }), "s");
+        assert_eq!(
+            select(ScopeSources { authorization_server: Some(&known), ..Default::default() }),
+            "",
+            "no `scope` stays none"
+        );
+        assert!(has_offline_access(&known) && !has_offline_access(&other));
+    }
+
+    #[test]
+    fn u3_a_step_up_asks_for_what_was_requested_before_and_for_the_challenge() {
+        let (before, challenge, server) = (Scopes::parse("a b"), Scopes::parse("c"), Scopes::parse("s"));
+        let (requested_before, resource) = (Some(&before), Some(&server));
+        let step_up = ScopeSources { requested_before, challenged: Some(&challenge), resource, ..Default::default() };
+        assert_eq!(select(step_up), "a b c", "the scopes of the server are not assumed to be related");
+        assert_eq!(select(ScopeSources { requested_before, resource, ..Default::default() }), "a b s");
+    }
+}

@@ -1,0 +1,128 @@
+//! [`OAuthSettings`]: what a user or program can set for one server.
+
+use alloc::string::String;
+
+use crate::scopes::Scopes;
+use crate::secret::Secret;
+
+/// Settings of the OAuth flows of one server: the client, and what to do about servers that deviate from the specification.
+#[derive(Clone, Debug)]
+pub struct OAuthSettings {
+    pub(crate) client_name: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) client_id: Option<String>,
+    pub(crate) client_secret: Option<Secret>,
+    pub(crate) client_issuer: Option<String>,
+    pub(crate) metadata_url: Option<String>,
+    pub(crate) client_uri: Option<String>,
+    pub(crate) scopes: Option<Scopes>,
+    pub(crate) device_grant: bool,
+    pub(crate) dpop_bound_tokens: bool,
+    pub(crate) quirks: Quirks,
+}
+
+/// Where to deviate from the specification, because a server does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quirks {
+    pub(crate) omit_resource: bool,
+    pub(crate) assume_pkce: bool,
+    pub(crate) lenient_issuer: bool,
+}
+
+impl OAuthSettings {
+    /// Creates settings for a client that people know as `client_name`, and that receives the results of logins at
+    /// `redirect_uri`: an `https` URL, or an `http` URL of this machine such as `http://127.0.0.1:49152/callback`.
+    pub fn new(client_name: impl Into<String>, redirect_uri: impl Into<String>) -> Self {
+        OAuthSettings {
+            client_name: client_name.into(),
+            redirect_uri: redirect_uri.into(),
+            client_id: None,
+            client_secret: None,
+            client_issuer: None,
+            metadata_url: None,
+            client_uri: None,
+            scopes: None,
+            device_grant: false,
+            dpop_bound_tokens: false,
+            quirks: Quirks::default(),
+        }
+    }
+
+    /// Replaces the redirect URI, for programs that know it only when they listen.
+    pub fn redirect_uri(mut self, redirect_uri: impl Into<String>) -> Self {
+        self.redirect_uri = redirect_uri.into();
+        self
+    }
+
+    /// Sets the identifier of a client that is registered already. Then the client neither registers itself nor uses a
+    /// metadata document.
+    pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
+        self.client_id = Some(client_id.into());
+        self
+    }
+
+    /// Sets the secret of the client that is registered already.
+    pub fn client_secret(mut self, secret: Secret) -> Self {
+        self.client_secret = Some(secret);
+        self
+    }
+
+    /// Sets the issuer of the authorization server at which the client is registered. If a server names other authorization
+    /// servers, the login fails.
+    pub fn client_issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.client_issuer = Some(issuer.into());
+        self
+    }
+
+    /// Sets the `https` URL of the client's metadata document (Client ID Metadata Document), which is its identifier at
+    /// authorization servers that support it.
+    pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
+        self.metadata_url = Some(url.into());
+        self
+    }
+
+    /// Sets the URL of the client's home page, for registrations.
+    pub fn client_uri(mut self, url: impl Into<String>) -> Self {
+        self.client_uri = Some(url.into());
+        self
+    }
+
+    /// Sets the scopes to ask for instead of those that the server names. The scopes of challenges are asked for, too.
+    pub fn scopes(mut self, scopes: Scopes) -> Self {
+        self.scopes = Some(scopes);
+        self
+    }
+
+    /// Sets whether the client registers for the device grant (RFC 8628), too. Programs without a browser need it.
+    pub fn device_grant(mut self, wanted: bool) -> Self {
+        self.device_grant = wanted;
+        self
+    }
+
+    /// Sets whether the client registers as one that uses only tokens with DPoP proofs (RFC 9449, section 5.2).
+    pub fn dpop_bound_tokens(mut self, bound: bool) -> Self {
+        self.dpop_bound_tokens = bound;
+        self
+    }
+
+    /// Sets whether the parameter `resource` is left out. Some authorization servers, Microsoft Entra among them, refuse it.
+    /// Default: it is sent, as the specification demands.
+    pub fn omit_resource(mut self, omitted: bool) -> Self {
+        self.quirks.omit_resource = omitted;
+        self
+    }
+
+    /// Sets whether authorization servers whose metadata does not mention PKCE are used. Amazon Cognito and Microsoft Entra
+    /// support PKCE without saying so. Default: they are refused, as the specification demands.
+    pub fn assume_pkce(mut self, assumed: bool) -> Self {
+        self.quirks.assume_pkce = assumed;
+        self
+    }
+
+    /// Sets whether the metadata of an authorization server may leave out its issuer, or differ by a slash at its end.
+    /// Default: it must be identical, as the specification demands.
+    pub fn lenient_issuer(mut self, lenient: bool) -> Self {
+        self.quirks.lenient_issuer = lenient;
+        self
+    }
+}

@@ -1,0 +1,124 @@
+//! What the tests of token requests share: responses, a program that signs, and readers of requests.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use crate::client_authentication::ClientAuthentication;
+use crate::dpop::Dpop;
+use crate::entropy::Entropy;
+use crate::error::{Error, Step};
+use crate::flow::{Action, Flow, Input, KeyUse};
+use crate::form;
+use crate::http::{Request, Response};
+use crate::jwk::PublicKey;
+use crate::scopes::Scopes;
+use crate::secret::Secret;
+use crate::store::StoredToken;
+
+use crate::time::UnixTime;
+use crate::token_endpoint::TokenEndpoint;
+use crate::token_response::{TokenResponse, TokenType};
+
+pub(crate) const ISSUER: &str = "https://auth.example.com";
+pub(crate) const TOKEN_URL: &str = "https://auth.example.com/token";
+pub(crate) const RESOURCE: &str = "https://mcp.example.com/mcp";
+
+pub(crate) const NOW: UnixTime = UnixTime::from_secs(1_800_000_000);
+
+pub(crate) fn endpoint() -> TokenEndpoint {
+    TokenEndpoint::new(ISSUER, TOKEN_URL)
+}
+
+pub(crate) fn public_client() -> ClientAuthentication {
+    ClientAuthentication::public("client-1")
+}
+
+pub(crate) fn entropy() -> Entropy {
+    Entropy::new([3; 32])
+}
+
+pub(crate) fn dpop() -> Dpop {
+    Dpop::new(PublicKey::P256 { x: [1; 32], y: [2; 32] })
+}
+
+pub(crate) fn response(status: u16, body: &str) -> Response {
+    Response { status, headers: Vec::new(), body: body.as_bytes().to_vec() }
+}
+
+/// A response with a `DPoP-Nonce`.
+pub(crate) fn with_nonce(mut response: Response, nonce: &str) -> Response {
+    response.headers.push(("dpop-nonce".into(), nonce.into()));
+    response
+}
+
+/// Returns the parameters of a form. Fails if one is there twice.
+pub(crate) fn parameters(request: &Request) -> BTreeMap<String, String> {
+    let body = core::str::from_utf8(request.body.as_ref().expect("a POST request")).unwrap();
+    let pairs: Vec<_> = form::decode(body).collect();
+    let map: BTreeMap<_, _> = pairs.iter().cloned().collect();
+    assert_eq!(map.len(), pairs.len(), "a parameter is there twice: {body}");
+    map
+}
+
+/// Returns a map to compare [`parameters`] with.
+pub(crate) fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+pub(crate) fn header<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    let mut values = request.headers.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_str());
+    let first = values.next();
+    assert_eq!(values.next(), None, "a header is there twice");
+    first
+}
+
+/// Drives a flow until it ends: signs with a fake signature, and lets `server` answer the requests.
+pub(crate) fn run<F: Flow>(
+    flow: &mut F,
+    now: UnixTime,
+    mut server: impl FnMut(Request) -> Input,
+) -> Result<F::Output, Error> {
+    let mut action = flow.start(now)?;
+    loop {
+        let input = match action {
+            Action::Done(output) => return Ok(output),
+            Action::Sign { key, .. } => Input::Signature(signature(key).to_vec()),
+            Action::Fetch(request) => server(request),
+        };
+        action = flow.resume(input, now)?;
+    }
+}
+
+/// A signature that shows which key has signed.
+pub(crate) const fn signature(key: KeyUse) -> [u8; 64] {
+    match key {
+        KeyUse::ClientAssertion => [1; 64],
+        KeyUse::DpopProof => [2; 64],
+    }
+}
+
+/// A response with this access token, and nothing else.
+pub(crate) fn issued(access_token: &str) -> TokenResponse {
+    let body = serde_json::json!({ "access_token": access_token }).to_string();
+    crate::token_response::read(&response(200, &body), Step::Token, TOKEN_URL, NOW).unwrap()
+}
+
+/// A token of one hour, of this generation, with a refresh token.
+pub(crate) fn stored(generation: u64) -> StoredToken {
+    let mut response = issued(&std::format!("access-{generation}"));
+    response.refresh_token = Some(Secret::new(std::format!("refresh-{generation}")));
+    response.expires_at = Some(NOW + Duration::from_secs(3600));
+    let mut token = StoredToken::new(endpoint(), RESOURCE, Some("client-1"), Scopes::new(), response, None);
+    token.generation = generation;
+    token
+}
+
+/// A token of this generation that is bound to the key of [`dpop`].
+pub(crate) fn bound(generation: u64) -> StoredToken {
+    let mut token = stored(generation);
+    token.token_type = TokenType::Dpop;
+    token.dpop_key = Some(dpop().key().thumbprint());
+    token
+}

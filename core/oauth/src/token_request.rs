@@ -1,0 +1,132 @@
+//! [`TokenRequest`]: the flow of one request at a token endpoint.
+
+use alloc::string::{String, ToString};
+use core::mem;
+
+use crate::client_authentication::ClientAuthentication;
+use crate::client_request::{ClientRequest, State};
+use crate::dpop::Dpop;
+use crate::entropy::Entropy;
+use crate::error::{Error, ErrorKind, Step};
+use crate::flow::{Action, Flow, Input};
+use crate::form::Form;
+use crate::grant::Grant;
+use crate::http::Response;
+use crate::scopes::Scopes;
+use crate::time::UnixTime;
+use crate::token_endpoint::TokenEndpoint;
+use crate::token_response::{self, TokenResponse, TokenType};
+
+/// A [`Flow`] that exchanges a [`Grant`] for an access token.
+///
+/// It signs what must be signed, sends one request, and repeats it once if the server wants a DPoP nonce. It does not
+/// repeat a request for any other reason: most grants can be used only once.
+#[derive(Debug)]
+pub struct TokenRequest {
+    /// Its form contains the grant. The other parameters are added at the start.
+    request: ClientRequest,
+    resource: Option<String>,
+    scopes: Scopes,
+    /// Whether the token is for another authorization server (RFC 8693), so that its type does not matter.
+    is_exchange: bool,
+}
+
+impl TokenRequest {
+    /// Creates a request. `entropy` gives assertions and proofs their identifiers.
+    pub fn new(endpoint: TokenEndpoint, client: ClientAuthentication, grant: &Grant, entropy: Entropy) -> Self {
+        let request = ClientRequest {
+            step: grant.step(),
+            url: endpoint.url,
+            issuer: endpoint.issuer,
+            client,
+            form: grant.apply(Form::new()),
+            secrets: grant.secrets(),
+            dpop: None,
+            entropy,
+            state: State::New,
+        };
+        let is_exchange = matches!(grant, Grant::TokenExchange { .. });
+        TokenRequest { request, resource: None, scopes: Scopes::new(), is_exchange }
+    }
+
+    /// Names the server for which the token is (RFC 8707). The specification requires it.
+    pub fn resource(mut self, resource: Option<String>) -> Self {
+        self.resource = resource;
+        self
+    }
+
+    /// Asks for scopes. An empty set sends no `scope` parameter.
+    pub fn scopes(mut self, scopes: Scopes) -> Self {
+        self.scopes = scopes;
+        self
+    }
+
+    /// Binds the token to a key. The flow then fails if the server issues a token that is not bound.
+    pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
+        self.request.dpop = dpop;
+        self
+    }
+
+    /// Returns the DPoP state with the nonces that came with the responses.
+    pub fn into_dpop(self) -> Option<Dpop> {
+        self.request.dpop
+    }
+
+    pub(crate) const fn step(&self) -> Step {
+        self.request.step
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.request.url
+    }
+
+    fn next(&self, action: Action<Response>, now: UnixTime) -> Result<Action<TokenResponse>, Error> {
+        match action {
+            Action::Fetch(request) => Ok(Action::Fetch(request)),
+            Action::Sign { key, bytes } => Ok(Action::Sign { key, bytes }),
+            Action::Done(response) => {
+                let token = token_response::read(&response, self.step(), self.url(), now)
+                    .map_err(|error| self.request.redact(error))?;
+                self.check_type(token).map(Action::Done)
+            }
+        }
+    }
+
+    /// Fails unless the type of the token is the one that was asked for. Notes the key of a bound token.
+    fn check_type(&self, mut response: TokenResponse) -> Result<TokenResponse, Error> {
+        let reason = match (&response.token_type, &self.request.dpop) {
+            (TokenType::Bearer, None) => return Ok(response),
+            (TokenType::Dpop, Some(dpop)) => {
+                response.dpop_key = Some(dpop.key().thumbprint());
+                return Ok(response);
+            }
+            _ if self.is_exchange => return Ok(response),
+            (_, Some(_)) => "the token is not bound to the key, although the client uses DPoP",
+            (TokenType::Dpop, None) => "the token is bound to a key, although the client does not use DPoP",
+            (..) => "the token is of a type that cannot be sent to a server",
+        };
+        Err(Error::new(ErrorKind::Misconfigured, self.step(), reason).at(self.url()))
+    }
+}
+
+impl Flow for TokenRequest {
+    type Output = TokenResponse;
+
+    fn start(&mut self, now: UnixTime) -> Result<Action<TokenResponse>, Error> {
+        let scope = (!self.scopes.is_empty()).then(|| self.scopes.to_string());
+        self.request.form = mem::take(&mut self.request.form)
+            .with_optional("resource", self.resource.take().as_deref())
+            .with_optional("scope", scope.as_deref());
+        let action = self.request.start(now)?;
+        self.next(action, now)
+    }
+
+    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<TokenResponse>, Error> {
+        let action = self.request.resume(input, now)?;
+        self.next(action, now)
+    }
+}
+
+#[cfg(test)]
+#[path = "token_request_tests.rs"]
+mod tests;

@@ -1,0 +1,377 @@
+//! [`TokenResponse`]: reads the responses of token endpoints, and classifies their errors.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind, Step};
+use crate::http::{FetchError, Request, Response};
+use crate::scopes::Scopes;
+use crate::secret::Secret;
+use crate::time::UnixTime;
+
+/// Maximum length of a token in bytes. Tokens are sent in a header.
+const MAX_TOKEN: usize = 16 * 1024;
+
+/// The longest time that a server can make a client wait: one hour.
+const MAX_RETRY_AFTER: u64 = 60 * 60;
+
+/// How an access token is presented.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum TokenType {
+    /// Whoever has the token can use it (RFC 6750).
+    Bearer,
+    /// The token is bound to a key (RFC 9449).
+    #[serde(rename = "DPoP")]
+    Dpop,
+    /// A type that cannot be sent to an MCP server, for example `N_A` of an ID-JAG.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl TokenType {
+    fn from_name(name: &str) -> Self {
+        if name.eq_ignore_ascii_case("bearer") {
+            TokenType::Bearer
+        } else if name.eq_ignore_ascii_case("dpop") {
+            TokenType::Dpop
+        } else {
+            TokenType::Other(name.into())
+        }
+    }
+}
+
+/// A token that an authorization server has issued (RFC 6749, section 5.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenResponse {
+    /// The access token: visible ASCII characters.
+    pub access_token: Secret,
+    /// How the token is presented. `Bearer` if the server does not say.
+    pub token_type: TokenType,
+    /// When the response came.
+    pub obtained_at: UnixTime,
+    /// When the token expires, if the server says so.
+    pub expires_at: Option<UnixTime>,
+    /// The refresh token. Many servers issue none.
+    pub refresh_token: Option<Secret>,
+    /// The scopes of the token. `None`: those that were requested.
+    pub scopes: Option<Scopes>,
+    /// The ID token of OpenID Connect. It is not verified.
+    pub id_token: Option<Secret>,
+    /// The type of the token that a token exchange has issued (RFC 8693).
+    pub issued_token_type: Option<String>,
+    /// The thumbprint of the key to which the token is bound.
+    pub dpop_key: Option<String>,
+}
+
+/// Reads the response of a token endpoint. Members that are optional and of a wrong type count as absent.
+pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) -> Result<TokenResponse, Error> {
+    let body = read_object(response, step, url)?;
+    let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let secret = |name: &str| text(name).map(Secret::new);
+    let Some(token) = text("access_token") else {
+        return Err(temporary(step, "the response contains neither a token nor an error", url, response));
+    };
+    if token.len() > MAX_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let reason = "the token is too long, or contains characters that a header must not contain";
+        return Err(Error::new(ErrorKind::Misconfigured, step, reason).at(url).with_status(response.status));
+    }
+    Ok(TokenResponse {
+        access_token: Secret::new(token),
+        token_type: text("token_type").map_or(TokenType::Bearer, TokenType::from_name),
+        obtained_at: now,
+        // A token that expires at once would be renewed for ever. Servers that say so mean that they do not know.
+        expires_at: body.get("expires_in").and_then(seconds).filter(|life| life.as_secs() > 0).map(|life| now + life),
+        refresh_token: secret("refresh_token"),
+        scopes: text("scope").map(Scopes::parse),
+        id_token: secret("id_token"),
+        issued_token_type: text("issued_token_type").map(Into::into),
+        dpop_key: None,
+    })
+}
+
+/// Reads the JSON object of a successful response of an authorization server, or the error.
+pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<Map<String, Value>, Error> {
+    let status = response.status;
+    // An error of the server itself says nothing about the grant, whatever its body says.
+    if status >= 500 || status == 429 || status == 408 {
+        return Err(temporary(step, "the authorization server cannot answer now", url, response));
+    }
+    if (300..400).contains(&status) {
+        let reason = "the authorization server redirects, and redirects are not followed";
+        return Err(temporary(step, reason, url, response));
+    }
+    let body = (response.body.len() <= Request::MAX_RESPONSE)
+        .then(|| serde_json::from_slice::<Map<String, Value>>(&response.body).ok())
+        .flatten();
+    let Some(body) = body else {
+        return Err(temporary(step, "the response cannot be read", url, response));
+    };
+    // Some servers report errors with status 200.
+    let succeeded = (200..300).contains(&status) && (body.contains_key("access_token") || !body.contains_key("error"));
+    if succeeded { Ok(body) } else { Err(refusal(&body, step, url, response)) }
+}
+
+/// Returns whether the server refuses a request because it wants another DPoP nonce (RFC 9449, section 8).
+pub(crate) fn asks_for_nonce(response: &Response) -> bool {
+    read_object(response, Step::Token, "").is_err_and(|error| error.code() == Some("use_dpop_nonce"))
+}
+
+/// Returns the error that a refusal (RFC 6749, section 5.2) means.
+fn refusal(body: &Map<String, Value>, step: Step, url: &str, response: &Response) -> Error {
+    let Some(code) = body.get("error").and_then(Value::as_str) else {
+        return temporary(step, "the response contains no error code", url, response);
+    };
+    let (kind, reason, advice) = match code {
+        "invalid_grant" => {
+            (ErrorKind::LoginRequired, "the authorization server does not accept the grant", "log in again")
+        }
+        "invalid_client" => {
+            (ErrorKind::Misconfigured, "the authorization server does not know the client", "register the client anew")
+        }
+        "temporarily_unavailable" | "server_error" | "use_dpop_nonce" => {
+            (ErrorKind::Temporary, "the authorization server cannot answer now", "try again later")
+        }
+        "access_denied" | "invalid_scope" | "expired_token" => {
+            (ErrorKind::Refused, "the authorization server refuses the request", "")
+        }
+        "invalid_target" => (
+            ErrorKind::Misconfigured,
+            "the authorization server does not accept the resource",
+            "if it does not support the parameter `resource`, use the setting `omit_resource`",
+        ),
+        "invalid_request" | "unauthorized_client" | "unsupported_grant_type" => {
+            (ErrorKind::Misconfigured, "the authorization server does not accept this kind of request", "")
+        }
+        "invalid_dpop_proof" => (
+            ErrorKind::Misconfigured,
+            "the authorization server does not accept the proof",
+            "check the clock of this machine",
+        ),
+        // Some servers have codes of their own for a refresh token that they do not accept.
+        _ if step == Step::Refresh => {
+            (ErrorKind::Refused, "the authorization server refuses the request", "log in again if this goes on")
+        }
+        _ => (ErrorKind::Refused, "the authorization server refuses the request", ""),
+    };
+    let description = body.get("error_description").and_then(Value::as_str);
+    let error = Error::new(kind, step, reason).at(url).with_status(response.status).with_code(code, description);
+    if advice.is_empty() { error } else { error.with_advice(advice) }
+}
+
+fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error {
+    let error = Error::new(ErrorKind::Temporary, step, reason).at(url).with_status(response.status);
+    match response.header("retry-after").find_map(|value| value.trim().parse::<u64>().ok()) {
+        Some(delay) => error.with_retry_after(Duration::from_secs(delay.min(MAX_RETRY_AFTER))),
+        None => error,
+    }
+}
+
+/// Returns the error that a request without a response means.
+pub(crate) fn fetch_failed(error: FetchError, step: Step, url: &str) -> Error {
+    match error {
+        FetchError::Failed(reason) => Error::new(ErrorKind::Temporary, step, reason),
+        FetchError::TooLarge => Error::new(ErrorKind::Temporary, step, "the response is larger than 64 KiB"),
+        FetchError::Refused(reason) => Error::new(ErrorKind::Misconfigured, step, reason),
+    }
+    .at(url)
+}
+
+/// Reads a number of seconds. Some servers write it as text, or with a fraction.
+pub(crate) fn seconds(value: &Value) -> Option<Duration> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    // Longer times than 136 years are cut.
+    let max = f64::from(u32::MAX);
+    number.filter(|seconds| *seconds >= 0.0).map(|seconds| Duration::from_secs_f64(seconds.min(max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::response;
+    use alloc::format;
+    use alloc::string::ToString;
+    use serde_json::json;
+
+    const NOW: UnixTime = UnixTime::from_secs(1_000_000);
+    const URL: &str = "https://auth.example.com/token?tenant=secret";
+
+    fn read(status: u16, body: &str) -> Result<TokenResponse, Error> {
+        super::read(&response(status, body), Step::Refresh, URL, NOW)
+    }
+
+    fn refused(status: u16, body: &Value) -> Error {
+        read(status, &body.to_string()).unwrap_err()
+    }
+
+    #[test]
+    fn a_complete_response_is_read() {
+        let body = json!({"access_token": "a", "token_type": "bEARER", "expires_in": 3600, "refresh_token": "r",
+            "scope": "x y", "id_token": "i", "issued_token_type": "t", "other": []});
+        let token = read(200, &body.to_string()).unwrap();
+        assert_eq!(token.access_token.expose(), "a");
+        assert_eq!(token.token_type, TokenType::Bearer);
+        assert_eq!((token.obtained_at, token.expires_at), (NOW, Some(UnixTime::from_secs(1_003_600))));
+        assert_eq!(token.refresh_token.unwrap().expose(), "r");
+        assert_eq!(token.id_token.unwrap().expose(), "i");
+        assert_eq!((token.scopes, token.issued_token_type.as_deref()), (Some(Scopes::parse("x y")), Some("t")));
+    }
+
+    #[test]
+    fn t5_a_response_without_a_refresh_token_is_fine() {
+        let token = read(200, r#"{"access_token":"a"}"#).unwrap();
+        assert_eq!((token.refresh_token, token.expires_at, token.scopes), (None, None, None));
+        assert_eq!(token.token_type, TokenType::Bearer);
+    }
+
+    #[test]
+    fn optional_members_of_a_wrong_type_count_as_absent() {
+        let body = json!({"access_token": "a", "token_type": 1, "expires_in": [], "refresh_token": {}, "scope": ["a"],
+            "id_token": "", "error": "ignored, there is a token"});
+        let token = read(200, &body.to_string()).unwrap();
+        assert_eq!((token.refresh_token, token.expires_at, token.scopes, token.id_token), (None, None, None, None));
+    }
+
+    #[test]
+    fn o8_the_time_of_expiry_is_absolute_and_read_in_every_form() {
+        let life = |value: Value| {
+            let token = read(200, &json!({"access_token": "a", "expires_in": value}).to_string()).unwrap();
+            token.expires_at.map(|at| at.duration_since(NOW).as_secs())
+        };
+        assert_eq!(life(json!(60)), Some(60));
+        assert_eq!(life(json!("3600")), Some(3600));
+        assert_eq!(life(json!(" 59.9 ")), Some(59));
+        for bad in [json!(0), json!("0"), json!(0.5), json!(-1), json!("soon"), json!(null), json!("NaN"), json!(true)]
+        {
+            assert_eq!(life(bad.clone()), None, "{bad}");
+        }
+        for long in [json!(1e300), json!(u64::MAX), json!("inf")] {
+            assert_eq!(life(long), Some(u64::from(u32::MAX)));
+        }
+    }
+
+    #[test]
+    fn o3_only_invalid_grant_asks_for_a_login() {
+        let kind = |code: &str| refused(400, &json!({"error": code})).kind();
+        assert_eq!(kind("invalid_grant"), ErrorKind::LoginRequired);
+        assert_eq!(kind("invalid_client"), ErrorKind::Misconfigured);
+        for code in ["temporarily_unavailable", "server_error", "use_dpop_nonce"] {
+            assert_eq!(kind(code), ErrorKind::Temporary);
+        }
+        for code in ["access_denied", "invalid_scope", "expired_token", "something_new"] {
+            assert_eq!(kind(code), ErrorKind::Refused);
+        }
+        for code in
+            ["invalid_request", "unauthorized_client", "unsupported_grant_type", "invalid_target", "invalid_dpop_proof"]
+        {
+            assert_eq!(kind(code), ErrorKind::Misconfigured);
+        }
+        for status in [500, 502, 503, 408, 429] {
+            let error = refused(status, &json!({"error": "invalid_grant"}));
+            assert_eq!(error.kind(), ErrorKind::Temporary, "status {status} says nothing about the grant");
+        }
+    }
+
+    #[test]
+    fn o4_a_response_that_cannot_be_read_is_a_temporary_error() {
+        let page = "<!doctype html><title>Sign in to the Wi-Fi</title>";
+        for (status, body) in [
+            (200, page),
+            (400, page),
+            (401, ""),
+            (404, "null"),
+            (200, "{}"),
+            (400, "{}"),
+            (302, ""),
+            (200, r#"{"access_token":""}"#),
+            (200, r#"{"access_token":7}"#),
+            (400, r#"{"error":{"code":1}}"#),
+        ] {
+            let error = read(status, body).unwrap_err();
+            assert_eq!((error.kind(), error.http_status()), (ErrorKind::Temporary, Some(status)), "{status} {body}");
+        }
+        let huge = format!(r#"{{"access_token":"a","pad":"{}"}}"#, "x".repeat(Request::MAX_RESPONSE));
+        assert_eq!(read(200, &huge).unwrap_err().kind(), ErrorKind::Temporary);
+    }
+
+    #[test]
+    fn o4_requests_without_a_response_leave_everything_as_it_is() {
+        let kind = |error| fetch_failed(error, Step::Refresh, URL).kind();
+        assert_eq!(kind(FetchError::Failed("timed out".into())), ErrorKind::Temporary);
+        assert_eq!(kind(FetchError::TooLarge), ErrorKind::Temporary);
+        assert_eq!(kind(FetchError::Refused("private address".into())), ErrorKind::Misconfigured);
+    }
+
+    #[test]
+    fn an_error_with_status_200_is_an_error() {
+        let error = refused(200, &json!({"ok": false, "error": "invalid_grant"}));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::LoginRequired, Some("invalid_grant")));
+        assert_eq!(refused(200, &json!({"error": 5})).kind(), ErrorKind::Temporary);
+    }
+
+    #[test]
+    fn o21_an_error_names_step_url_status_code_and_what_to_do() {
+        let error = refused(400, &json!({"error": "invalid_grant", "error_description": "token\x1b[31m revoked"}));
+        assert_eq!(
+            error.to_string(),
+            "the refresh of the token failed: the authorization server does not accept the grant \
+             (https://auth.example.com/token, HTTP status 400): invalid_grant: token revoked; log in again"
+        );
+    }
+
+    #[test]
+    fn o21_an_unknown_refusal_of_a_refresh_says_what_to_do() {
+        let error = refused(200, &json!({"ok": false, "error": "invalid_refresh_token"}));
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        assert!(error.to_string().ends_with(": invalid_refresh_token; log in again if this goes on"), "{error}");
+    }
+
+    #[test]
+    fn o7_a_refusal_of_the_resource_names_the_setting_that_leaves_it_out() {
+        let error = refused(400, &json!({"error": "invalid_target"}));
+        assert!(error.to_string().ends_with("use the setting `omit_resource`"), "{error}");
+    }
+
+    #[test]
+    fn a_server_says_when_to_try_again() {
+        let after = |value: &str| {
+            let mut response = response(429, "slow down");
+            response.headers.push(("retry-after".into(), value.into()));
+            super::read(&response, Step::Token, URL, NOW).unwrap_err().retry_after().map(|delay| delay.as_secs())
+        };
+        assert_eq!(after("30"), Some(30));
+        assert_eq!(after("99999999"), Some(MAX_RETRY_AFTER));
+        assert_eq!(after("Wed, 21 Oct 2026 07:28:00 GMT"), None);
+        assert_eq!(refused(503, &json!({})).retry_after(), None);
+    }
+
+    #[test]
+    fn a_token_that_would_break_a_header_is_refused() {
+        for token in ["a\r\nx-evil: 1", "a b", "ä", &"x".repeat(MAX_TOKEN + 1)] {
+            let error = read(200, &json!({"access_token": token}).to_string()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Misconfigured);
+            assert!(!error.to_string().contains("evil"));
+        }
+    }
+
+    #[test]
+    fn token_types_keep_their_name_in_the_store() {
+        for (name, stored, kind) in [
+            ("BEARER", "Bearer", TokenType::Bearer),
+            ("dpop", "DPoP", TokenType::Dpop),
+            ("N_A", "N_A", TokenType::Other("N_A".into())),
+        ] {
+            assert_eq!(TokenType::from_name(name), kind);
+            assert_eq!(serde_json::to_value(&kind).unwrap(), json!(stored));
+            assert_eq!(serde_json::from_value::<TokenType>(json!(stored)).unwrap(), kind);
+        }
+    }
+}

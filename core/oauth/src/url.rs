@@ -1,0 +1,242 @@
+//! Which URLs a client may ask or open, and the URLs that it derives from others.
+//!
+//! A derived URL contains the other URL's bytes as they are. Only [`canonical_resource`] changes the case of letters.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use mcpwire_types::url::{host, is_address, same_origin, split_origin, without_fragment, without_query};
+
+/// Maximum length of a URL that a server names: 4 KiB.
+pub(crate) const MAX_URL: usize = 4096;
+
+/// Returns whether the host of an HTTP URL is this machine: `localhost`, `127.0.0.0/8` or `[::1]`.
+pub(crate) fn is_loopback(url: &str) -> bool {
+    let Some(host) = host(url) else { return false };
+    if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        return address.parse().is_ok_and(|address: Ipv6Addr| address.is_loopback());
+    }
+    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
+}
+
+/// Returns whether the scheme is `https`.
+pub(crate) fn is_https(url: &str) -> bool {
+    url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
+}
+
+/// Returns whether a client may send OAuth requests to `url`, or a browser open it (security best practices,
+/// "Authorization URL Validation").
+///
+/// The URL must be a plain address of at most [`MAX_URL`] bytes, with `https`, or with `http` if its host is this machine.
+pub(crate) fn is_secure(url: &str) -> bool {
+    url.len() <= MAX_URL && is_address(url) && (is_https(url) || is_loopback(url))
+}
+
+/// Returns whether a client may use `url` for the server at `server_url`: [`is_secure`], and `http` only if the server is on
+/// this machine, too. So a remote server cannot point a client at programs that listen without TLS.
+pub(crate) fn is_secure_for(url: &str, server_url: &str) -> bool {
+    is_secure(url) && (is_https(url) || is_loopback(server_url))
+}
+
+/// Returns whether `url` can be a redirect URI: `https`, or `http` to this machine, without a fragment.
+pub(crate) fn is_redirect_uri(url: &str) -> bool {
+    is_secure(url) && !url.contains('#')
+}
+
+/// Returns the URL of a well-known document of `url`, with the path and query of `url` after the name (RFC 8414, section
+/// 3.1, and RFC 9728, section 3.1). Removes one slash at the end of the path.
+pub(crate) fn well_known(url: &str, name: &str) -> Option<String> {
+    let (origin, rest) = split_origin(without_fragment(url))?;
+    let (path, query) = split_query(rest);
+    let path = path.strip_suffix('/').unwrap_or(path);
+    Some(format!("{origin}/.well-known/{name}{path}{query}"))
+}
+
+/// Returns the URL of a well-known document that is below the path of `url` (OpenID Connect Discovery, section 4).
+pub(crate) fn well_known_below(url: &str, name: &str) -> Option<String> {
+    let (origin, path) = split_origin(without_query(url))?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    Some(format!("{origin}{path}/.well-known/{name}"))
+}
+
+/// Returns the scheme and authority of `url`.
+pub(crate) fn origin(url: &str) -> Option<&str> {
+    split_origin(url).map(|(origin, _)| origin)
+}
+
+/// Returns whether `url` has a path other than `/`.
+pub(crate) fn has_path(url: &str) -> bool {
+    split_origin(without_query(url)).is_some_and(|(_, path)| !matches!(path, "" | "/"))
+}
+
+/// Returns the canonical URI of a server (basic/authorization, "Canonical Server URI"): scheme and host in lower case,
+/// without query and fragment, and without the slash of an empty path.
+///
+/// The query is left out because it often contains a key. RFC 8707 advises against it, too.
+pub(crate) fn canonical_resource(server_url: &str) -> Option<String> {
+    let (origin, path) = split_origin(without_query(server_url))?;
+    let path = if path == "/" { "" } else { path };
+    Some(origin.to_ascii_lowercase() + path)
+}
+
+/// Returns whether the resource of a metadata document includes the server that was asked: same origin, and its path is
+/// that of the server or a parent of it (RFC 9728, section 3.3).
+pub(crate) fn covers(resource: &str, server_url: &str) -> bool {
+    let (Some((_, resource_rest)), Some((_, server_rest))) = (split_origin(resource), split_origin(server_url)) else {
+        return false;
+    };
+    let (resource_path, query) = split_query(resource_rest);
+    let (server_path, server_query) = split_query(without_fragment(server_rest));
+    let resource_path = resource_path.strip_suffix('/').unwrap_or(resource_path);
+    let below = server_path.strip_prefix(resource_path);
+    is_address(resource)
+        && !resource.contains('#')
+        && same_origin(resource, server_url)
+        && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        && (query.is_empty() || query == server_query)
+}
+
+/// Adds parameters to the query of a URL.
+pub(crate) fn with_query(url: &str, parameters: &str) -> String {
+    let url = without_fragment(url);
+    let separator = match url.bytes().last() {
+        Some(b'?' | b'&') => "",
+        _ if url.contains('?') => "&",
+        _ => "?",
+    };
+    url.to_string() + separator + parameters
+}
+
+fn split_query(rest: &str) -> (&str, &str) {
+    rest.split_at(rest.find('?').unwrap_or(rest.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn z4_and_b2_only_https_or_http_to_this_machine_is_secure() {
+        for url in [
+            "https://as.example",
+            "HTTPS://As.example:8443/a?b",
+            "http://localhost:1/cb",
+            "http://127.9.0.1/",
+            "http://[::1]:80/",
+        ] {
+            assert!(is_secure(url), "{url}");
+        }
+        let long = "https://as.example/".to_string() + &"a".repeat(MAX_URL);
+        for url in [
+            "http://as.example/",
+            "http://localhost.evil.example/",
+            "http://127.0.0.1.evil.example/",
+            "http://127.1/",
+            "http://2130706433/",
+            "http://0.0.0.0/",
+            "http://[::2]/",
+            "http://[::1/",
+            "https://user@as.example/",
+            "https://as.example/a b",
+            "https:as.example",
+            "//as.example",
+            "",
+            &long,
+        ] {
+            assert!(!is_secure(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn b5_a_browser_opens_no_scripts_files_or_data() {
+        for url in [
+            "javascript:alert(1)",
+            "javascript://as.example/%0aalert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "vbscript:x",
+            "ms-settings://x",
+            "https://as.example/\" --flag",
+            "https://as.example\\@evil/",
+            " https://as.example/",
+            "https://as.example/\r\nx",
+        ] {
+            assert!(!is_secure(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn z3_a_redirect_uri_is_https_or_on_this_machine() {
+        assert!(is_redirect_uri("http://127.0.0.1:3000/callback") && is_redirect_uri("https://app.example/cb?x=1"));
+        for uri in
+            ["http://app.example/cb", "https://app.example/cb#x", "com.example.app:/cb", "urn:ietf:wg:oauth:2.0:oob"]
+        {
+            assert!(!is_redirect_uri(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn well_known_urls_contain_the_path_as_it_is() {
+        for (url, inserted, below) in [
+            ("https://a.example", "https://a.example/.well-known/x", "https://a.example/.well-known/x"),
+            ("https://a.example/", "https://a.example/.well-known/x", "https://a.example/.well-known/x"),
+            (
+                "https://A.example:443/T/",
+                "https://A.example:443/.well-known/x/T",
+                "https://A.example:443/T/.well-known/x",
+            ),
+            (
+                "https://a.example/a%2fb?k=1#f",
+                "https://a.example/.well-known/x/a%2fb?k=1",
+                "https://a.example/a%2fb/.well-known/x",
+            ),
+        ] {
+            assert_eq!(well_known(url, "x").as_deref(), Some(inserted));
+            assert_eq!(well_known_below(url, "x").as_deref(), Some(below));
+        }
+        assert_eq!((well_known("stdio", "x"), well_known_below("", "x")), (None, None));
+    }
+
+    #[test]
+    fn z6_the_canonical_uri_has_a_lower_case_host_and_no_empty_path() {
+        for (url, canonical) in [
+            ("https://MCP.Example.com/", "https://mcp.example.com"),
+            ("HTTPS://mcp.example.com:8443", "https://mcp.example.com:8443"),
+            ("https://mcp.example.com/Server/mcp/?key=secret#f", "https://mcp.example.com/Server/mcp/"),
+        ] {
+            assert_eq!(canonical_resource(url).as_deref(), Some(canonical));
+        }
+        assert_eq!(canonical_resource("mcp.example.com"), None);
+    }
+
+    #[test]
+    fn a12_a_resource_covers_what_is_below_its_path() {
+        for (resource, server, covered) in [
+            ("https://a.example", "https://a.example/mcp", true),
+            ("https://a.example/", "https://a.example/mcp?x#y", true),
+            ("https://A.example:443/mcp", "https://a.example/mcp", true),
+            ("https://a.example/mcp/", "https://a.example/mcp", true),
+            ("https://a.example/mcp", "https://a.example/mcp/one", true),
+            ("https://a.example/mcp?t=1", "https://a.example/mcp?t=1", true),
+            ("https://a.example/mcp?t=1", "https://a.example/mcp?t=2", false),
+            ("https://a.example/mcp", "https://a.example/mcp2", false),
+            ("https://a.example/MCP", "https://a.example/mcp", false),
+            ("https://a.example/mcp/one", "https://a.example/mcp", false),
+            ("https://evil.example/mcp", "https://a.example/mcp", false),
+            ("http://a.example/mcp", "https://a.example/mcp", false),
+            ("https://a.example/mcp#f", "https://a.example/mcp", false),
+            ("https://user@a.example/mcp", "https://a.example/mcp", false),
+            ("mcp", "https://a.example/mcp", false),
+        ] {
+            assert_eq!(covers(resource, server), covered, "{resource} {server}");
+        }
+    }
+
+    #[test]
+    fn a_query_is_extended() {
+        assert_eq!(with_query("https://a.example/x#f", "b=c"), "https://a.example/x?b=c");
+        assert_eq!(with_query("https://a.example/x?a=1", "b=c"), "https://a.example/x?a=1&b=c");
+        assert_eq!(with_query("https://a.example/x?", "b=c"), "https://a.example/x?b=c");
+    }
+}
