@@ -69,8 +69,12 @@ impl Runtime for AsyncStd {
 
 #[cfg(feature = "http")]
 impl http::Net for AsyncStd {
-    fn connect_tcp(&self, host: String, port: u16) -> http::ConnectFuture {
-        Smol.connect_tcp(host, port)
+    fn resolve(&self, host: String, port: u16) -> http::ResolveFuture {
+        Smol.resolve(host, port)
+    }
+
+    fn connect_tcp(&self, address: std::net::SocketAddr) -> http::ConnectFuture {
+        Smol.connect_tcp(address)
     }
 
     fn connect_unix(&self, path: std::path::PathBuf) -> http::ConnectFuture {

@@ -55,6 +55,7 @@ impl Client {
             tls: Tls::new(options.tls).map_err(HttpSetupError::Client)?,
             connect_timeout: options.connect_timeout,
             handshake_timeout: options.handshake_timeout,
+            public_addresses_only: options.public_addresses_only,
             unix_socket: options.unix_socket,
         };
         let handshaker = Handshaker::new(net, options.max_head.max(MIN_HEAD));
@@ -77,12 +78,15 @@ impl HttpClient for Client {
 impl Inner {
     /// Sends a request, and follows redirects to the same origin.
     async fn send(&self, exchange: Exchange) -> Result<HttpResponse, Failure> {
-        let Exchange { verb, uri: mut url, headers, body, .. } = exchange;
+        let Exchange { verb, uri: mut url, headers, body, follow_redirects, .. } = exchange;
         let body = Bytes::from(body);
         for _ in 0..=MAX_REDIRECTS {
             let uri: Uri = url.parse().map_err(|error| not_made(format!("invalid URL: {url}: {error}")))?;
             let request = self.request(verb, uri, &headers, body.clone())?;
             let response = self.pool.send(request).await?;
+            if !follow_redirects {
+                return Ok(into_http_response(response));
+            }
             let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
             match redirect_target(verb, &url, response.status().as_u16(), location)? {
                 None => return Ok(into_http_response(response)),

@@ -1,12 +1,15 @@
 //! [`Connector`]: opens a connection for a URL: TCP or a Unix socket, then a proxy, then TLS.
 
+use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use mcpwire_driver::http::{ConnectFuture, Net, Socket};
+use mcpwire_driver::http::{Net, Socket};
 
+use crate::address::is_public;
 use crate::connect_failure::ConnectFailure;
 use crate::io::Io;
 use crate::meter::{Meter, MeteredSocket};
@@ -21,6 +24,8 @@ pub(crate) struct Connector {
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
     pub(crate) handshake_timeout: Duration,
+    /// Whether to refuse connections to addresses that are not public, except those of proxies.
+    pub(crate) public_addresses_only: bool,
     /// The Unix socket of the server, which replaces the host of the URL.
     pub(crate) unix_socket: Option<PathBuf>,
 }
@@ -35,11 +40,15 @@ impl Connector {
         let socket = match &proxy {
             Some(proxy) => {
                 let host = proxy.uri().host().unwrap_or_default();
-                self.connect_tcp(host, crate::connect::port(proxy.uri())).await?
+                // The proxy resolves names, so only an IP address in the URL can be checked here.
+                if let Ok(address) = bare(uri.host().unwrap_or_default()).parse() {
+                    self.check(address).map_err(|error| ConnectFailure::unreachable(error.to_string()))?;
+                }
+                self.connect_tcp(host, crate::connect::port(proxy.uri()), false).await?
             }
             None => match &self.unix_socket {
                 Some(path) => self.connect_unix(path).await?,
-                None => self.connect_tcp(host, port).await?,
+                None => self.connect_tcp(host, port, true).await?,
             },
         };
         let handshakes = async {
@@ -74,9 +83,32 @@ impl Connector {
         })
     }
 
-    async fn connect_tcp(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        self.finish(&format!("{host}:{port}"), self.net.connect_tcp(bare.to_owned(), port)).await
+    async fn connect_tcp(&self, host: &str, port: u16, is_checked: bool) -> Result<Socket, ConnectFailure> {
+        self.finish(&format!("{host}:{port}"), self.connect_first(bare(host), port, is_checked)).await
+    }
+
+    /// Resolves the host, and connects to the first address that accepts the connection.
+    async fn connect_first(&self, host: &str, port: u16, is_checked: bool) -> io::Result<Socket> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        for address in self.net.resolve(host.to_owned(), port).await? {
+            if is_checked {
+                self.check(address.ip())?;
+            }
+            match self.net.connect_tcp(address).await {
+                Ok(socket) => return Ok(socket),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Returns an error if this client must not connect to the address.
+    fn check(&self, address: IpAddr) -> io::Result<()> {
+        if self.public_addresses_only && !is_public(address) {
+            let error = format!("{address} is an address of this machine or of a private network");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, error));
+        }
+        Ok(())
     }
 
     async fn connect_unix(&self, path: &Path) -> Result<Socket, ConnectFailure> {
@@ -84,7 +116,11 @@ impl Connector {
     }
 
     /// Waits for a connection to `address`, for at most the connect timeout.
-    async fn finish(&self, address: &str, connecting: ConnectFuture) -> Result<Socket, ConnectFailure> {
+    async fn finish(
+        &self,
+        address: &str,
+        connecting: impl Future<Output = io::Result<Socket>>,
+    ) -> Result<Socket, ConnectFailure> {
         match within(&*self.net, self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
             Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{address}: {error}"))),
@@ -94,6 +130,11 @@ impl Connector {
             }
         }
     }
+}
+
+/// Returns a host without the brackets of IPv6 addresses.
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Returns the port of a URL, or the default port of its scheme.

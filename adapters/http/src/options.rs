@@ -28,6 +28,12 @@ pub struct ClientOptions {
     pub idle_timeout: Duration,
     /// Maximum size of the head of a response, in bytes. The default is 64 KiB. The maximum number of headers is 100.
     pub max_head: usize,
+    /// Whether to refuse to connect to addresses that are not public: loopback, private, link-local and reserved ones. The default is
+    /// `false`.
+    ///
+    /// Names are checked after they were resolved. For a request through a proxy, only IP addresses in the URL are checked, because the
+    /// proxy resolves names.
+    pub public_addresses_only: bool,
     pub(crate) tls: TlsOptions,
     pub(crate) proxy: Option<String>,
     pub(crate) unix_socket: Option<PathBuf>,
@@ -41,6 +47,7 @@ impl Default for ClientOptions {
             max_connections: 64,
             idle_timeout: Duration::from_secs(60),
             max_head: 64 * 1024,
+            public_addresses_only: false,
             tls: TlsOptions::default(),
             proxy: None,
             unix_socket: None,
@@ -130,6 +137,7 @@ impl fmt::Debug for ClientOptions {
             .field("max_connections", &self.max_connections)
             .field("idle_timeout", &self.idle_timeout)
             .field("max_head", &self.max_head)
+            .field("public_addresses_only", &self.public_addresses_only)
             .field("trusted", &self.tls.authorities.len())
             .field("has_client_certificate", &self.tls.identity.is_some())
             .field("has_tls_config", &self.tls.config.is_some())

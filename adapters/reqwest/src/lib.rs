@@ -74,7 +74,7 @@ async fn send(client: &Client, exchange: Exchange) -> Result<HttpResponse, Failu
     if Handle::try_current().is_err() {
         return Err(not_made("reqwest needs a tokio runtime, and this task runs on another one".into()));
     }
-    let Exchange { verb, uri: mut url, headers, body, .. } = exchange;
+    let Exchange { verb, uri: mut url, headers, body, follow_redirects, .. } = exchange;
     let body = Bytes::from(body);
     for _ in 0..=MAX_REDIRECTS {
         let request = build_request(verb, &url, &headers, body.clone())?;
@@ -83,6 +83,9 @@ async fn send(client: &Client, exchange: Exchange) -> Result<HttpResponse, Failu
         if *response.url() != target {
             let detail = "reqwest has followed a redirect. Create the client with `ReqwestClient::from_builder`";
             return Err(Failure::new(FailureKind::Redirect, detail));
+        }
+        if !follow_redirects {
+            return Ok(into_http_response(response));
         }
         let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
         match redirect_target(verb, &url, response.status().as_u16(), location)? {

@@ -1,29 +1,23 @@
 //! Sockets of async-io, for HTTP.
 
-use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 
 use async_io::Async;
-use mcpwire_driver::http::{ConnectFuture, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, ResolveFuture, Socket};
 
 use crate::Smol;
 
 impl Net for Smol {
-    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
+    fn resolve(&self, host: String, port: u16) -> ResolveFuture {
+        // Resolved on another thread, because the system's resolver blocks.
+        Box::pin(blocking::unblock(move || Ok((host, port).to_socket_addrs()?.collect())))
+    }
+
+    fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture {
         Box::pin(async move {
-            // Resolved on another thread, because the system's resolver blocks.
-            let addresses = blocking::unblock(move || (host, port).to_socket_addrs()).await?;
-            let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-            for address in addresses {
-                match Async::<TcpStream>::connect(address).await {
-                    Ok(stream) => {
-                        stream.get_ref().set_nodelay(true)?;
-                        return Ok(Box::pin(stream) as Socket);
-                    }
-                    Err(error) => last = error,
-                }
-            }
-            Err(last)
+            let stream = Async::<TcpStream>::connect(address).await?;
+            stream.get_ref().set_nodelay(true)?;
+            Ok(Box::pin(stream) as Socket)
         })
     }
 

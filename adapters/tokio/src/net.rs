@@ -1,17 +1,22 @@
 //! Sockets of tokio, for HTTP.
 
 use std::future::{Future, poll_fn};
-use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
 
-use mcpwire_driver::http::{ConnectFuture, Net, Socket};
-use tokio::net::TcpStream;
+use mcpwire_driver::http::{ConnectFuture, Net, ResolveFuture, Socket};
+use tokio::net::{TcpStream, lookup_host};
 
 use crate::{Compat, Tokio};
 
 impl Net for Tokio {
-    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
+    fn resolve(&self, host: String, port: u16) -> ResolveFuture {
+        self.poll_inside(async move { Ok(lookup_host((host, port)).await?.collect()) })
+    }
+
+    fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture {
         self.poll_inside(async move {
-            let stream = TcpStream::connect((host, port)).await?;
+            let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
             Ok(Box::pin(Compat(stream)) as Socket)
         })
@@ -25,11 +30,11 @@ impl Net for Tokio {
 
 impl Tokio {
     /// Enters this runtime for each poll of the future, because HTTP connections may be opened on threads without a runtime.
-    fn poll_inside(&self, connecting: impl Future<Output = io::Result<Socket>> + Send + 'static) -> ConnectFuture {
-        let (runtime, mut connecting) = (self.clone(), Box::pin(connecting));
+    fn poll_inside<F: Future + Send + 'static>(&self, future: F) -> Pin<Box<dyn Future<Output = F::Output> + Send>> {
+        let (runtime, mut future) = (self.clone(), Box::pin(future));
         Box::pin(poll_fn(move |cx| {
             let _entered = runtime.enter();
-            connecting.as_mut().poll(cx)
+            future.as_mut().poll(cx)
         }))
     }
 }

@@ -196,9 +196,12 @@ pub enum FailureKind {
     /// The server sent a redirect that the adapter must not follow, for example to another origin.
     #[error("the server sent a redirect that is not allowed")]
     Redirect,
-    /// The request was not sent, for example because no access token is available.
+    /// The request was not sent, for example because a callback of the program failed.
     #[error("the request was not made")]
     NotMade,
+    /// The request was not sent, or was refused, and the client cannot get the access token that it needs.
+    #[error("no access token")]
+    Unauthorized,
 }
 
 impl Failure {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use async_io::Async;
-use mcpwire_driver::http::{ConnectFuture, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, Net, ResolveFuture, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Runtime, Streams, TaskFuture, Timer};
 
@@ -41,11 +41,12 @@ impl Runtime for Threads {
 }
 
 impl Net for Threads {
-    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
-        Box::pin(async move {
-            let address = (host, port).to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
-            Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
-        })
+    fn resolve(&self, host: String, port: u16) -> ResolveFuture {
+        Box::pin(async move { Ok((host, port).to_socket_addrs()?.collect()) })
+    }
+
+    fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture {
+        Box::pin(async move { Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket) })
     }
 }
 

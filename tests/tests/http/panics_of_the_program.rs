@@ -32,8 +32,8 @@ fn a_token_provider_that_panics_fails_the_requests_it_is_asked_for<A: Adapter>()
     client.initialize().expect("it opens");
     for _ in 0..2 {
         panics.store(true, Ordering::SeqCst);
-        let words = ["the request was not made", "the token provider panicked: nobody is logged in"];
-        client.failure("echo").assert(ErrorKind::Network, &words);
+        let words = ["no access token", "the token provider panicked: nobody is logged in"];
+        client.failure("echo").assert(ErrorKind::Unauthorized, &words);
         panics.store(false, Ordering::SeqCst);
         assert_eq!(client.text("echo", json!({})), "here");
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+#[cfg(feature = "http")]
+use mcpwire_core::http::{Failure, FailureKind, HttpError};
 use mcpwire_core::{CallError, ConnectError, SendError, StructuredErrorKind, TaskError};
 use serde::{Serialize, Serializer};
 
@@ -28,7 +30,8 @@ pub enum ErrorKind {
     Tool,
     /// The server responded with an error.
     Server,
-    /// The server requires an access token, or rejected the token of the request (HTTP status 401, 403 or 407).
+    /// The server requires an access token, or rejected the token of the request (HTTP status 401, 403 or 407). Or the program
+    /// provided no token.
     Unauthorized,
     /// The client sends too many requests (HTTP status 429). [`Error::retry_after`](crate::Error::retry_after) returns how long
     /// to wait, if the response contains a `Retry-After` header.
@@ -89,6 +92,8 @@ impl ErrorKind {
         match error {
             ConnectError::Timeout { .. } => ErrorKind::Timeout,
             ConnectError::Cancelled => ErrorKind::Cancelled,
+            #[cfg(feature = "http")]
+            ConnectError::Http { error, .. } if is_unauthorized(error) => ErrorKind::Unauthorized,
             error => match error.http_status().and_then(Self::from_http_status) {
                 Some(ErrorKind::Server) | None => ErrorKind::Connect,
                 Some(kind) => kind,
@@ -115,10 +120,18 @@ impl ErrorKind {
                 TaskError::NoResult { .. } => ErrorKind::Protocol,
                 _ => ErrorKind::Server,
             },
+            #[cfg(feature = "http")]
+            CallError::Http { error, .. } if is_unauthorized(error) => ErrorKind::Unauthorized,
             error if error.is_network_error() => ErrorKind::Network,
             error => error.http_status().and_then(Self::from_http_status).unwrap_or(ErrorKind::Protocol),
         }
     }
+}
+
+/// Returns whether a request was not sent for lack of an access token.
+#[cfg(feature = "http")]
+fn is_unauthorized(error: &HttpError) -> bool {
+    matches!(error, HttpError::Failed(Failure { kind: FailureKind::Unauthorized, .. }))
 }
 
 impl Cause {

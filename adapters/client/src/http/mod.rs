@@ -36,6 +36,7 @@
 //! let options = HttpOptions::default().client(offline);
 //! ```
 
+mod authorizer;
 mod error_chain;
 mod exchanges;
 mod hooked_client;
@@ -54,6 +55,9 @@ use std::sync::Arc;
 
 use mcpwire_core::http::{Exchange, Failure};
 
+pub use authorizer::{
+    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, Credentials, Refusal, RefusalFuture, ResponseHead,
+};
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;
 pub use hooked_client::{CallInfo, RequestHead};

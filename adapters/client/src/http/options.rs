@@ -8,7 +8,8 @@ use crate::{Error, HttpSetupError, McpServerDef};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
 use super::HttpClient;
-use super::token::{AuthorizingClient, TokenProvider};
+use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens};
+use super::token::TokenProvider;
 
 /// Default `User-Agent` header. A header in the definition of the server replaces it.
 const USER_AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
@@ -22,7 +23,7 @@ pub struct HttpOptions {
     /// The version of the HTTP transport. Default: `None`, which detects the version.
     pub flavour: Option<Flavour>,
     client: Option<Arc<dyn HttpClient>>,
-    tokens: Option<Arc<dyn TokenProvider>>,
+    authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 impl HttpOptions {
@@ -35,8 +36,14 @@ impl HttpOptions {
     /// Sets the provider of the access tokens that requests are sent with.
     ///
     /// A token replaces an `Authorization` header of the definition, and is sent to the server's origin only.
-    pub fn token(mut self, tokens: impl TokenProvider) -> Self {
-        self.tokens = Some(Arc::new(tokens));
+    pub fn token(self, tokens: impl TokenProvider) -> Self {
+        self.authorizer(BearerTokens(Arc::new(tokens)))
+    }
+
+    /// Sets the authorizer, which adds credentials to the requests and reacts when the server refuses them. Replaces
+    /// [`token`](Self::token).
+    pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
+        self.authorizer = Some(Arc::new(authorizer));
         self
     }
 
@@ -57,7 +64,7 @@ impl HttpOptions {
         Ok(settings)
     }
 
-    /// Returns the HTTP client of these options, which adds the tokens of the provider. If no client was set, `default`
+    /// Returns the HTTP client of these options, which adds the credentials of the authorizer. If no client was set, `default`
     /// creates it.
     ///
     /// # Errors
@@ -67,8 +74,8 @@ impl HttpOptions {
         default: impl FnOnce() -> Result<Arc<dyn HttpClient>, HttpSetupError>,
     ) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
         let client = self.client.map_or_else(default, Ok)?;
-        Ok(match self.tokens {
-            Some(tokens) => Arc::new(AuthorizingClient { tokens, client }),
+        Ok(match self.authorizer {
+            Some(authorizer) => Arc::new(AuthorizingClient { authorizer, client }),
             None => client,
         })
     }
@@ -76,7 +83,7 @@ impl HttpOptions {
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        HttpOptions { listen: true, flavour: None, client: None, tokens: None }
+        HttpOptions { listen: true, flavour: None, client: None, authorizer: None }
     }
 }
 
@@ -86,7 +93,7 @@ impl fmt::Debug for HttpOptions {
             .field("listen", &self.listen)
             .field("flavour", &self.flavour)
             .field("has_client", &self.client.is_some())
-            .field("has_tokens", &self.tokens.is_some())
+            .field("has_authorizer", &self.authorizer.is_some())
             .finish()
     }
 }

@@ -26,7 +26,7 @@ fn exchange() -> Exchange {
     }
 }
 
-fn poll_ready<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn poll_ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("the future is pending"),
@@ -94,7 +94,7 @@ impl Error for LoginFailed {
 #[test]
 fn the_failure_of_a_provider_contains_its_error_and_the_sources() {
     let failure = authorization(|| ready(Err("nobody is logged in"))).unwrap_err();
-    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::NotMade, "nobody is logged in"));
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Unauthorized, "nobody is logged in"));
     let failure = authorization(|| async { Err(LoginFailed(io::Error::other("no network"))) }).unwrap_err();
     assert_eq!(failure.detail, "login failed: no network");
 }
@@ -103,10 +103,10 @@ fn the_failure_of_a_provider_contains_its_error_and_the_sources() {
 fn errors_and_debug_output_omit_the_token() {
     for token in ["s3cret\r\nX: y", "s3cret s3cret", "s3crét"] {
         let failure = authorization(StaticToken(token.into())).unwrap_err();
-        assert_eq!(failure.kind, FailureKind::NotMade);
+        assert_eq!(failure.kind, FailureKind::Unauthorized);
         assert!(!failure.to_string().contains("s3cr"), "{failure}");
     }
-    assert_eq!(authorization(StaticToken(String::new())).unwrap_err().kind, FailureKind::NotMade);
+    assert_eq!(authorization(StaticToken(String::new())).unwrap_err().kind, FailureKind::Unauthorized);
     let options = HttpOptions::default().token(StaticToken("s3cret".into()));
     let shown = format!("{options:?} {:?}", StaticToken("s3cret".into()));
     assert!(!shown.contains("s3cret"), "{shown}");

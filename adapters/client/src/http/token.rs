@@ -3,15 +3,9 @@
 use std::env;
 use std::error::Error;
 use std::fmt;
-use std::future::{Future, poll_fn, ready};
-use std::pin::{Pin, pin};
+use std::future::{Future, ready};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
-
-use mcpwire_core::http::{Exchange, Failure, FailureKind};
-
-use super::{HttpClient, ResponseFuture, error_chain};
-use crate::catch_panic;
 
 /// Provides the bearer token of a server.
 ///
@@ -74,45 +68,6 @@ where
     fn token(&self) -> TokenFuture<'_> {
         let token = self();
         Box::pin(async { token.await.map_err(Into::into) })
-    }
-}
-
-/// An HTTP client that adds the token of a provider to each request.
-pub(super) struct AuthorizingClient {
-    pub(super) tokens: Arc<dyn TokenProvider>,
-    pub(super) client: Arc<dyn HttpClient>,
-}
-
-impl HttpClient for AuthorizingClient {
-    fn send(&self, mut exchange: Exchange) -> ResponseFuture {
-        let (tokens, client) = (Arc::clone(&self.tokens), Arc::clone(&self.client));
-        Box::pin(async move {
-            if let Some(token) = obtain_token(&*tokens).await? {
-                exchange.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
-                exchange.headers.push(("Authorization".into(), format!("Bearer {token}")));
-            }
-            client.send(exchange).await
-        })
-    }
-
-    fn capacity(&self) -> usize {
-        self.client.capacity()
-    }
-}
-
-async fn obtain_token(tokens: &dyn TokenProvider) -> Result<Option<String>, Failure> {
-    let mut token = pin!(async { tokens.token().await.map_err(|error| error_chain(&*error)) });
-    let token = poll_fn(|cx| match catch_panic(|| token.as_mut().poll(cx)) {
-        Ok(token) => token,
-        Err(message) => Poll::Ready(Err(format!("the token provider panicked: {message}"))),
-    });
-    let not_made = |detail| Failure::new(FailureKind::NotMade, detail);
-    match token.await.map_err(not_made)? {
-        // A line break would begin another header. The message omits the token, because it is a secret.
-        Some(token) if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Err(not_made("invalid access token: it is empty, or contains spaces or characters other than ASCII".into()))
-        }
-        token => Ok(token),
     }
 }
 

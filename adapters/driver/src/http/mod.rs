@@ -3,4 +3,4 @@
 mod net;
 
 pub use mcpwire_client::http::*;
-pub use net::{ConnectFuture, Net, Socket, Stream};
+pub use net::{ConnectFuture, Net, ResolveFuture, Socket, Stream};

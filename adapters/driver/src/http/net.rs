@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
 
@@ -11,8 +12,13 @@ use crate::runtime::Runtime;
 
 /// A runtime that can open network connections. The HTTP client of `mcpwire-http` needs it.
 pub trait Net: Runtime {
-    /// Resolves a host name or IP address, and connects by TCP to the first address that accepts the connection.
-    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture;
+    /// Resolves a host name. Returns the addresses in the order in which to try them, each with `port`.
+    ///
+    /// The host may also be an IP address. IPv6 addresses have no brackets.
+    fn resolve(&self, host: String, port: u16) -> ResolveFuture;
+
+    /// Connects to this address by TCP.
+    fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture;
 
     /// Connects to a Unix socket. The default implementation returns an error.
     fn connect_unix(&self, path: PathBuf) -> ConnectFuture {
@@ -20,6 +26,9 @@ pub trait Net: Runtime {
         Box::pin(async { Err(io::Error::new(io::ErrorKind::Unsupported, error)) })
     }
 }
+
+/// The future of the addresses of a host. Returned by [`Net::resolve`].
+pub type ResolveFuture = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// The future of a network connection. Returned by the methods of [`Net`].
 pub type ConnectFuture = Pin<Box<dyn Future<Output = io::Result<Socket>> + Send>>;

@@ -28,7 +28,11 @@ impl Runtime for VirtualNet {
 }
 
 impl Net for VirtualNet {
-    fn connect_tcp(&self, _: String, _: u16) -> ConnectFuture {
+    fn resolve(&self, _: String, _: u16) -> ResolveFuture {
+        Box::pin(async { Ok(vec![SocketAddr::from(([127, 0, 0, 1], 80))]) })
+    }
+
+    fn connect_tcp(&self, _: SocketAddr) -> ConnectFuture {
         Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
     }
 }
@@ -92,8 +96,12 @@ impl Runtime for Fast {
 }
 
 impl Net for Fast {
-    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
-        Threads.connect_tcp(host, port)
+    fn resolve(&self, host: String, port: u16) -> ResolveFuture {
+        Threads.resolve(host, port)
+    }
+
+    fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture {
+        Threads.connect_tcp(address)
     }
 }
 

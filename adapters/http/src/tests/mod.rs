@@ -1,5 +1,6 @@
 //! Tests of HTTP/2, TLS and proxies with hyper servers.
 
+mod addresses;
 mod keep_alive;
 mod meter;
 mod pool;
@@ -8,7 +9,7 @@ mod tls;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +25,7 @@ use futures_rustls::rustls::ServerConfig;
 use futures_rustls::rustls::crypto::ring;
 use http::Response;
 use hyper::service::service_fn;
-use mcpwire_driver::http::{ConnectFuture, HttpClient, Net, Socket};
+use mcpwire_driver::http::{ConnectFuture, HttpClient, Net, ResolveFuture, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
 use mcpwire_driver::protocol::{Config, Timestamp};
@@ -53,11 +54,12 @@ impl Runtime for Threads {
 }
 
 impl Net for Threads {
-    fn connect_tcp(&self, host: String, port: u16) -> ConnectFuture {
-        Box::pin(async move {
-            let address = (host, port).to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
-            Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
-        })
+    fn resolve(&self, host: String, port: u16) -> ResolveFuture {
+        Box::pin(async move { Ok((host, port).to_socket_addrs()?.collect()) })
+    }
+
+    fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture {
+        Box::pin(async move { Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket) })
     }
 }
 

@@ -73,9 +73,28 @@ pub struct Exchange {
     pub request_id: Option<u64>,
     /// Number of HTTP requests for the same JSON-RPC request so far, this one included. At least 1.
     pub attempt: u32,
+    /// Whether the HTTP client follows redirects to the same origin. If `false`, it returns the redirect as the response.
+    pub follow_redirects: bool,
 }
 
 impl Exchange {
+    /// Creates a request that belongs to no connection, for example to an authorization server. It has no headers and no
+    /// body, and the HTTP client follows no redirects.
+    pub fn new(verb: Verb, uri: impl Into<String>) -> Self {
+        Exchange {
+            id: ExchangeId(0),
+            verb,
+            uri: uri.into(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            is_long: false,
+            is_request: true,
+            request_id: None,
+            attempt: 1,
+            follow_redirects: false,
+        }
+    }
+
     /// Adds a header to this HTTP request alone. Replaces a header of the same name.
     ///
     /// # Errors
@@ -103,6 +122,7 @@ impl fmt::Debug for Exchange {
             .field("is_request", &self.is_request)
             .field("request_id", &self.request_id)
             .field("attempt", &self.attempt)
+            .field("follow_redirects", &self.follow_redirects)
             .finish()
     }
 }

@@ -162,6 +162,7 @@ mod tests {
             (failed(FailureKind::Tls), false, false),
             (failed(FailureKind::Invalid), false, false),
             (failed(FailureKind::NotMade), false, false),
+            (failed(FailureKind::Unauthorized), false, false),
             (HttpError::SessionLost, false, true),
             (HttpError::NoAnswer { status: 200, attempts: 5 }, false, true),
             (HttpError::ContentType { status: 200, found: String::new(), excerpt: String::new() }, false, false),

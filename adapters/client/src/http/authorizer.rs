@@ -1,0 +1,291 @@
+//! [`Authorizer`]: the credentials of HTTP requests, and what happens when the server refuses them.
+//!
+//! Specification: protocol revision 2026-07-28, basic/authorization.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::{Future, poll_fn, ready};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+use mcpwire_core::http::{Exchange, Failure, FailureKind};
+use mcpwire_core::internal::MessageSummary;
+
+use super::token::{TokenError, TokenProvider};
+use super::{HttpClient, HttpResponse, ResponseFuture, error_chain};
+use crate::catch_panic;
+
+/// Maximum number of times that a request is sent. 6: once, after a nonce, after a refresh, and after each of three logins
+/// for more scopes.
+const MAX_ATTEMPTS: u32 = 6;
+
+/// Adds credentials to the HTTP requests of a connection, and reacts when the server refuses them.
+///
+/// Implement [`TokenProvider`] instead if the program only has a token to send.
+pub trait Authorizer: Send + Sync + 'static {
+    /// Returns the credentials for a request. Called for each request, and again when a request is repeated.
+    ///
+    /// # Errors
+    /// The request fails with the error, as [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized). The error and its sources
+    /// must not contain secrets.
+    fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a>;
+
+    /// Called when the server has refused a request with status 401 or 403. Returns whether to repeat the request.
+    ///
+    /// A request is sent at most six times. The default implementation returns [`AfterRefusal::GiveUp`].
+    ///
+    /// # Errors
+    /// As [`authorize`](Self::authorize).
+    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
+        let _ = refusal;
+        Box::pin(ready(Ok(AfterRefusal::GiveUp)))
+    }
+
+    /// Called with the head of each response, for example to take a new nonce from it. The default implementation does nothing.
+    fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
+        let _ = (request, response);
+    }
+}
+
+impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
+    fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        (**self).authorize(request)
+    }
+
+    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
+        (**self).refused(refusal)
+    }
+
+    fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
+        (**self).responded(request, response);
+    }
+}
+
+/// The future of the credentials of a request. Returned by [`Authorizer::authorize`].
+pub type AuthorizeFuture<'a> = Pin<Box<dyn Future<Output = Result<Credentials, TokenError>> + Send + 'a>>;
+
+/// The future of the reaction to a refusal. Returned by [`Authorizer::refused`].
+pub type RefusalFuture<'a> = Pin<Box<dyn Future<Output = Result<AfterRefusal, TokenError>> + Send + 'a>>;
+
+/// A request that an [`Authorizer`] adds credentials to.
+#[derive(Clone, Copy, Debug)]
+pub struct AuthorizedRequest<'a>(&'a Exchange);
+
+impl<'a> AuthorizedRequest<'a> {
+    /// Returns the HTTP method, such as `POST`.
+    pub fn verb(&self) -> &'static str {
+        self.0.verb.as_str()
+    }
+
+    /// Returns the absolute URL.
+    pub fn url(&self) -> &'a str {
+        &self.0.uri
+    }
+
+    /// Returns the method of the JSON-RPC message, and the tool, prompt or resource that it names, such as `tools/call echo`.
+    ///
+    /// Empty for requests without such a message. Reads the message, so it takes time in proportion to its length.
+    pub fn operation(&self) -> String {
+        let MessageSummary { method, target } = MessageSummary::new(&self.0.body);
+        match (method, target) {
+            (Some(method), Some(target)) => format!("{method} {target}"),
+            (method, _) => method.unwrap_or_default(),
+        }
+    }
+}
+
+/// The headers that authorize a request.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    headers: Vec<(Cow<'static, str>, String)>,
+    /// A number of the authorizer's choice.
+    pub id: u64,
+}
+
+impl Credentials {
+    /// Creates credentials without headers: the request is sent as it is.
+    pub fn none() -> Self {
+        Credentials::default()
+    }
+
+    /// Creates the header `Authorization: Bearer`.
+    ///
+    /// # Errors
+    /// If the token is empty, or contains other characters than visible ASCII characters.
+    pub fn bearer(token: &str) -> Result<Self, TokenError> {
+        Credentials::with_scheme("Bearer", token)
+    }
+
+    /// Creates the headers `Authorization: DPoP` and `DPoP` (RFC 9449, section 7.1).
+    ///
+    /// # Errors
+    /// As [`bearer`](Self::bearer), for token and proof.
+    pub fn dpop(token: &str, proof: &str) -> Result<Self, TokenError> {
+        let mut credentials = Credentials::with_scheme("DPoP", token)?;
+        credentials.headers.push(("DPoP".into(), checked(proof)?.to_owned()));
+        Ok(credentials)
+    }
+
+    fn with_scheme(scheme: &str, token: &str) -> Result<Self, TokenError> {
+        let value = format!("{scheme} {}", checked(token)?);
+        Ok(Credentials { headers: vec![("Authorization".into(), value)], id: 0 })
+    }
+}
+
+/// Returns the token if a header can contain it. The error omits the token, because it is a secret.
+fn checked(token: &str) -> Result<&str, TokenError> {
+    // A line break would begin another header.
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("invalid access token: it is empty, or contains spaces or characters other than ASCII".into());
+    }
+    Ok(token)
+}
+
+impl fmt::Debug for Credentials {
+    /// Omits the values of the headers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Credentials").field("headers", &names).field("id", &self.id).finish()
+    }
+}
+
+/// A response with status 401 or 403.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Refusal<'a> {
+    /// The request that was refused.
+    pub request: AuthorizedRequest<'a>,
+    /// The credentials that the request was sent with.
+    pub sent: &'a Credentials,
+    /// The head of the response.
+    pub response: ResponseHead<'a>,
+    /// Number of times that the request was sent.
+    pub attempts: u32,
+}
+
+/// The status and the headers of a response.
+#[derive(Clone, Copy)]
+pub struct ResponseHead<'a> {
+    /// The status code.
+    pub status: u16,
+    headers: &'a [(String, Vec<u8>)],
+}
+
+impl<'a> ResponseHead<'a> {
+    fn new(response: &'a HttpResponse) -> Self {
+        ResponseHead { status: response.status, headers: &response.headers }
+    }
+
+    /// Returns the values of the headers of this name, such as `WWW-Authenticate`. Invalid UTF-8 is replaced.
+    pub fn values(self, name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
+        let found = self.headers.iter().filter(move |(other, _)| other.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| String::from_utf8_lossy(value))
+    }
+}
+
+impl fmt::Debug for ResponseHead<'_> {
+    /// Omits the values of the headers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("ResponseHead").field("status", &self.status).field("headers", &names).finish()
+    }
+}
+
+/// What happens after a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterRefusal {
+    /// Repeats the request with new credentials.
+    Repeat,
+    /// The caller gets the refusal.
+    GiveUp,
+}
+
+/// An [`Authorizer`] that sends the tokens of a [`TokenProvider`].
+pub(super) struct BearerTokens(pub(super) Arc<dyn TokenProvider>);
+
+impl Authorizer for BearerTokens {
+    fn authorize<'a>(&'a self, _: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        Box::pin(async {
+            Ok(match self.0.token().await? {
+                Some(token) => Credentials::bearer(&token)?,
+                None => Credentials::none(),
+            })
+        })
+    }
+}
+
+/// An HTTP client that adds the credentials of an [`Authorizer`] to each request.
+pub(super) struct AuthorizingClient {
+    pub(super) authorizer: Arc<dyn Authorizer>,
+    pub(super) client: Arc<dyn HttpClient>,
+}
+
+impl HttpClient for AuthorizingClient {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        let (authorizer, client) = (Arc::clone(&self.authorizer), Arc::clone(&self.client));
+        Box::pin(async move { send(&*authorizer, &*client, exchange).await })
+    }
+
+    fn capacity(&self) -> usize {
+        self.client.capacity()
+    }
+}
+
+async fn send(
+    authorizer: &dyn Authorizer,
+    client: &dyn HttpClient,
+    exchange: Exchange,
+) -> Result<HttpResponse, Failure> {
+    let mut attempts = 0;
+    loop {
+        let request = AuthorizedRequest(&exchange);
+        let sent = guarded(|| authorizer.authorize(request)).await?;
+        let response = client.send(authorized(&exchange, &sent)).await?;
+        attempts += 1;
+        let head = ResponseHead::new(&response);
+        caught(|| authorizer.responded(request, head))?;
+        if !matches!(response.status, 401 | 403) || attempts == MAX_ATTEMPTS {
+            return Ok(response);
+        }
+        let refusal = Refusal { request, sent: &sent, response: head, attempts };
+        match guarded(|| authorizer.refused(refusal)).await? {
+            AfterRefusal::Repeat => {}
+            AfterRefusal::GiveUp => return Ok(response),
+        }
+    }
+}
+
+/// Returns a copy of the request with the headers of the credentials.
+fn authorized(exchange: &Exchange, credentials: &Credentials) -> Exchange {
+    let mut exchange = exchange.clone();
+    let replaces = |name: &str| credentials.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+    exchange.headers.retain(|(name, _)| !replaces(name));
+    exchange.headers.extend_from_slice(&credentials.headers);
+    exchange
+}
+
+/// Runs a future of the authorizer. A panic and an error become a [`Failure`].
+async fn guarded<'a, T, F>(create: impl FnOnce() -> F) -> Result<T, Failure>
+where
+    F: Future<Output = Result<T, TokenError>> + Send + 'a,
+{
+    let mut future = pin!(caught(create)?);
+    let result = poll_fn(|cx| match catch_panic(|| future.as_mut().poll(cx)) {
+        Ok(result) => result.map(|result| result.map_err(|error| error_chain(&*error))),
+        Err(message) => Poll::Ready(Err(panicked(&message))),
+    });
+    result.await.map_err(|detail| Failure::new(FailureKind::Unauthorized, detail))
+}
+
+fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_panic(call).map_err(|message| Failure::new(FailureKind::Unauthorized, panicked(&message)))
+}
+
+fn panicked(message: &str) -> String {
+    format!("the token provider panicked: {message}")
+}
+
+#[cfg(test)]
+#[path = "authorizer_tests.rs"]
+mod tests;

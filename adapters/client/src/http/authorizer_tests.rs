@@ -1,0 +1,130 @@
+//! Tests of requests that an `Authorizer` adds credentials to.
+
+use std::sync::Mutex;
+
+use mcpwire_core::http::Verb;
+
+use super::*;
+use crate::HttpSetupError;
+use crate::http::HttpOptions;
+use crate::http::tests::poll_ready;
+
+/// An authorizer that counts up its tokens, and does as it is told after refusals.
+#[derive(Default)]
+struct Counting {
+    given: Mutex<u64>,
+    seen: Mutex<Vec<String>>,
+    gives_up: bool,
+    fails: bool,
+    panics: bool,
+}
+
+impl Authorizer for Counting {
+    fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        assert_eq!((request.verb(), request.url()), ("POST", "https://example.com/mcp"));
+        Box::pin(async move {
+            let mut given = self.given.lock().unwrap();
+            *given += 1;
+            let mut credentials = Credentials::dpop(&format!("token-{given}"), "proof")?;
+            credentials.id = *given;
+            Ok(credentials)
+        })
+    }
+
+    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
+        let challenges: Vec<_> = refusal.response.values("WWW-Authenticate").collect();
+        let operation = refusal.request.operation();
+        let line = format!("{operation} {} {} {}", refusal.response.status, refusal.sent.id, challenges.join("|"));
+        self.seen.lock().unwrap().push(line);
+        assert!(!self.panics, "no keyring");
+        let next = if self.gives_up { AfterRefusal::GiveUp } else { AfterRefusal::Repeat };
+        Box::pin(ready(if self.fails { Err("log in first".into()) } else { Ok(next) }))
+    }
+
+    fn responded(&self, _: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
+        self.seen.lock().unwrap().push(format!("{} {}", response.status, response.values("dpop-nonce").count()));
+    }
+}
+
+fn call() -> Exchange {
+    let mut exchange = Exchange::new(Verb::Post, "https://example.com/mcp");
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}"#;
+    exchange.headers = vec![("authorization".into(), "Basic x".into()), ("Accept".into(), "text/plain".into())];
+    exchange.body = message.into();
+    exchange
+}
+
+/// Sends a call to a server that answers with these statuses, one after the other. Returns the status that the caller gets, and
+/// the headers that the server has received.
+fn send_to(authorizer: &Arc<Counting>, statuses: &[u16]) -> (Result<u16, Failure>, Vec<String>) {
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let (seen, mut answers) = (Arc::clone(&received), statuses.to_vec().into_iter());
+    let answers = Mutex::new(move || answers.next().unwrap());
+    let client = move |exchange: Exchange| {
+        assert!(!exchange.body.is_empty());
+        let headers: Vec<_> = exchange.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        seen.lock().unwrap().push(headers.join(", "));
+        let body: &[u8] = b"";
+        let headers = vec![("www-authenticate".to_owned(), b"DPoP".to_vec()), ("DPoP-Nonce".to_owned(), b"n".to_vec())];
+        ready(Ok(HttpResponse { status: (answers.lock().unwrap())(), headers, body: Box::pin(body) }))
+    };
+    let options = HttpOptions::default().client(client).authorizer(Arc::clone(authorizer));
+    let client = options.into_client(|| Err(HttpSetupError::Missing)).unwrap();
+    let status = poll_ready(client.send(call())).map(|response| response.status);
+    let received = received.lock().unwrap().clone();
+    (status, received)
+}
+
+#[test]
+fn a_refused_request_is_repeated_with_new_credentials() {
+    let authorizer = Arc::new(Counting::default());
+    let (status, received) = send_to(&authorizer, &[401, 403, 200]);
+    assert_eq!(status.unwrap(), 200);
+    let expected = (1..=3).map(|n| format!("Accept: text/plain, Authorization: DPoP token-{n}, DPoP: proof"));
+    assert_eq!(received, expected.collect::<Vec<_>>());
+    let seen = authorizer.seen.lock().unwrap();
+    let refusals = ["401 1", "tools/call echo 401 1 DPoP", "403 1", "tools/call echo 403 2 DPoP", "200 1"];
+    assert_eq!(*seen, refusals);
+}
+
+#[test]
+fn the_caller_gets_the_refusal_when_the_authorizer_gives_up() {
+    let authorizer = Arc::new(Counting { gives_up: true, ..Counting::default() });
+    assert_eq!(send_to(&authorizer, &[403]).0.unwrap(), 403);
+}
+
+#[test]
+fn a_request_is_sent_six_times_at_most() {
+    let (status, received) = send_to(&Arc::default(), &[401; 7]);
+    assert_eq!((status.unwrap(), received.len()), (401, 6));
+}
+
+#[test]
+fn other_statuses_are_no_refusals() {
+    for status in [200, 400, 404, 429, 500] {
+        let authorizer = Arc::new(Counting::default());
+        assert_eq!(send_to(&authorizer, &[status]).0.unwrap(), status);
+        assert_eq!(authorizer.seen.lock().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn errors_and_panics_of_the_authorizer_fail_the_request() {
+    for (authorizer, text) in [
+        (Counting { fails: true, ..Counting::default() }, "log in first"),
+        (Counting { panics: true, ..Counting::default() }, "the token provider panicked: no keyring"),
+    ] {
+        let failure = send_to(&Arc::new(authorizer), &[401]).0.unwrap_err();
+        assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Unauthorized, text));
+    }
+}
+
+#[test]
+fn credentials_hide_their_values_and_refuse_line_breaks() {
+    let credentials = Credentials::dpop("s3cret", "pr00f").unwrap();
+    let shown = format!("{credentials:?}");
+    assert!(shown.contains("DPoP") && !shown.contains("s3cret") && !shown.contains("pr00f"), "{shown}");
+    for (token, proof) in [("", "x"), ("x", ""), ("a\r\nb", "x"), ("x", "a b"), ("ä", "x")] {
+        assert!(Credentials::dpop(token, proof).is_err());
+    }
+}
