@@ -11,11 +11,14 @@
 //!
 //! The exit status is 1 if the connection or a list fails, or a call for any other reason than that the server refuses it.
 
+mod authorization;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 
+use mcpwire_tokio::http::HttpOptions;
 use mcpwire_tokio::protocol::{Config, ElicitAction, ElicitResult, Prompt, Tool};
 use mcpwire_tokio::{ConnectOptions, ErrorKind, McpClient, McpServerDef};
 use serde_json::{Map, Value, json};
@@ -42,18 +45,20 @@ async fn run(url: &str) -> Result<(), Box<dyn Error>> {
     let options = ConnectOptions::new(Config::new("mcpwire-conformance", env!("CARGO_PKG_VERSION")))
         .follow_tasks()
         .on_elicitation(async |_form, _| Ok(ElicitResult::of(ElicitAction::Accept)));
+    let context = context()?;
+    let options = options.http(HttpOptions::default().authorizer(authorization::authorizer(url, &context)?));
     let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
-    let outcome = exercise(&client).await;
+    let outcome = exercise(&client, &context).await;
     client.shutdown().await?;
     outcome
 }
 
-async fn exercise(client: &McpClient) -> Result<(), Box<dyn Error>> {
+async fn exercise(client: &McpClient, context: &Value) -> Result<(), Box<dyn Error>> {
     client.initialize().await?;
     let has = client.capabilities().cloned().unwrap_or_default();
     if has.tools.is_some() {
         let tools: Vec<Tool> = client.list_tools().await?.iter().cloned().collect();
-        for (name, arguments) in calls(&tools)? {
+        for (name, arguments) in calls(&tools, context)? {
             tolerate(&format!("tools/call {name}"), client.call_tool(&name, &arguments).await)?;
         }
     }
@@ -83,12 +88,13 @@ fn tolerate<T>(what: &str, outcome: Result<T, mcpwire_tokio::Error>) -> Result<(
     Ok(())
 }
 
+/// What the scenario tells the client.
+fn context() -> Result<Value, serde_json::Error> {
+    env::var("MCP_CONFORMANCE_CONTEXT").map_or(Ok(Value::Null), |context| serde_json::from_str(&context))
+}
+
 /// The calls that the scenario asks for, else one of each tool.
-fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
-    let context: Value = match env::var("MCP_CONFORMANCE_CONTEXT") {
-        Ok(context) => serde_json::from_str(&context)?,
-        Err(_) => Value::Null,
-    };
+fn calls(tools: &[Tool], context: &Value) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
     if let Some(wanted) = context.get("toolCalls").and_then(Value::as_array) {
         let call = |wanted: &Value| Some((wanted.get("name")?.as_str()?.to_owned(), wanted.get("arguments")?.clone()));
         return wanted.iter().map(|wanted| call(wanted).ok_or_else(|| format!("no call: {wanted}").into())).collect();

@@ -1,0 +1,194 @@
+//! [`Shared`]: what the connections to one server share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_channel::oneshot;
+use mcpwire_driver::http::{Credentials, Refusal};
+use mcpwire_oauth as oauth;
+use mcpwire_oauth::{
+    Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, TokenId, UnixTime,
+};
+
+use super::{Ended, LoginError};
+use crate::documents::Grant;
+use crate::signing_key::{SigningKey, random_seed};
+
+/// What the connections to one server share, behind a lock that nobody holds while he waits.
+pub(super) struct Shared(Mutex<State>);
+
+pub(super) struct State {
+    pub(super) access: Access,
+    pub(super) dpop_key: Option<Arc<SigningKey>>,
+    /// The client that has requested the token.
+    pub(super) client: Option<ClientInformation>,
+    /// The challenge of the last refusal.
+    pub(super) challenge: Option<BearerChallenge>,
+    /// Whether a login was asked for more scopes, so that the success of an operation must be counted.
+    pub(super) has_stepped_up: bool,
+    load: Load,
+    pub(super) is_logging_in: bool,
+    waiting: Vec<oneshot::Sender<()>>,
+}
+
+/// Whether the stored token has been loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    Needed,
+    Running,
+    Done,
+}
+
+/// What a caller does that needs the stored token.
+pub(super) enum Next<'s> {
+    /// It is loaded.
+    Ready,
+    /// Another task loads it.
+    Wait(Ended),
+    /// The caller loads it.
+    Start(Loading<'s>),
+}
+
+/// The right to load the stored token. Dropping it lets another task do it.
+pub(super) struct Loading<'s>(&'s Shared);
+
+/// How a request is sent.
+pub(super) enum Answer {
+    /// With these credentials.
+    Send { credentials: Credentials, start_renewal: bool },
+    /// When the renewal has ended.
+    Wait { start_renewal: bool },
+}
+
+impl Shared {
+    pub(super) fn new(server_url: &str, renews_by_grant: bool) -> Self {
+        Shared(Mutex::new(State {
+            access: Access::new(server_url).renews_by_grant(renews_by_grant),
+            dpop_key: None,
+            client: None,
+            challenge: None,
+            has_stepped_up: false,
+            load: Load::Needed,
+            is_logging_in: false,
+            waiting: Vec::new(),
+        }))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, and wakes all who wait.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let (result, waiting) = {
+            let mut state = self.lock();
+            (change(&mut state), std::mem::take(&mut state.waiting))
+        };
+        // Woken without the lock: a waker may run code of the program.
+        for sender in waiting {
+            let _ = sender.send(());
+        }
+        result
+    }
+
+    pub(super) fn begin_load(&self) -> Next<'_> {
+        let mut state = self.lock();
+        match state.load {
+            Load::Done => Next::Ready,
+            Load::Running => Next::Wait(state.wait()),
+            Load::Needed => {
+                state.load = Load::Running;
+                Next::Start(Loading(self))
+            }
+        }
+    }
+}
+
+impl Loading<'_> {
+    pub(super) fn finish(self, key: Option<Arc<SigningKey>>, grant: Option<Grant>) {
+        self.0.change(|state| {
+            let dpop = key.as_ref().and_then(|key| key.public_key()).map(Dpop::new);
+            state.access.set_dpop(dpop);
+            state.dpop_key = key;
+            if let Some(Grant { token, client }) = grant
+                // A token that cannot be used is as none: the server then asks for a login.
+                && state.access.replace(token).is_ok()
+            {
+                state.client = client;
+            }
+            state.load = Load::Done;
+        });
+    }
+}
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.0.change(|state| {
+            if state.load == Load::Running {
+                state.load = Load::Needed;
+            }
+        });
+    }
+}
+
+impl State {
+    fn wait(&mut self) -> Ended {
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.retain(|sender| !sender.is_canceled());
+        self.waiting.push(sender);
+        receiver
+    }
+
+    /// Returns a future that resolves when a renewal, a login or a load has ended.
+    pub(super) fn wait_for_renewal(&mut self) -> Ended {
+        self.wait()
+    }
+
+    pub(super) fn credentials(&mut self, method: &str, url: &str, now: UnixTime) -> Result<Answer, LoginError> {
+        let (id, header, needs_proof, start_renewal) = match self.access.authorize(now) {
+            Authorization::Anonymous => {
+                return Ok(Answer::Send { credentials: Credentials::none(), start_renewal: false });
+            }
+            Authorization::Wait { start_renewal } => return Ok(Answer::Wait { start_renewal }),
+            Authorization::Failed(error) => return Err(error.into()),
+            Authorization::Send { credential, start_renewal } => {
+                (credential.id, credential.header.clone(), credential.needs_proof, start_renewal)
+            }
+            _ => return Err(LoginError::LoginRequired),
+        };
+        let (_, token) = header.expose().split_once(' ').unwrap_or_default();
+        let mut credentials = if needs_proof {
+            let key = self.dpop_key.as_ref().ok_or(LoginError::LoginRequired)?;
+            let mut entropy = Entropy::new(random_seed()?);
+            let proof = self.access.begin_proof(method, url, now, &mut entropy).ok_or(LoginError::LoginRequired)?;
+            let signature = key.sign(proof.signing_input())?;
+            Credentials::dpop(token, &proof.finish(&signature))
+        } else {
+            Credentials::bearer(token)
+        }
+        .map_err(|error| LoginError::Prompt(error.to_string()))?;
+        credentials.id = id.get();
+        Ok(Answer::Send { credentials, start_renewal })
+    }
+
+    pub(super) fn refused(
+        &mut self,
+        refusal: &Refusal<'_>,
+        challenge: Option<&BearerChallenge>,
+        has_new_nonce: bool,
+        operation: &str,
+        now: UnixTime,
+    ) -> Decision {
+        self.challenge = challenge.cloned().or(self.challenge.take());
+        let refusal = oauth::Refusal {
+            status: refusal.response.status,
+            challenge,
+            sent: (refusal.sent.id != 0).then(|| TokenId::from_number(refusal.sent.id)),
+            repeats: refusal.attempts - 1,
+            has_new_nonce,
+            operation,
+        };
+        let decision = self.access.refused(&refusal, now);
+        self.has_stepped_up |= matches!(decision, Decision::StepUp { .. });
+        decision
+    }
+}

@@ -1,0 +1,171 @@
+//! [`LoginWindow`]: how a user logs in, and [`Browser`]: with a browser on this machine.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_channel::oneshot;
+use mcpwire_driver::http::TokenError;
+
+use crate::loopback::{LoopbackError, LoopbackListener};
+
+/// Lets a user log in. Without one, requests that need a login fail.
+pub trait LoginPrompt: Send + Sync + 'static {
+    /// Prepares a login. `stored` is the redirect URI of an earlier registration, which many authorization servers insist on.
+    fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError>;
+}
+
+/// One login of a user.
+pub trait LoginWindow: Send {
+    /// Returns the redirect URI, to which the browser is sent at the end of the login.
+    fn redirect_uri(&self) -> &str;
+
+    /// Shows the URL to the user. The future returns the address to which the browser was sent: the redirect URI with a query.
+    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>>;
+}
+
+/// Logs in with a browser on this machine, and listens for its redirect.
+#[derive(Clone)]
+pub struct Browser {
+    open: Arc<dyn Fn(&str) + Send + Sync>,
+    host: String,
+    port: u16,
+    path: String,
+    timeout: Duration,
+}
+
+impl Browser {
+    /// Creates a prompt. `open` opens a URL in the browser, or shows it to the user; it must not pass the URL to a shell.
+    pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Browser {
+            open: Arc::new(open),
+            host: "127.0.0.1".into(),
+            port: 0,
+            path: "/callback".into(),
+            timeout: Duration::from_secs(300),
+        }
+    }
+
+    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers want.
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.host = host.into();
+        self
+    }
+
+    /// Sets the port of the redirect URI. Default: 0, which selects that of the stored registration, or else a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Sets the path of the redirect URI. Default: `/callback`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Sets how long to wait for the user. Default: 5 minutes.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Returns the port of a stored redirect URI that differs from those of this prompt in its port alone.
+    fn stored_port(&self, stored: &str) -> Option<u16> {
+        let rest = stored.strip_prefix("http://")?.strip_prefix(&*self.host)?.strip_prefix(':')?;
+        rest.strip_suffix(&*self.path)?.parse().ok()
+    }
+}
+
+impl LoginPrompt for Browser {
+    fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
+        let bind = |port| LoopbackListener::bind(&self.host, port, &self.path);
+        let listener = match stored.and_then(|stored| self.stored_port(stored)).filter(|_| self.port == 0) {
+            // Another program may have the port now. Then the client registers again.
+            Some(port) => bind(port).or_else(|_| bind(0))?,
+            None => bind(self.port)?,
+        };
+        Ok(Box::new(BrowserWindow { listener, open: Arc::clone(&self.open), timeout: self.timeout }))
+    }
+}
+
+struct BrowserWindow {
+    listener: LoopbackListener,
+    open: Arc<dyn Fn(&str) + Send + Sync>,
+    timeout: Duration,
+}
+
+impl LoginWindow for BrowserWindow {
+    fn redirect_uri(&self) -> &str {
+        self.listener.redirect_uri()
+    }
+
+    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
+        Box::pin(async move {
+            let BrowserWindow { listener, open, timeout } = *self;
+            let (sender, receiver) = oneshot::channel();
+            let guard = CancelOnDrop(Arc::default());
+            let is_cancelled = Arc::clone(&guard.0);
+            // A thread of its own, because the wait may take minutes.
+            let waiting = move || {
+                let redirect = listener.wait(timeout, || is_cancelled.load(Ordering::Relaxed));
+                // The login may have been given up.
+                let _ = sender.send(redirect);
+            };
+            std::thread::Builder::new().name("mcpwire-login".into()).spawn(waiting)?;
+            open(&url);
+            Ok(receiver.await.unwrap_or(Err(LoopbackError::Cancelled))?)
+        })
+    }
+}
+
+/// Ends the thread that listens when the login is given up.
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Browser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Browser")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .field("path", &self.path)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o12_the_port_of_the_stored_registration_is_used_again() {
+        let browser = Browser::new(|_| {});
+        let first = browser.prepare(None).unwrap();
+        let stored = first.redirect_uri().to_owned();
+        drop(first);
+        let second = browser.prepare(Some(&stored)).unwrap();
+        assert_eq!(second.redirect_uri(), stored);
+        // While another program has the port, another one is taken.
+        assert_ne!(browser.prepare(Some(&stored)).unwrap().redirect_uri(), stored);
+        for other in ["https://127.0.0.1:80/callback", "http://localhost:80/callback", "http://127.0.0.1:80/other", ""]
+        {
+            assert_eq!(browser.stored_port(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn o13_host_port_and_path_can_be_set() {
+        let browser = Browser::new(|_| {}).host("localhost").path("/oauth/done");
+        let uri = browser.prepare(None).unwrap().redirect_uri().to_owned();
+        assert!(uri.starts_with("http://localhost:") && uri.ends_with("/oauth/done"), "{uri}");
+    }
+}

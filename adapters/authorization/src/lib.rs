@@ -1,0 +1,26 @@
+//! OAuth for the clients of mcpwire: logs users in, keeps their tokens, refreshes them, and signs DPoP proofs.
+//!
+//! The state machines are those of [`mcpwire_oauth`]. This crate carries out their actions: it sends requests, signs, listens for
+//! the browser, and stores tokens.
+//!
+//! Specification: protocol revision 2026-07-28, basic/authorization.
+
+#![forbid(unsafe_code)]
+
+mod authorizer;
+mod browser;
+mod documents;
+mod loopback;
+mod machine;
+mod run;
+mod signing_key;
+mod store;
+
+pub use authorizer::{LoginError, OAuth, OAuthBuilder};
+pub use browser::{Browser, LoginPrompt, LoginWindow};
+pub use loopback::{LoopbackError, LoopbackListener};
+pub use machine::{Enterprise, MachineGrant};
+pub use mcpwire_oauth as oauth;
+pub use run::{FlowKeys, FlowRunner};
+pub use signing_key::{KeyError, SigningKey, random_seed};
+pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

@@ -1,0 +1,170 @@
+//! [`LoopbackListener`]: receives the redirect that a login in a browser ends with (RFC 8252, section 7.3).
+
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use self::request::{Visit, page, read};
+
+/// How often the listener looks for new bytes, and whether it must stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Maximum number of open connections. A browser needs a few. The oldest is closed for a new one.
+const MAX_VISITORS: usize = 32;
+
+/// Listens on a port of this machine for the redirect of the authorization server.
+///
+/// It accepts `GET` requests to its path alone, whose `Host` header names the listener. Whether the redirect belongs to the login
+/// is decided by its `state` and `iss` parameters, not here.
+#[derive(Debug)]
+pub struct LoopbackListener {
+    listener: TcpListener,
+    redirect_uri: String,
+    host: String,
+    path: String,
+}
+
+/// Why no redirect was received.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoopbackError {
+    /// The host is not this machine, or the path is not a path.
+    #[error(
+        "cannot listen for the login at `{0}`: use `127.0.0.1`, `[::1]` or `localhost`, and a path that begins with `/`"
+    )]
+    Address(String),
+    /// The port cannot be used.
+    #[error("cannot listen for the login at {address}: {error}{}", advice(error))]
+    Bind {
+        /// The address and the port.
+        address: String,
+        /// The error of the operating system.
+        #[source]
+        error: io::Error,
+    },
+    /// Nobody finished the login in time.
+    #[error("nobody finished the login in the browser within {} seconds", .0.as_secs())]
+    Timeout(Duration),
+    /// The program has cancelled the login.
+    #[error("the login was cancelled")]
+    Cancelled,
+    /// The operating system reported another error.
+    #[error("cannot receive the answer of the browser: {0}")]
+    Io(#[from] io::Error),
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => ". Another program uses this port: end it, or set another port for the login",
+        _ => "",
+    }
+}
+
+impl LoopbackListener {
+    /// Listens on `host`, which is `127.0.0.1`, `[::1]` or `localhost`. Port 0 selects a free port. `path` begins with `/`.
+    pub fn bind(host: &str, port: u16, path: &str) -> Result<Self, LoopbackError> {
+        let address: IpAddr = match host {
+            "127.0.0.1" | "localhost" => Ipv4Addr::LOCALHOST.into(),
+            "[::1]" => Ipv6Addr::LOCALHOST.into(),
+            _ => return Err(LoopbackError::Address(host.to_owned())),
+        };
+        let is_path =
+            path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte));
+        if !is_path {
+            return Err(LoopbackError::Address(format!("{host}{path}")));
+        }
+        let address = SocketAddr::new(address, port);
+        let listener =
+            TcpListener::bind(address).map_err(|error| LoopbackError::Bind { address: address.to_string(), error })?;
+        listener.set_nonblocking(true)?;
+        let host = format!("{host}:{}", listener.local_addr()?.port());
+        Ok(LoopbackListener { listener, redirect_uri: format!("http://{host}{path}"), host, path: path.to_owned() })
+    }
+
+    /// Returns the redirect URI for the authorization server.
+    pub fn redirect_uri(&self) -> &str {
+        &self.redirect_uri
+    }
+
+    /// Waits for the redirect, on this thread. Returns its whole URL.
+    ///
+    /// `is_cancelled` is called several times a second.
+    pub fn wait(self, timeout: Duration, is_cancelled: impl Fn() -> bool) -> Result<String, LoopbackError> {
+        let start = Instant::now();
+        let mut visitors: Vec<Visitor> = Vec::new();
+        loop {
+            if is_cancelled() {
+                return Err(LoopbackError::Cancelled);
+            }
+            // Browsers open connections that they do not use, so one that is silent must not keep others waiting.
+            while let Ok((stream, _)) = self.listener.accept() {
+                if visitors.len() == MAX_VISITORS {
+                    visitors.remove(0);
+                }
+                visitors.extend(Visitor::new(stream).ok());
+            }
+            for mut visitor in std::mem::take(&mut visitors) {
+                match visitor.read(&self.host, &self.path) {
+                    Some(Answer::Redirect(url)) => return Ok(url),
+                    Some(Answer::Other) => {}
+                    None => visitors.push(visitor),
+                }
+            }
+            if start.elapsed() >= timeout {
+                return Err(LoopbackError::Timeout(timeout));
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+/// A connection to the listener.
+struct Visitor {
+    stream: TcpStream,
+    head: Vec<u8>,
+}
+
+/// What a connection was answered.
+enum Answer {
+    /// It was the redirect, with this URL.
+    Redirect(String),
+    /// It was something else, or has failed.
+    Other,
+}
+
+impl Visitor {
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Visitor { stream, head: Vec::new() })
+    }
+
+    /// Reads what has arrived. Answers the request and returns the answer when its head is complete.
+    fn read(&mut self, host: &str, path: &str) -> Option<Answer> {
+        let mut buffer = [0; 1024];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Some(Answer::Other),
+                Ok(count) => self.head.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return Some(Answer::Other),
+            }
+            let (answer, response) = match read(&self.head, host, path) {
+                Visit::Incomplete => continue,
+                Visit::Redirect(target) => (
+                    Answer::Redirect(format!("http://{host}{target}")),
+                    page("200 OK", "The login has been received. You can close this page and go back to the program."),
+                ),
+                Visit::OtherPath => (Answer::Other, page("404 Not Found", "There is nothing here.")),
+                Visit::Refused => (Answer::Other, page("400 Bad Request", "This request is not part of a login.")),
+            };
+            // The buffers of the connection take the whole page, and the redirect counts even if the browser does not read it.
+            let _ = self.stream.write_all(response.as_bytes());
+            return Some(answer);
+        }
+    }
+}

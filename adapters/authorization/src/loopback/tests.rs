@@ -1,0 +1,54 @@
+//! Tests of the listener with real connections.
+
+use std::thread;
+
+use super::*;
+
+fn get(address: &str, target: &str, host: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
+}
+
+#[test]
+fn only_the_redirect_ends_the_wait() {
+    let listener = LoopbackListener::bind("localhost", 0, "/callback").unwrap();
+    let host = listener.host.clone();
+    assert_eq!(listener.redirect_uri(), format!("http://{host}/callback"));
+    let address = host.replace("localhost", "127.0.0.1");
+    let waiting = thread::spawn(move || listener.wait(Duration::from_secs(60), || false));
+    drop(TcpStream::connect(&address).unwrap());
+    let _silent: Vec<_> = (0..40).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    assert!(get(&address, "/favicon.ico", &host).starts_with("HTTP/1.1 404"));
+    assert!(get(&address, "/callback?code=evil", "evil.example").starts_with("HTTP/1.1 400"));
+    let page = get(&address, "/callback?code=a&state=b", &host);
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("close this page"), "{page}");
+    assert_eq!(waiting.join().unwrap().unwrap(), format!("http://{host}/callback?code=a&state=b"));
+}
+
+#[test]
+fn a_login_that_nobody_finishes_ends_with_an_error() {
+    let bind = || LoopbackListener::bind("127.0.0.1", 0, "/").unwrap();
+    let error = bind().wait(Duration::ZERO, || false).unwrap_err();
+    assert_eq!(error.to_string(), "nobody finished the login in the browser within 0 seconds");
+    assert!(matches!(bind().wait(Duration::from_secs(60), || true), Err(LoopbackError::Cancelled)));
+}
+
+#[test]
+fn o13_a_port_in_use_is_named() {
+    let first = LoopbackListener::bind("127.0.0.1", 0, "/").unwrap();
+    let port = first.listener.local_addr().unwrap().port();
+    let error = LoopbackListener::bind("127.0.0.1", port, "/").unwrap_err().to_string();
+    assert!(error.contains(&port.to_string()) && error.contains("Another program uses this port"), "{error}");
+}
+
+#[test]
+fn only_this_machine_can_be_listened_on() {
+    for (host, path) in
+        [("0.0.0.0", "/"), ("example.com", "/"), ("127.0.0.1", "x"), ("127.0.0.1", "/a?b"), ("::1", "/")]
+    {
+        assert!(matches!(LoopbackListener::bind(host, 0, path), Err(LoopbackError::Address(_))), "{host}{path}");
+    }
+}

@@ -1,0 +1,101 @@
+//! [`MachineGrant`]: how a program gets a token without a user.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcpwire_driver::http::TokenError;
+use mcpwire_oauth::{BearerChallenge, ClientAuthentication, Scopes, Secret, SubjectToken, TokenEndpoint};
+
+/// How a program gets a token without a user.
+#[derive(Clone)]
+pub struct MachineGrant {
+    pub(crate) kind: Kind,
+    scopes: Option<Scopes>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    ClientCredentials { client_id: String, secret: Option<Secret> },
+    Workload { jwt: Arc<dyn Fn() -> Result<Secret, TokenError> + Send + Sync>, audience: Option<String> },
+    Enterprise(Enterprise),
+}
+
+/// What [`MachineGrant::enterprise`] needs.
+#[derive(Clone)]
+pub struct Enterprise {
+    /// The token endpoint of the identity provider.
+    pub identity_provider: TokenEndpoint,
+    /// The client that is registered at the identity provider.
+    pub identity_client: ClientAuthentication,
+    /// Returns the token of the user's login at the identity provider. Called for each new token.
+    pub subject: Arc<dyn Fn() -> Result<SubjectToken, TokenError> + Send + Sync>,
+    /// The client that is registered at the authorization server of the MCP server: its identifier and secret.
+    pub client_id: String,
+    /// The secret of that client.
+    pub client_secret: Option<Secret>,
+}
+
+impl MachineGrant {
+    /// The program acts for itself (`client_credentials`). Without a secret, the client needs a key
+    /// ([`OAuthBuilder::client_key`](crate::OAuthBuilder::client_key)).
+    pub fn client_credentials(client_id: impl Into<String>, secret: Option<Secret>) -> Self {
+        MachineGrant { kind: Kind::ClientCredentials { client_id: client_id.into(), secret }, scopes: None }
+    }
+
+    /// The program sends the JWT of its platform (workload identity federation). `jwt` is called for each new token.
+    pub fn workload(jwt: impl Fn() -> Result<Secret, TokenError> + Send + Sync + 'static) -> Self {
+        MachineGrant { kind: Kind::Workload { jwt: Arc::new(jwt), audience: None }, scopes: None }
+    }
+
+    /// The program acts for a user who has logged in at the identity provider of an enterprise.
+    pub fn enterprise(enterprise: Enterprise) -> Self {
+        MachineGrant { kind: Kind::Enterprise(enterprise), scopes: None }
+    }
+
+    /// Sets the scopes. Default: those of the server's challenge.
+    pub fn scopes_to_ask(mut self, scopes: Scopes) -> Self {
+        self.scopes = Some(scopes);
+        self
+    }
+
+    /// Accepts a workload's JWT for this audience, too.
+    pub fn audience(mut self, accepted: impl Into<String>) -> Self {
+        if let Kind::Workload { audience, .. } = &mut self.kind {
+            *audience = Some(accepted.into());
+        }
+        self
+    }
+
+    pub(crate) fn client_id(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::ClientCredentials { client_id, .. } => Some(client_id),
+            Kind::Workload { .. } => None,
+            Kind::Enterprise(enterprise) => Some(&enterprise.client_id),
+        }
+    }
+
+    pub(crate) fn scopes(&self, challenge: Option<&BearerChallenge>) -> Scopes {
+        let challenged = challenge.and_then(|challenge| challenge.scopes.clone());
+        self.scopes.clone().or(challenged).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for MachineGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.kind {
+            Kind::ClientCredentials { .. } => "ClientCredentials",
+            Kind::Workload { .. } => "Workload",
+            Kind::Enterprise(_) => "Enterprise",
+        };
+        f.debug_struct("MachineGrant").field("kind", &kind).field("scopes", &self.scopes).finish()
+    }
+}
+
+impl fmt::Debug for Enterprise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Enterprise")
+            .field("identity_provider", &self.identity_provider)
+            .field("client_id", &self.client_id)
+            .finish_non_exhaustive()
+    }
+}

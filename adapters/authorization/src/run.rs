@@ -1,0 +1,131 @@
+//! [`FlowRunner`]: carries out the actions of the flows of `mcpwire-oauth`.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcpwire_driver::Runtime;
+use mcpwire_driver::http::{HttpClient, HttpResponse};
+use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
+use mcpwire_oauth::{Action, Error, FetchError, Flow, Input, KeyUse, Request, Response, UnixTime};
+
+use crate::signing_key::SigningKey;
+
+/// Maximum time for one request to an authorization server, with its response. 30 s: some check other systems first.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The private keys that a flow signs with.
+#[derive(Clone, Debug, Default)]
+pub struct FlowKeys {
+    /// The key by which the client authenticates (`private_key_jwt`).
+    pub client: Option<Arc<SigningKey>>,
+    /// The key to which access tokens are bound (DPoP).
+    pub dpop: Option<Arc<SigningKey>>,
+}
+
+impl FlowKeys {
+    /// Signs with the key of this use.
+    pub(crate) fn sign(&self, key: KeyUse, bytes: &[u8]) -> Input {
+        let key = match key {
+            KeyUse::ClientAssertion => &self.client,
+            _ => &self.dpop,
+        };
+        let signature = key.as_ref().and_then(|key| key.sign(bytes).ok());
+        // An empty signature, which the authorization server refuses, says that there is no key.
+        Input::Signature(signature.unwrap_or_default())
+    }
+}
+
+/// Carries out the actions of flows: sends their requests and signs with their keys.
+#[derive(Clone)]
+pub struct FlowRunner {
+    runtime: Arc<dyn Runtime>,
+    client: Arc<dyn HttpClient>,
+}
+
+impl FlowRunner {
+    /// Creates a runner. The HTTP client should refuse private addresses, and must not follow redirects of requests whose
+    /// [`follow_redirects`](Exchange::follow_redirects) is `false`.
+    pub fn new(runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> Self {
+        FlowRunner { runtime, client }
+    }
+
+    /// Runs a flow to its end. Each request may take 30 s.
+    pub async fn run<F: Flow>(&self, mut flow: F, keys: &FlowKeys) -> Result<F::Output, Error> {
+        let mut action = flow.start(now())?;
+        loop {
+            let input = match action {
+                Action::Done(output) => return Ok(output),
+                Action::Fetch(request) => self.fetch_input(request).await,
+                Action::Sign { key, bytes } => keys.sign(key, &bytes),
+            };
+            action = flow.resume(input, now())?;
+        }
+    }
+
+    /// Sends a request, and returns the response as the input of a flow.
+    pub(crate) async fn fetch_input(&self, request: Request) -> Input {
+        match self.fetch(request).await {
+            Ok(response) => Input::Response(response),
+            Err(error) => Input::FetchFailed(error),
+        }
+    }
+
+    /// Sends a request, and reads the whole response.
+    async fn fetch(&self, request: Request) -> Result<Response, FetchError> {
+        let mut timer = self.runtime.timer();
+        timer.reset(REQUEST_TIMEOUT);
+        let mut fetching = pin!(self.fetch_without_timeout(request));
+        poll_fn(|cx| match fetching.as_mut().poll(cx) {
+            Poll::Ready(response) => Poll::Ready(response),
+            Poll::Pending => timer.poll(cx).map(|()| {
+                Err(FetchError::Failed(format!("no complete response within {} seconds", REQUEST_TIMEOUT.as_secs())))
+            }),
+        })
+        .await
+    }
+
+    async fn fetch_without_timeout(&self, request: Request) -> Result<Response, FetchError> {
+        let verb = if request.body.is_some() { Verb::Post } else { Verb::Get };
+        let mut exchange = Exchange::new(verb, request.url);
+        exchange.headers = request.headers;
+        exchange.body = request.body.unwrap_or_default();
+        let HttpResponse { status, headers, mut body } = self.client.send(exchange).await.map_err(fetch_error)?;
+        let headers = headers.into_iter().map(|(mut name, value)| {
+            name.make_ascii_lowercase();
+            (name, String::from_utf8_lossy(&value).into_owned())
+        });
+        let headers = headers.collect();
+        let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+        loop {
+            match poll_fn(|cx| body.as_mut().poll_read(cx, &mut buffer)).await {
+                Ok(0) => return Ok(Response { status, headers, body: text }),
+                Ok(count) if text.len() + count > Request::MAX_RESPONSE => return Err(FetchError::TooLarge),
+                Ok(count) => text.extend_from_slice(&buffer[..count]),
+                Err(error) => return Err(FetchError::Failed(error.to_string())),
+            }
+        }
+    }
+}
+
+fn fetch_error(failure: Failure) -> FetchError {
+    match failure.kind {
+        FailureKind::NotMade | FailureKind::Unauthorized => FetchError::Refused(failure.detail),
+        _ => FetchError::Failed(failure.to_string()),
+    }
+}
+
+/// Returns the time of the system's clock.
+pub(crate) fn now() -> UnixTime {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    UnixTime::from_secs(elapsed.as_secs())
+}
+
+impl fmt::Debug for FlowRunner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlowRunner").finish_non_exhaustive()
+    }
+}

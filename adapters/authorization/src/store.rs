@@ -1,0 +1,94 @@
+//! [`TokenStore`]: where tokens, registrations and keys are kept between runs of the program.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Keeps the documents of logins: tokens, registrations, private keys. They are secrets.
+///
+/// The methods may block: they are called on threads that may. Names contain only lower-case letters, digits and `-`.
+pub trait TokenStore: Send + Sync + 'static {
+    /// Returns a document, or `None` if there is none.
+    fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed>;
+
+    /// Writes a document so that it survives a crash. If this fails, the document before it must still be there.
+    fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed>;
+
+    /// Deletes a document. Succeeds if there is none.
+    fn remove(&self, name: &str) -> Result<(), StoreFailed>;
+
+    /// Waits for the lock of a document, which all processes that use the store share. Dropping the result releases it.
+    fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed>;
+}
+
+/// A lock of a [`TokenStore`]. Dropping it releases the lock.
+pub type StoreLock = Box<dyn Send>;
+
+/// Why a [`TokenStore`] failed. The text must not contain secrets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StoreFailed(pub String);
+
+/// A store in memory. Tokens are lost with the program.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    documents: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    locked: Arc<(Mutex<Vec<String>>, Condvar)>,
+}
+
+impl MemoryStore {
+    /// Creates an empty store. Clones share their documents.
+    pub fn new() -> Self {
+        MemoryStore::default()
+    }
+}
+
+impl TokenStore for MemoryStore {
+    fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
+        Ok(lock(&self.documents).get(name).cloned())
+    }
+
+    fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
+        lock(&self.documents).insert(name.to_owned(), document.to_vec());
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreFailed> {
+        lock(&self.documents).remove(name);
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed> {
+        let (names, released) = &*self.locked;
+        let mut names = lock(names);
+        while names.iter().any(|other| other == name) {
+            names = released.wait(names).unwrap_or_else(PoisonError::into_inner);
+        }
+        names.push(name.to_owned());
+        Ok(Box::new(MemoryLock { locked: Arc::clone(&self.locked), name: name.to_owned() }))
+    }
+}
+
+struct MemoryLock {
+    locked: Arc<(Mutex<Vec<String>>, Condvar)>,
+    name: String,
+}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        let (names, released) = &*self.locked;
+        lock(names).retain(|other| *other != self.name);
+        released.notify_all();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for MemoryStore {
+    /// Omits the documents, because they are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").finish_non_exhaustive()
+    }
+}
