@@ -21,6 +21,24 @@ pub trait TokenStore: Send + Sync + 'static {
     fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed>;
 }
 
+impl<T: TokenStore + ?Sized> TokenStore for Arc<T> {
+    fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
+        (**self).load(name)
+    }
+
+    fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
+        (**self).save(name, document)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreFailed> {
+        (**self).remove(name)
+    }
+
+    fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed> {
+        (**self).lock(name)
+    }
+}
+
 /// A lock of a [`TokenStore`]. Dropping it releases the lock.
 pub type StoreLock = Box<dyn Send>;
 
