@@ -31,7 +31,7 @@ pub use preview::{Preview, Shown, preview};
 use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
 use crate::logins::LoginSettings;
 use crate::redact::Redactor;
-use crate::secrets::{Secret, SecretStore};
+use crate::secrets::SecretStore;
 use crate::{HubError, HubErrorKind};
 
 /// Everything that is needed to start a server or to connect to it, with all secrets resolved.
@@ -97,7 +97,7 @@ impl Launch {
             }
             McpTransport::Stdio => command::compose(config, &resolved, instance),
         };
-        let login = login(config, &def, resolved.client_secret.take());
+        let login = may_log_in(config, &def).then_some(resolved.login);
         def.name = Some(config.name.trim().to_owned());
         def.timeout = Some(config.timeouts.call.unwrap_or(Timeouts::CALL));
         def.connect_timeout = Some(start_timeout);
@@ -111,12 +111,11 @@ impl Launch {
     }
 }
 
-/// Returns how the client logs in to the server `def`, or `None` if it does not.
-fn login(config: &McpConfig, def: &McpServerDef, client_secret: Option<Secret>) -> Option<LoginSettings> {
+/// Returns whether the client may log in to the server `def`.
+fn may_log_in(config: &McpConfig, def: &McpServerDef) -> bool {
     let has_credentials = def.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-    // The authorization server is not on the socket.
-    let may_log_in = config.oauth.enabled && def.url.is_some() && def.unix_socket.is_none() && !has_credentials;
-    may_log_in.then(|| LoginSettings::new(config.oauth.clone()).with_secret(client_secret))
+    // The authorization server of a server on a Unix socket is not on that socket.
+    config.oauth.enabled && def.url.is_some() && def.unix_socket.is_none() && !has_credentials
 }
 
 /// Returns the maximum time for a start of the server. The first start of a package has more time, because the package may have

@@ -6,6 +6,7 @@ use mcpwire_supervisor::Failure;
 
 use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, check_literal, fill, is_address};
+use crate::logins::LoginSettings;
 use crate::redact::percent_decoded;
 use crate::secrets::{Secret, SecretRef, SecretStore, is_secret, secrets_in_args};
 
@@ -17,8 +18,8 @@ pub(super) struct Resolved {
     pub(super) args: Vec<String>,
     pub(super) runtime_args: Vec<String>,
     pub(super) url: Option<String>,
-    /// The secret of the OAuth client.
-    pub(super) client_secret: Option<Secret>,
+    /// The OAuth settings, with the secret of the client.
+    pub(super) login: LoginSettings,
     /// The secrets in all these values. They must not be shown or logged.
     pub(super) secrets: Vec<Secret>,
 }
@@ -54,12 +55,15 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
     if let Some(at) = args.iter().position(|arg| arg.contains('\0')) {
         return Err(HubError::validation(format!("args.{at}"), "an argument must not contain a NUL character"));
     }
+    let mut oauth = config.oauth.clone();
+    oauth.client_id = oauth.client_id.map(|id| resolver.filled(&id));
+    let login = LoginSettings::new(oauth).with_secret(client_secret);
     let mut secrets = resolver.secrets;
     let values = env.iter().chain(&headers).filter(|(name, value)| is_secret(name, value.expose()));
     secrets.extend(values.map(|(_, value)| value.clone()));
     secrets.extend(secrets_in_args(&runtime_args).chain(secrets_in_args(&args)));
     secrets.extend(url.iter().flat_map(|url| secrets_in_query(url)));
-    Ok(Resolved { env, headers, args, runtime_args, url, client_secret, secrets })
+    Ok(Resolved { env, headers, args, runtime_args, url, login, secrets })
 }
 
 /// Returns the values in the query of the URL `url` that are probably secret. Each value is returned twice: as it is in the
