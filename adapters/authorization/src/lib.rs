@@ -10,17 +10,25 @@
 mod authorizer;
 mod browser;
 mod documents;
+#[cfg(feature = "file-store")]
+mod file_store;
 mod loopback;
 mod machine;
 mod run;
+#[cfg(feature = "file-store")]
+mod secret_keeper;
 mod signing_key;
 mod store;
 
 pub use authorizer::{LoginError, OAuth, OAuthBuilder};
 pub use browser::{Browser, LoginPrompt, LoginWindow};
+#[cfg(feature = "file-store")]
+pub use file_store::FileStore;
 pub use loopback::{LoopbackError, LoopbackListener};
 pub use machine::{Enterprise, MachineGrant};
 pub use mcpwire_oauth as oauth;
 pub use run::{FlowKeys, FlowRunner};
+#[cfg(feature = "file-store")]
+pub use secret_keeper::SecretKeeper;
 pub use signing_key::{KeyError, SigningKey, random_seed};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

@@ -19,6 +19,11 @@ pub trait TokenStore: Send + Sync + 'static {
 
     /// Waits for the lock of a document, which all processes that use the store share. Dropping the result releases it.
     fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed>;
+
+    /// Returns where a document is kept, for errors: the path of a file, for example.
+    fn locate(&self, _name: &str) -> String {
+        "the store".into()
+    }
 }
 
 impl<T: TokenStore + ?Sized> TokenStore for Arc<T> {

@@ -52,9 +52,10 @@ impl Inner {
         }
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
-        let stored = self.documents.load_client(&discovered.metadata.issuer).await?;
+        let stored = self.documents.load_client(&discovered.metadata.issuer, None).await?;
         let failed = |error: mcpwire_driver::http::TokenError| LoginError::Prompt(error.to_string());
         let window = prompt.prepare(stored.as_ref().map(|client| &*client.redirect_uri)).map_err(failed)?;
+        let stored = self.documents.load_client(&discovered.metadata.issuer, Some(window.redirect_uri())).await?;
         let settings = self.settings.clone().redirect_uri(window.redirect_uri());
         let resource = discovered.resource.clone();
         let login = Login::new(discovered, settings, stored.clone(), new_entropy()?)
@@ -68,11 +69,8 @@ impl Inner {
         let request = attempt.finish(&callback, description, new_entropy()?)?.dpop(self.dpop());
         let response = self.run(request).await?;
         let token = attempt.stored_token(resource, response, previous.as_ref());
-        let grant = Grant { token, client: Some(attempt.client) };
-        let saved = {
-            let _lock = self.documents.lock().await?;
-            self.documents.save(&grant).await
-        };
+        let mut grant = Grant { token, client: Some(attempt.client) };
+        let saved = self.documents.save_login(&mut grant).await;
         self.shared.change(|state| {
             state.client = grant.client;
             state.access.replace(grant.token)

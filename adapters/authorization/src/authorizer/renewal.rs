@@ -117,7 +117,10 @@ impl Inner {
                     done(self.documents.save(&Grant { token: *token, client: client.clone() }).await)
                 }
                 RefreshAction::Delete { generation } => done(self.delete(generation).await),
-                RefreshAction::DeleteRegistration => done(self.documents.remove_client(&issuer).await),
+                RefreshAction::DeleteRegistration => match &client {
+                    Some(client) => done(self.documents.remove_client(&issuer, &client.client_id).await),
+                    None => RefreshInput::Done,
+                },
                 RefreshAction::Done(result) => {
                     drop(lock);
                     let refreshed = result?;
