@@ -22,6 +22,7 @@ mod store;
 
 pub use authorizer::{LoginError, OAuth, OAuthBuilder};
 pub use browser::{Browser, LoginPrompt, LoginWindow};
+pub use documents::login_document;
 #[cfg(feature = "file-store")]
 pub use file_store::FileStore;
 pub use loopback::{LoopbackError, LoopbackListener};
