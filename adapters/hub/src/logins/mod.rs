@@ -1,5 +1,6 @@
 //! [`Logins`]: the OAuth logins of a program, one for each server and account.
 
+mod required;
 mod settings;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use mcpwire_client::McpServerDef;
 use mcpwire_driver::Runtime;
 use mcpwire_driver::http::HttpClient;
 
+pub use self::required::RequiredLogin;
 pub use self::settings::LoginSettings;
 use crate::HubError;
 use crate::layout::Layout;
