@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_core::{CallToolResult, ContentBlock, Json, Progress, Timestamp};
-use mcpwire_supervisor::{CallRejection, Command, Generation, ServerId};
+use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
 use serde::Serialize;
 
 use super::attempts::{Attempts, Connection};
@@ -339,6 +339,15 @@ struct CountedCall {
     generation: Generation,
 }
 
+impl CountedCall {
+    /// Ends the call, and has the server probed. The server may want a login for this tool alone, for example with more scopes.
+    fn end_and_probe(self) {
+        let (state, id, generation) = (Arc::clone(&self.state), self.id, self.generation);
+        drop(self);
+        state.event(id, generation, Event::ConnectionSuspect);
+    }
+}
+
 impl Drop for CountedCall {
     fn drop(&mut self) {
         let (id, generation) = (self.id, self.generation);
@@ -371,7 +380,11 @@ impl BegunCall {
             }
             Pin::new(&mut calls_failed).poll(cx).map(|error| Err(error.unwrap_or_else(|_| hub_has_ended())))
         });
-        let mut result = result.await?;
+        let result = result.await;
+        if matches!(&result, Err(error) if error.kind == HubErrorKind::LoginRequired) {
+            counted.end_and_probe();
+        }
+        let mut result = result?;
         if result.is_error {
             redact_error(&mut result, &connection.redactor);
         }
