@@ -211,7 +211,7 @@ impl Inner {
         loop {
             let waiting = {
                 let mut state = self.shared.lock();
-                match state.credentials(request.verb(), request.url(), now())? {
+                match state.credentials(request.verb(), request.url(), now(&*self.runtime))? {
                     state::Answer::Send { credentials, start_renewal } => {
                         drop(state);
                         if start_renewal {
@@ -241,7 +241,7 @@ impl Inner {
         let (decision, waiting) = {
             let mut state = self.shared.lock();
             let has_new_nonce = nonce.is_some_and(|nonce| state.access.take_nonce(refusal.request.url(), &nonce));
-            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, now());
+            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, now(&*self.runtime));
             let waiting = matches!(decision, Decision::Renew { .. }).then(|| state.wait_for_renewal());
             (decision, waiting)
         };
