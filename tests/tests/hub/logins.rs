@@ -78,8 +78,14 @@ impl Place {
     async fn booted(&self, config: &McpConfig) -> Hub {
         let hub = self.hub().await;
         hub.create(config.clone()).await.expect("it is created");
-        hub.boot().await.expect("it boots");
+        self.boot(&hub).await;
         hub
+    }
+
+    /// Boots a hub, and waits until the connections of servers that have failed are closed.
+    async fn boot(&self, hub: &Hub) {
+        hub.boot().await.expect("it boots");
+        self.sleep(Duration::from_millis(1)).await;
     }
 
     fn config(&self) -> McpConfig {
@@ -213,7 +219,6 @@ fn the_hub_logs_in_and_out() {
 #[test]
 fn all_servers_of_a_url_share_one_refresh() {
     run(async |place| {
-        place.web.authorization.token_lifetime(HOUR);
         place.log_in_elsewhere().await;
         let configs: Vec<McpConfig> =
             (0..3).map(|at| McpConfig::http(format!("guarded {at}"), place.web.server.url())).collect();
@@ -222,7 +227,7 @@ fn all_servers_of_a_url_share_one_refresh() {
             hub.create(config.clone()).await.expect("it is created");
         }
         hub.boot().await.expect("it boots");
-        place.sleep(2 * HOUR).await;
+        place.web.authorization.revoke_access_tokens();
         let before = place.web.count(Endpoint::Token);
         let calls = configs.iter().cycle().take(30).map(|config| call(&hub, config.id, "echo"));
         for result in futures_util::future::join_all(calls).await {
@@ -244,7 +249,7 @@ fn a_server_with_credentials_of_its_own_or_with_logins_turned_off_never_logs_in(
         for config in [&own, &off] {
             hub.create(config.clone()).await.expect("it is created");
         }
-        hub.boot().await.expect("it boots");
+        place.boot(&hub).await;
         for id in [own.id, off.id] {
             assert_eq!(detail(&hub, id).state, State::NeedsAuth);
             assert_eq!(hub.oauth(id).await.expect_err("no login").field, "oauth");

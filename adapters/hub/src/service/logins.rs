@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mcpwire_authorization::{LoggedOut, LoginPrompt, LoginRequest, LoginStatus, OAuth};
 use mcpwire_client::catch_panic;
+use mcpwire_supervisor::Command;
 use uuid::Uuid;
 
 use super::available_tools::server_id;
@@ -46,7 +47,7 @@ impl Hub {
         oauth.await?
     }
 
-    /// Logs the user in to an HTTP server, and starts the server if it waits for the login.
+    /// Logs the user in to an HTTP server. If the server waits for the login, starts it, and waits until it runs or has failed.
     ///
     /// # Errors
     ///
@@ -59,7 +60,11 @@ impl Hub {
     ) -> Result<LoginStatus, HubError> {
         let oauth = self.oauth(id).await?;
         let status = oauth.login_with(prompt, request).await.map_err(|error| login_error(&error))?;
-        login_watch::look_at(&self.0.state, &self.0.settings, server_id(id)).await;
+        let (state, id) = (&self.0.state, server_id(id));
+        if login_watch::look_at(state, &self.0.settings, id).await {
+            // The server is being started already. Whether it starts is shown by its state: the login has succeeded.
+            let _ = state.command(id, Command::Boot).await;
+        }
         Ok(status)
     }
 
