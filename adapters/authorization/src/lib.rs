@@ -11,9 +11,9 @@ mod addresses;
 mod authorizer;
 mod browser;
 mod documents;
+mod error;
 #[cfg(feature = "file-store")]
 mod file_store;
-mod error;
 mod loopback;
 mod machine;
 mod paste_back;
@@ -27,9 +27,9 @@ mod store;
 
 pub use authorizer::{LoginRequest, OAuth, OAuthBuilder, PendingLogin};
 pub use browser::{Browser, LoginPrompt, LoginWindow};
+pub use error::{LoginError, LoginErrorKind, LoginRequired};
 #[cfg(feature = "file-store")]
 pub use file_store::FileStore;
-pub use error::{LoginError, LoginErrorKind, LoginRequired};
 pub use loopback::{LoopbackError, LoopbackListener};
 pub use machine::{Enterprise, MachineGrant};
 pub use mcpwire_oauth as oauth;

@@ -16,6 +16,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
         }
         Kind::Disabled => format!("Enable it: {}", enable_command(name)),
+        Kind::LoginRequired => format!("Log in first: mcpwire login {server}"),
         Kind::Unauthorized => "Give it credentials: a header with a token, or a secret variable".into(),
         Kind::MissingValue => {
             // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
@@ -65,7 +66,8 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let not_running = || HubError::new(HubErrorKind::NotRunning, "").at("server");
     let then_start = |error: &HubError| match error.kind {
         // `mcpwire server enable` starts the server too.
-        HubErrorKind::NeedsConsent => advice(name, error),
+        // `mcpwire login` does, too.
+        HubErrorKind::NeedsConsent | HubErrorKind::LoginRequired => advice(name, error),
         _ => format!("{}. Then start it: mcpwire server start {}", advice(name, error), word(name)),
     };
     let (what, advice, kind) = match (detail.state, &detail.last_error) {
@@ -82,7 +84,7 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
         (State::Failed, Some(error)) => {
             (format!("has failed: {}", hub_message(error)), then_start(error), not_running())
         }
-        (State::NeedsInput | State::NeedsAuth, Some(error)) => {
+        (State::NeedsInput | State::NeedsAuth | State::NeedsLogin, Some(error)) => {
             (format!("cannot be started: {}", hub_message(error)), then_start(error), error.clone())
         }
         _ => return None,

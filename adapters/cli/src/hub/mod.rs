@@ -14,9 +14,7 @@ mod service;
 mod socket;
 
 pub(crate) use self::advice::{advice, changed_tool, enable_command, not_started, restart_command, start_advice, word};
-#[cfg(unix)]
-pub(crate) use self::handle::runtime;
-pub(crate) use self::handle::{HubHandle, InProcess};
+pub(crate) use self::handle::{HubHandle, InProcess, runtime};
 #[cfg(unix)]
 pub(crate) use self::options::hub_options;
 pub(crate) use self::options::layout;

@@ -7,13 +7,16 @@ use mcpwire_blocking::McpServerDef;
 use mcpwire_blocking::http::{EnvToken, HttpOptions};
 use mcpwire_hub::import::is_secret;
 use mcpwire_hub::launch::{Instance, Launch};
+use mcpwire_hub::logins::LoginSettings;
 use mcpwire_hub::redact::Redactor;
 use mcpwire_hub::secrets::{Secret, Secrets};
 use mcpwire_hub::store::Store;
 
 use crate::args::{Options, Target, TlsArgs, Variable};
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::hub::{find_in, layout, not_started};
+use crate::login::{ServerLogin, open_for_calls};
 use crate::text;
 
 /// Programs such as `npx` that start a server from a package or file. The server is then named after this package or file.
@@ -29,17 +32,19 @@ pub(super) struct Definition {
     pub(super) server: McpServerDef,
     pub(super) http: HttpOptions,
     pub(super) redactor: Redactor,
+    /// The login of the server, if it may want one.
+    pub(super) login: Option<ServerLogin>,
 }
 
 impl Definition {
     /// Creates the definition of the server that the command line selects.
-    pub(super) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
+    pub(super) fn new(target: &Target, options: &Options, console: &Console) -> Result<Self, Failure> {
         if let Some(url) = &target.url {
-            return Self::at_url(url, target, options);
+            return Self::at_url(url, target, options, console);
         }
         reject_tls_options(&target.http.tls)?;
         if let Some(name) = &target.server {
-            return Self::configured(name, target, options);
+            return Self::configured(name, target, options, console);
         }
         let server = if target.demo {
             let ourselves = env::current_exe().map_err(|error| Failure::no_demo_server(&error))?;
@@ -54,7 +59,7 @@ impl Definition {
     }
 
     /// Creates the definition of the configured server `name`, for a direct connection without a hub.
-    fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
+    fn configured(name: &str, target: &Target, options: &Options, console: &Console) -> Result<Self, Failure> {
         reject_process_options(options, "a configured server has its own")?;
         let layout = layout(&target.place)?;
         let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
@@ -62,7 +67,10 @@ impl Definition {
         let secrets = Secrets::in_directory(layout.secrets());
         let launch = Launch::compose(&config, &secrets, &Instance::default())
             .map_err(|error| not_started(config.name.trim(), &error))?;
-        Ok(Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor })
+        let definition =
+            Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor, login: None };
+        let name = Some(config.name.trim().to_owned());
+        Ok(definition.with_login(launch.login, name, target, console))
     }
 
     /// Creates the definition of a server process. Adds the environment variables of `--env` and the working directory of
@@ -87,10 +95,31 @@ impl Definition {
         if let Some(directory) = &options.cwd {
             server = server.cwd(directory);
         }
-        Self { server, http: HttpOptions::default(), redactor: Redactor::new(secrets) }
+        Self { server, http: HttpOptions::default(), redactor: Redactor::new(secrets), login: None }
     }
 
-    fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
+    /// Adds the stored login of the server, if `settings` allow a login. `name` is the name of a configured server.
+    fn with_login(
+        mut self,
+        settings: Option<LoginSettings>,
+        name: Option<String>,
+        target: &Target,
+        console: &Console,
+    ) -> Self {
+        let Some((settings, store)) = settings.zip(open_for_calls(&target.place)) else { return self };
+        let account = target.http.account.as_deref();
+        match store.and_then(|store| store.of_definition(&self.server, settings, name, account)) {
+            Ok(login) => {
+                self.http = login.authorize(self.http);
+                self.login = Some(login);
+            }
+            // The server may need no login.
+            Err(failure) => console.warn(&format!("warning: stored logins are not used: {}", failure.message())),
+        }
+        self
+    }
+
+    fn at_url(url: &str, target: &Target, options: &Options, console: &Console) -> Result<Self, Failure> {
         reject_process_options(options, "a server at a URL has none")?;
         if !url.contains("://") {
             return Err(without_scheme(url));
@@ -118,7 +147,12 @@ impl Definition {
             secrets.push(Secret::new(token.trim()));
             http = http.token(EnvToken(name.clone()));
         }
-        Ok(Self { server, http, redactor: Redactor::new(secrets) })
+        let has_credentials = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        // The authorization server is not on the socket.
+        let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
+        let settings = may_log_in.then(LoginSettings::default);
+        let definition = Self { server, http, redactor: Redactor::new(secrets), login: None };
+        Ok(definition.with_login(settings, None, target, console))
     }
 }
 
@@ -149,7 +183,7 @@ fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
 
 /// Creates the failure for a URL without `http://` or `https://`. Suggests the complete URL, unless the URL may contain a
 /// password.
-fn without_scheme(url: &str) -> Failure {
+pub(crate) fn without_scheme(url: &str) -> Failure {
     let host = url.split(['/', ':', '?']).next().unwrap_or_default();
     let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
     // A URL with `@` may contain a password, so it is not shown.
