@@ -6,13 +6,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcpwire_authorization::oauth::{Scopes, Secret as OAuthSecret};
-use mcpwire_authorization::{MachineGrant, OAuth, OAuthBuilder, TokenStore};
+use mcpwire_authorization::{FileStore, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore, login_document};
 use mcpwire_client::McpServerDef;
 use mcpwire_driver::Runtime;
 use mcpwire_driver::http::HttpClient;
 
 pub use self::settings::LoginSettings;
 use crate::HubError;
+use crate::layout::Layout;
 
 /// The OAuth logins of a program. Cheap to clone.
 ///
@@ -25,6 +26,13 @@ struct Inner {
     store: Arc<dyn TokenStore>,
     client_name: String,
     shared: Mutex<Vec<SharedLogin>>,
+}
+
+/// Identifies a login: the server, and the account of the user there. Empty for the only account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoginKey {
+    pub(crate) server_url: String,
+    pub(crate) account: String,
 }
 
 /// The authorizer of one server and account.
@@ -54,6 +62,18 @@ impl Target {
 }
 
 impl Logins {
+    /// Creates logins that are kept in private files below the directory of the secrets. Users who log in are shown `client_name`.
+    ///
+    /// The first login creates the directory.
+    pub fn new(layout: &Layout, client_name: impl Into<String>) -> Self {
+        Self::in_store(FileStore::new(layout.logins()), client_name)
+    }
+
+    /// Creates logins that are kept in memory, and lost with the program.
+    pub fn in_memory(client_name: impl Into<String>) -> Self {
+        Self::in_store(MemoryStore::new(), client_name)
+    }
+
     /// Creates logins that are kept in `store`. Users who log in are shown `client_name`.
     pub fn in_store(store: impl TokenStore, client_name: impl Into<String>) -> Self {
         Logins(Arc::new(Inner { store: Arc::new(store), client_name: client_name.into(), shared: Mutex::default() }))
@@ -91,6 +111,20 @@ impl Logins {
         shared.retain(|login| login.target.url() != target.url() || login.settings.account() != settings.account());
         shared.push(SharedLogin { target, settings: settings.clone(), oauth: oauth.clone() });
         Ok(oauth)
+    }
+
+    /// Returns a number that changes when the stored login changes, or `None` if no login is stored. May block.
+    pub(crate) fn revision(&self, key: &LoginKey) -> Result<Option<u64>, HubError> {
+        let name = login_document(&key.server_url, &key.account);
+        self.0.store.revision(&name).map_err(|error| HubError::unavailable(error.to_string()))
+    }
+
+    /// Drops the authorizer of a login that another process has deleted, because it still has the token.
+    pub(crate) fn forget(&self, key: &LoginKey) {
+        let is_it =
+            |login: &SharedLogin| login.target.url() == key.server_url && login.settings.account() == key.account;
+        let forgotten: Vec<SharedLogin> = self.shared().extract_if(.., |login| is_it(login)).collect();
+        drop(forgotten);
     }
 
     fn build(&self, url: &str, settings: &LoginSettings) -> OAuthBuilder {
