@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
         secret_env: arguments.client_secret_env.clone(),
         redirect_uri: arguments.redirect_uri.clone(),
     };
-    let store = LoginStore::open(layout(&place.place)?, true)?;
+    let store = LoginStore::new(layout(&place.place)?);
     let login = store.of_place(place, &client)?;
     let way = match (device, no_browser) {
         (true, _) => Way::Device,

@@ -12,7 +12,7 @@ use crate::login::{ClientArgs, LoginStore};
 use crate::text;
 
 pub(super) fn run(place: &LoginPlace, revoke: bool, options: &Options) -> Result<u8, Failure> {
-    let store = LoginStore::open(layout(&place.place)?, false)?;
+    let store = LoginStore::new(layout(&place.place)?);
     let login = store.of_place(place, &ClientArgs::default())?;
     let done = login.log_out(revoke, options.timeout)?;
     store.list(&login, false)?;

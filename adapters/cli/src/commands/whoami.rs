@@ -15,7 +15,7 @@ use crate::show::{self, Layout};
 use crate::time::utc_of_unix;
 
 pub(super) fn run(place: &LoginPlace, options: &Options) -> Result<u8, Failure> {
-    let store = LoginStore::open(layout(&place.place)?, false)?;
+    let store = LoginStore::new(layout(&place.place)?);
     if place.server.is_some() || place.url.is_some() {
         let login = store.of_place(place, &ClientArgs::default())?;
         let status = login.status()?.ok_or_else(|| login.missing())?;

@@ -14,7 +14,7 @@ use mcpwire_blocking::Error;
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_hub::logins::LoginSettings;
 
-pub(crate) use self::open::{ClientArgs, LoginStore, open_for_calls};
+pub(crate) use self::open::{ClientArgs, LoginStore};
 pub(crate) use self::steps::Way;
 use self::wait::wait;
 use crate::args::Options;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpwire_authorization::{FileStore, MemoryStore};
+use mcpwire_authorization::FileStore;
 use mcpwire_blocking::McpServerDef;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig, McpTransport, OAuthConfig};
 use mcpwire_hub::launch::{Instance, Launch};
@@ -14,10 +14,10 @@ use mcpwire_smol::{Runtime, Smol};
 
 use super::ServerLogin;
 use super::index::Index;
-use crate::args::{LoginPlace, Place, TlsArgs};
+use crate::args::{LoginPlace, TlsArgs};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
-use crate::hub::{find_in, layout, not_started};
+use crate::hub::{find_in, not_started};
 use crate::session::without_scheme;
 use crate::text;
 
@@ -28,8 +28,7 @@ const CLIENT_NAME: &str = "mcpwire";
 pub(crate) struct LoginStore {
     layout: Layout,
     logins: Logins,
-    /// `None` if nobody has ever logged in.
-    files: Option<FileStore>,
+    files: FileStore,
 }
 
 /// The client that a login uses at the authorization server, if the command line names one.
@@ -42,20 +41,10 @@ pub(crate) struct ClientArgs {
 }
 
 impl LoginStore {
-    /// Opens the store. Creates its directory if `create` is true.
-    ///
-    /// # Errors
-    /// If the directory cannot be created, or other users can read it.
-    pub(crate) fn open(layout: Layout, create: bool) -> Result<Self, Failure> {
-        let directory = layout.secrets().join("logins");
-        let exists = create || directory.symlink_metadata().is_ok();
-        let files =
-            exists.then(|| FileStore::open(directory)).transpose().map_err(|error| Failure::login_store(&error))?;
-        let logins = match &files {
-            Some(files) => Logins::in_store(files.clone(), CLIENT_NAME),
-            None => Logins::in_store(MemoryStore::new(), CLIENT_NAME),
-        };
-        Ok(Self { layout, logins, files })
+    /// Opens the store. The first login creates its directory.
+    pub(crate) fn new(layout: Layout) -> Self {
+        let files = FileStore::new(layout.logins());
+        Self { logins: Logins::in_store(files.clone(), CLIENT_NAME), layout, files }
     }
 
     /// Returns the login of the server that the command line names.
@@ -134,7 +123,7 @@ impl LoginStore {
             account: account.map(str::to_owned),
             settings,
             oauth,
-            kept_in: self.kept_in(),
+            kept_in: self.files.describe(),
         })
     }
 
@@ -158,7 +147,7 @@ impl LoginStore {
                 Err(_) => {}
             }
         }
-        for entry in self.index().map_or_else(|| Ok(Vec::new()), Index::entries)? {
+        for entry in self.index().entries()? {
             let is_listed = |login: &ServerLogin| login.url == entry.url && login.account() == entry.account;
             if !all.iter().any(is_listed) {
                 let account = Some(entry.account.as_str()).filter(|account| !account.is_empty());
@@ -171,22 +160,12 @@ impl LoginStore {
 
     /// Adds a login to the list of those that are not the logins of configured servers, or removes it.
     pub(crate) fn list(&self, login: &ServerLogin, is_listed: bool) -> Result<(), Failure> {
-        self.index().map_or(Ok(()), |index| index.set(&login.url, login.account(), is_listed))
+        self.index().set(&login.url, login.account(), is_listed)
     }
 
-    fn index(&self) -> Option<Index<'_>> {
-        self.files.as_ref().map(Index)
+    fn index(&self) -> Index<'_> {
+        Index(&self.files)
     }
-
-    /// Returns where logins are kept, such as `the files in DIRECTORY`.
-    fn kept_in(&self) -> String {
-        self.files.as_ref().map(FileStore::describe).unwrap_or_default()
-    }
-}
-
-/// Opens the logins for a call. Returns `None` if the directories of the user are not known.
-pub(crate) fn open_for_calls(place: &Place) -> Option<Result<LoginStore, Failure>> {
-    layout(place).ok().map(|layout| LoginStore::open(layout, false))
 }
 
 /// Returns a configuration of the server at a URL.

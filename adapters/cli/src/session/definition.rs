@@ -13,10 +13,9 @@ use mcpwire_hub::secrets::{Secret, Secrets};
 use mcpwire_hub::store::Store;
 
 use crate::args::{Options, Target, TlsArgs, Variable};
-use crate::console::Console;
 use crate::failure::Failure;
 use crate::hub::{find_in, layout, not_started};
-use crate::login::{ServerLogin, open_for_calls};
+use crate::login::{LoginStore, ServerLogin};
 use crate::text;
 
 /// Programs such as `npx` that start a server from a package or file. The server is then named after this package or file.
@@ -38,13 +37,13 @@ pub(super) struct Definition {
 
 impl Definition {
     /// Creates the definition of the server that the command line selects.
-    pub(super) fn new(target: &Target, options: &Options, console: &Console) -> Result<Self, Failure> {
+    pub(super) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
         if let Some(url) = &target.url {
-            return Self::at_url(url, target, options, console);
+            return Self::at_url(url, target, options);
         }
         reject_tls_options(&target.http.tls)?;
         if let Some(name) = &target.server {
-            return Self::configured(name, target, options, console);
+            return Self::configured(name, target, options);
         }
         let server = if target.demo {
             let ourselves = env::current_exe().map_err(|error| Failure::no_demo_server(&error))?;
@@ -59,7 +58,7 @@ impl Definition {
     }
 
     /// Creates the definition of the configured server `name`, for a direct connection without a hub.
-    fn configured(name: &str, target: &Target, options: &Options, console: &Console) -> Result<Self, Failure> {
+    fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a configured server has its own")?;
         let layout = layout(&target.place)?;
         let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
@@ -70,7 +69,7 @@ impl Definition {
         let definition =
             Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor, login: None };
         let name = Some(config.name.trim().to_owned());
-        Ok(definition.with_login(launch.login, name, target, console))
+        definition.with_login(launch.login, name, target)
     }
 
     /// Creates the definition of a server process. Adds the environment variables of `--env` and the working directory of
@@ -104,22 +103,18 @@ impl Definition {
         settings: Option<LoginSettings>,
         name: Option<String>,
         target: &Target,
-        console: &Console,
-    ) -> Self {
-        let Some((settings, store)) = settings.zip(open_for_calls(&target.place)) else { return self };
-        let account = target.http.account.as_deref();
-        match store.and_then(|store| store.of_definition(&self.server, settings, name, account)) {
-            Ok(login) => {
-                self.http = login.authorize(self.http);
-                self.login = Some(login);
-            }
-            // The server may need no login.
-            Err(failure) => console.warn(&format!("warning: stored logins are not used: {}", failure.message())),
+    ) -> Result<Self, Failure> {
+        // Without a home directory, nothing is stored. The server may need no login.
+        if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
+            let account = target.http.account.as_deref();
+            let login = LoginStore::new(layout).of_definition(&self.server, settings, name, account)?;
+            self.http = login.authorize(self.http);
+            self.login = Some(login);
         }
-        self
+        Ok(self)
     }
 
-    fn at_url(url: &str, target: &Target, options: &Options, console: &Console) -> Result<Self, Failure> {
+    fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a server at a URL has none")?;
         if !url.contains("://") {
             return Err(without_scheme(url));
@@ -152,7 +147,7 @@ impl Definition {
         let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
         let settings = may_log_in.then(LoginSettings::default);
         let definition = Self { server, http, redactor: Redactor::new(secrets), login: None };
-        Ok(definition.with_login(settings, None, target, console))
+        definition.with_login(settings, None, target)
     }
 }
 

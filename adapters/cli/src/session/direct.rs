@@ -43,7 +43,7 @@ impl<'a> Direct<'a> {
         console: Console,
         listener: Option<Listener>,
     ) -> Result<Self, Failure> {
-        let Definition { server, http, redactor, login } = Definition::new(target, options, &console)?;
+        let Definition { server, http, redactor, login } = Definition::new(target, options)?;
         console.hide(&redactor);
         let handlers = Handlers::new(options)?;
         let interrupt = Interrupt::install();
