@@ -1,5 +1,7 @@
 //! [`Logins`]: the OAuth logins of a program, one for each server and account.
 
+mod explain;
+mod required;
 mod settings;
 
 use std::fmt;
@@ -11,6 +13,9 @@ use mcpwire_client::McpServerDef;
 use mcpwire_driver::Runtime;
 use mcpwire_driver::http::HttpClient;
 
+pub use self::explain::login_error;
+pub(crate) use self::explain::{find_login_error, in_terms_of_configuration};
+pub use self::required::RequiredLogin;
 pub use self::settings::LoginSettings;
 use crate::HubError;
 use crate::layout::Layout;

@@ -1,5 +1,8 @@
 //! [`LoginSettings`]: the OAuth settings of one server, with the secret of the client.
 
+use mcpwire_client::McpServerDef;
+
+use super::LoginKey;
 use crate::config::OAuthConfig;
 use crate::secrets::Secret;
 
@@ -36,6 +39,11 @@ impl LoginSettings {
     /// Returns the name of the user's account. Empty if none is configured.
     pub fn account(&self) -> &str {
         self.config.account.as_deref().unwrap_or_default()
+    }
+
+    /// Returns what identifies the login at the HTTP server `def`.
+    pub(crate) fn key(&self, def: &McpServerDef) -> LoginKey {
+        LoginKey { server_url: def.url.clone().unwrap_or_default(), account: self.account().to_owned() }
     }
 
     pub(super) fn secret(&self) -> Option<&Secret> {

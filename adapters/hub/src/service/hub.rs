@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcpwire_core::Era;
-use mcpwire_supervisor::Command;
+use mcpwire_supervisor::{Command, State as Lifecycle};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -24,10 +24,11 @@ use super::outcome::{CallOptions, ToolOutcome};
 use super::state::{BootReport, State};
 use super::status::{StatusDetail, Usage, millis, usage_of_groups};
 use super::tool_cache::ToolCache;
-use super::{clock, containers};
+use super::{clock, containers, login_watch};
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::Launch;
+use crate::logins::Logins;
 use crate::process_registry::Reaped;
 use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
@@ -115,6 +116,12 @@ impl Hub {
         let performer: Weak<Actions> = Arc::downgrade(&actions);
         state.set_performer(performer);
         settings.tasks.spawn(clock::run(Arc::downgrade(&state), state.alarm(), settings.tasks.timer()));
+        settings.tasks.spawn(login_watch::run(
+            Arc::downgrade(&state),
+            Arc::clone(&settings),
+            state.login_alarm(),
+            settings.tasks.timer(),
+        ));
         let (configs, mut broken) = loaded.map(|loaded| (loaded.configs, loaded.broken)).unwrap_or_default();
         for (index, config) in configs.into_iter().enumerate() {
             let (id, name) = (config.id, config.name.clone());
@@ -214,6 +221,11 @@ impl Hub {
         Arc::clone(&self.0.settings.secrets)
     }
 
+    /// Returns the logins of the hub's HTTP servers.
+    pub fn logins(&self) -> &Logins {
+        &self.0.settings.logins
+    }
+
     /// Returns the memory and the number of processes that each server uses, in the order of [`McpService::list`].
     ///
     /// Servers without a process are omitted. This function reads the state of all processes of the machine, so do not
@@ -289,11 +301,13 @@ impl McpService for Hub {
     fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
         let server = server_id(id);
         let now = self.0.state.now();
-        let (detail, changed_tools, config, logs, client) = self.0.state.read(|servers| {
+        let (detail, changed_tools, config, logs, client, login) = self.0.state.read(|servers| {
             let detail = servers.detail(server)?;
+            let needs_login = detail.state == Lifecycle::NeedsLogin;
+            let login = servers.login_watch(server).filter(|_| needs_login).and_then(|watch| watch.required.clone());
             let client = self.0.attempts.client((server, detail.generation));
             let logs = servers.logs(server)?.clone();
-            Some((detail, servers.tool_changes(server), servers.config(server).ok()?, logs, client))
+            Some((detail, servers.tool_changes(server), servers.config(server).ok()?, logs, client, login))
         })?;
         let era = client.as_ref().and_then(Client::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
@@ -317,6 +331,7 @@ impl McpService for Hub {
             retry_in_ms: detail.retry_at.map(|at| millis(at.duration_since(now))),
             last_error: detail.last_error,
             stderr_tail: logs.tail(STDERR_TAIL),
+            login,
         })
     }
 

@@ -39,6 +39,7 @@ mod containers;
 mod events;
 mod failures;
 mod hub;
+mod login_watch;
 mod logs;
 mod mcp_service;
 mod options;
