@@ -7,7 +7,7 @@ use mcpwire_authorization::RevocationOutcome;
 use crate::args::{LoginPlace, Options};
 use crate::console::{Console, output};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, layout};
+use crate::hub::layout;
 use crate::login::{ClientArgs, LoginStore};
 use crate::text;
 
@@ -32,9 +32,6 @@ pub(super) fn run(place: &LoginPlace, revoke: bool, options: &Options) -> Result
     let console = Console::new(options);
     if let Some(note) = note {
         console.warn(&note);
-    }
-    if done.had_token && login.name().is_some() && HubHandle::is_hub_running(&layout(&place.place)?) {
-        console.warn("the running hub may use the token until it is restarted");
     }
     if options.json {
         output::json(&serde_json::json!({ "had_login": done.had_token, "revocation": revocation }))?;
