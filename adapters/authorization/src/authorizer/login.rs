@@ -148,7 +148,9 @@ impl Inner {
     ) -> Result<StoredAttempt, LoginError> {
         let settings = self.settings_for(wish.chosen_scopes.as_ref()).redirect_uri(redirect_uri);
         let resource = discovered.resource.clone();
-        let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
+        // The credentials of a client that the user has registered go to the authorization server that they are for.
+        let used_before = self.shared.lock().client.clone().filter(|used| used.source == ClientSource::PreRegistered);
+        let login = Login::new(discovered, settings, client.clone().or(used_before), new_entropy()?)
             .challenge(wish.challenge.as_ref())
             .requested_before(wish.requested_before.clone());
         let started = self.run(login).await?;

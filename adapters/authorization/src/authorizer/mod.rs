@@ -11,6 +11,7 @@ mod state;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
@@ -53,6 +54,8 @@ struct Inner {
     grant: Option<MachineGrant>,
     client_key: Option<(oauth::ClientKey, Arc<SigningKey>)>,
     uses_dpop: bool,
+    /// Number of renewals that have failed one after the other.
+    failed_renewals: AtomicU32,
     shared: Shared,
 }
 
