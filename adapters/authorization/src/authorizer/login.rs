@@ -12,7 +12,6 @@ use super::pending::StoredAttempt;
 use super::{Ended, Inner, LoginError, new_entropy};
 use crate::browser::{LoginPrompt, LoginWindow};
 use crate::documents::Grant;
-use crate::run::now;
 use crate::status::LoginStatus;
 
 /// What an explicit login asks for.
@@ -169,7 +168,7 @@ impl Inner {
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
         match stored {
-            Some(stored) if stored.is_too_old(now()) => {
+            Some(stored) if stored.is_too_old(self.now()) => {
                 self.documents.remove_attempt().await?;
                 Ok(None)
             }
