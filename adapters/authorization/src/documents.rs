@@ -83,6 +83,12 @@ impl Documents {
         self.blocking(move |store| store.save(&name, &document)).await
     }
 
+    /// Checks that the login can be written now.
+    pub(crate) async fn check_save(&self) -> Result<(), StoreFailed> {
+        let name = self.token_name();
+        self.blocking(move |store| store.check_save(&name)).await
+    }
+
     /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
     ///
     /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:

@@ -111,7 +111,11 @@ impl Inner {
                     Ok(grant) => RefreshInput::Loaded(grant.map(|grant| Box::new(grant.token))),
                     Err(error) => RefreshInput::Failed(error.0),
                 },
-                RefreshAction::Fetch(request) => RefreshInput::Network(self.runner.fetch_input(request).await),
+                // The request uses up the refresh token, so the response must not be lost on a full disk.
+                RefreshAction::Fetch(request) => match self.documents.check_save().await {
+                    Ok(()) => RefreshInput::Network(self.runner.fetch_input(request).await),
+                    Err(error) => RefreshInput::Failed(error.0),
+                },
                 RefreshAction::Sign { key, bytes } => RefreshInput::Network(keys.sign(key, &bytes)),
                 RefreshAction::Store(token) => {
                     done(self.documents.save(&Grant { token: *token, client: client.clone() }).await)
