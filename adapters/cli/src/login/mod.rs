@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mcpwire_authorization::oauth::Scopes;
 use mcpwire_authorization::{LoggedOut, LoginRequest, LoginRequired, LoginStatus, OAuth};
-use mcpwire_blocking::Error;
 use mcpwire_blocking::http::HttpOptions;
+use mcpwire_blocking::{Error, McpServerDef};
 use mcpwire_hub::logins::LoginSettings;
 
 pub(crate) use self::open::{ClientArgs, LoginStore};
@@ -20,7 +20,7 @@ use self::wait::wait;
 use crate::args::Options;
 use crate::console::{Console, Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
-use crate::hub::word;
+use crate::hub::{login_command, word};
 use crate::text;
 
 /// The login of a user to one server over HTTP. The token is stored on this machine.
@@ -28,11 +28,12 @@ use crate::text;
 pub(crate) struct ServerLogin {
     /// The name of the configured server, or `None` for the server of `--url`.
     name: Option<String>,
-    url: String,
     /// The account of the command line. The configuration of a server may name another one.
     account: Option<String>,
     settings: LoginSettings,
     oauth: OAuth,
+    /// The definition of the server, to ask it which login it wants.
+    def: McpServerDef,
     kept_in: String,
 }
 
@@ -51,9 +52,13 @@ impl ServerLogin {
         self.settings.account()
     }
 
+    fn url(&self) -> &str {
+        self.def.url.as_deref().unwrap_or_default()
+    }
+
     /// Returns the URL without its query, which may contain a secret.
     pub(crate) fn shown_url(&self) -> String {
-        text::line(self.url.split(['?', '#']).next().unwrap_or_default())
+        text::line(self.url().split(['?', '#']).next().unwrap_or_default())
     }
 
     /// Returns the name of the configured server, or its URL, for messages.
@@ -67,10 +72,11 @@ impl ServerLogin {
     }
 
     /// Returns the command line that logs in to this server: `mcpwire login NAME`.
-    pub(crate) fn command(&self) -> String {
+    fn command(&self, scopes: Option<&Scopes>) -> String {
+        let scopes: Vec<String> = scopes.iter().flat_map(|scopes| scopes.iter()).map(str::to_owned).collect();
         let mut command = match &self.name {
-            Some(name) => format!("mcpwire login {}", word(name)),
-            None => format!("mcpwire login --url {}", word(&self.url)),
+            Some(name) => login_command(name, &scopes),
+            None => format!("{} --url {}", login_command("", &scopes), word(self.url())),
         };
         if let Some(account) = &self.account {
             command.push_str(" --account ");
@@ -93,12 +99,7 @@ impl ServerLogin {
     }
 
     fn required(&self, reason: &str, scopes: Option<&Scopes>) -> Failure {
-        let mut command = self.command();
-        for scope in scopes.iter().flat_map(|scopes| scopes.iter()) {
-            command.push_str(" --scope ");
-            command.push_str(&word(scope));
-        }
-        Failure::login_required(&format!("{}: {}", self.title(), text::line(reason)), &command)
+        Failure::login_required(&format!("{}: {}", self.title(), text::line(reason)), &self.command(scopes))
     }
 
     /// Logs the user in, and returns the new login.

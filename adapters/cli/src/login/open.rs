@@ -119,10 +119,10 @@ impl LoginStore {
         let oauth = self.logins.oauth(def, &settings, &runtime, None).map_err(Failure::from_hub)?;
         Ok(ServerLogin {
             name,
-            url: def.url.clone().unwrap_or_default(),
             account: account.map(str::to_owned),
             settings,
             oauth,
+            def: def.clone(),
             kept_in: self.files.describe(),
         })
     }
@@ -148,7 +148,7 @@ impl LoginStore {
             }
         }
         for entry in self.index().entries()? {
-            let is_listed = |login: &ServerLogin| login.url == entry.url && login.account() == entry.account;
+            let is_listed = |login: &ServerLogin| login.url() == entry.url && login.account() == entry.account;
             if !all.iter().any(is_listed) {
                 let account = Some(entry.account.as_str()).filter(|account| !account.is_empty());
                 let settings = LoginSettings::new(OAuthConfig::default());
@@ -160,7 +160,7 @@ impl LoginStore {
 
     /// Adds a login to the list of those that are not the logins of configured servers, or removes it.
     pub(crate) fn list(&self, login: &ServerLogin, is_listed: bool) -> Result<(), Failure> {
-        self.index().set(&login.url, login.account(), is_listed)
+        self.index().set(login.url(), login.account(), is_listed)
     }
 
     fn index(&self) -> Index<'_> {

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_authorization::{Browser, DeviceCode, LoginPrompt, LoginRequest, LoginStatus, PasteBack};
+use mcpwire_authorization::{Browser, DeviceCode, LoginPrompt, LoginRequest, LoginRequired, LoginStatus, PasteBack};
+use mcpwire_smol::http::HttpOptions;
+use mcpwire_smol::{ConnectOptions, McpClient};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
@@ -68,7 +70,9 @@ pub(super) fn log_in(
         Some(redirect) => (redirect.host, redirect.port, redirect.path),
         None => ("127.0.0.1", 0, "/callback"),
     };
-    let with = |prompt: &dyn LoginPrompt| wait(Some(time), login.oauth.login_with(prompt, request.clone()));
+    let with = |prompt: &dyn LoginPrompt| {
+        wait(Some(time), async { login.oauth.login_with(prompt, wanted(login, &request).await).await })
+    };
     let done = match way {
         Way::Browser => {
             let prompt = Browser::new(move |url| guide.open(url)).host(host).port(port).path(path);
@@ -79,10 +83,33 @@ pub(super) fn log_in(
             let prompt = PasteBack::new(move |url| guide.read_address(url)).host(host).port(port).path(path);
             with(&prompt)
         }
-        Way::Device => wait(timeout, login.oauth.login_by_device(request.clone(), |code| guide.show_code(code))),
+        Way::Device => wait(timeout, async {
+            let request = wanted(login, &request).await;
+            login.oauth.login_by_device(request, |code| guide.show_code(code)).await
+        }),
     };
     console.finish();
     done?.map_err(|error| login.failed(&error))
+}
+
+/// Connects to the server, to learn from its refusal where to log in and which scopes it wants. Returns the request with these
+/// scopes.
+async fn wanted(login: &ServerLogin, request: &LoginRequest) -> LoginRequest {
+    let options = ConnectOptions::default().http(login.authorize(HttpOptions::default()));
+    let scopes = match McpClient::connect_and_initialize_with(&login.def, options).await {
+        Ok(client) => {
+            // The server may have ended.
+            let _ = client.shutdown().await;
+            None
+        }
+        // Other errors come again during the login, or do not matter to it.
+        Err(error) => LoginRequired::find(&error).and_then(|required| required.scopes.clone()),
+    };
+    let is_chosen = request.scopes.is_some() || !login.settings.config().scopes.is_empty();
+    match scopes.filter(|scopes| !is_chosen && !scopes.is_empty()) {
+        Some(scopes) => request.clone().scopes(scopes),
+        None => request.clone(),
+    }
 }
 
 /// Shows the user what to do.

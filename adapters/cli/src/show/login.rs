@@ -51,7 +51,7 @@ fn client(status: &LoginStatus) -> String {
 }
 
 fn expiry(status: &LoginStatus) -> String {
-    let renewal = if status.can_refresh { "; it is renewed without you" } else { "; then log in again" };
+    let renewal = if status.can_refresh { "; renewed automatically" } else { "; then log in again" };
     match status.expires_at {
         Some(time) => format!("{}{renewal}", local_of_unix(time.as_secs())),
         None => "not known".to_owned(),
