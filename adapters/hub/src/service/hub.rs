@@ -28,7 +28,6 @@ use super::{clock, containers, login_watch};
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::Launch;
-use crate::logins::Logins;
 use crate::process_registry::Reaped;
 use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
@@ -47,16 +46,16 @@ const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 /// When the last clone is dropped, the hub kills all servers and the processes that the servers have started;
 /// [`shutdown_all`](McpService::shutdown_all) stops the servers gracefully. The [module](super) contains an example.
 #[derive(Clone)]
-pub struct Hub(Arc<Parts>);
+pub struct Hub(pub(super) Arc<Parts>);
 
 /// The parts of a hub, which all clones of [`Hub`] share. Background tasks hold some of the parts, but never this
 /// struct. So dropping the last `Hub` drops this struct, which kills the servers.
-struct Parts {
-    state: Arc<State>,
+pub(super) struct Parts {
+    pub(super) state: Arc<State>,
     attempts: Arc<Attempts>,
     configuration: Arc<Configuration>,
     calls: Calls,
-    settings: Arc<Settings>,
+    pub(super) settings: Arc<Settings>,
     /// Keeps the [`Actions`] alive, because [`State`] holds only a weak reference to them.
     _actions: Arc<Actions>,
     reaped: Reaped,
@@ -219,11 +218,6 @@ impl Hub {
     /// Returns the store that contains the secrets of the servers.
     pub fn secrets(&self) -> Arc<dyn SecretStore> {
         Arc::clone(&self.0.settings.secrets)
-    }
-
-    /// Returns the logins of the hub's HTTP servers.
-    pub fn logins(&self) -> &Logins {
-        &self.0.settings.logins
     }
 
     /// Returns the memory and the number of processes that each server uses, in the order of [`McpService::list`].

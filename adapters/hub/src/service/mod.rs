@@ -40,6 +40,7 @@ mod events;
 mod failures;
 mod hub;
 mod login_watch;
+mod logins;
 mod logs;
 mod mcp_service;
 mod options;
