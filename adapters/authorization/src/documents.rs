@@ -3,6 +3,7 @@
 //! | document | content |
 //! |---|---|
 //! | `token-HASH` | the login of an account on a server: its token and client, with the issuer of both |
+//! | `login-HASH` | the login of that account that waits for the user |
 //! | `key-HASH` | the private key to which the tokens of that account are bound |
 //! | `client-HASH` | the registrations at one issuer |
 //!
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
 use mcpwire_oauth::{ClientInformation, SigningAlgorithm, StoreError, StoredToken, TokenKey};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -92,6 +94,12 @@ impl Documents {
         self.blocking(move |store| store.save(&name, &document)).await
     }
 
+    /// Checks that the login can be written now.
+    pub(crate) async fn check_save(&self) -> Result<(), StoreFailed> {
+        let name = self.token_name();
+        self.blocking(move |store| store.check_save(&name)).await
+    }
+
     /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
     ///
     /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
@@ -112,7 +120,7 @@ impl Documents {
     }
 
     /// Returns the login that waits for the user. One that cannot be read is as none.
-    pub(crate) async fn load_attempt<T: for<'de> Deserialize<'de>>(&self) -> Result<Option<T>, StoreFailed> {
+    pub(crate) async fn load_attempt<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreFailed> {
         let name = self.attempt_name();
         let document = self.blocking(move |store| store.load(&name)).await?;
         Ok(document.and_then(|document| read(&document).ok()))

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_files::{
-    FileError, Fs, SystemFs, check_private_directory, check_private_file, read_private, remove_leftovers, replace,
+    FileError, Fs, SystemFs, check_private_directory, check_private_file, check_replace, read_private,
+    remove_leftovers, replace,
 };
 
 use crate::secret_keeper::{self, SecretKeeper, SplitDocument};
@@ -137,6 +138,18 @@ impl TokenStore for FileStore {
                 if uses_keychain { keeper.remove(name) } else { Ok(()) }
             }
         }
+    }
+
+    fn check_save(&self, name: &str) -> Result<(), StoreFailed> {
+        /// How much larger the next document may be than the stored one, in bytes.
+        const GROWTH: usize = 4096;
+
+        let path = self.path(name)?;
+        self.create_directory()?;
+        let size = self.read(&path)?.map_or(0, |stored| stored.len());
+        check_replace(&*self.fs, &path, size + GROWTH).map_err(|error| failed("written", &path, &error))?;
+        // A locked keychain asks the user now.
+        self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.get(name).map(|_| ()))
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreFailed> {

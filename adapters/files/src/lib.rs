@@ -32,4 +32,4 @@ pub use fs::{Fs, NewFile, SystemFs};
 pub use private::{check_private_directory, check_private_file, read_private};
 pub use regular::{Links, open_regular, read_open_file, read_regular};
 #[cfg(feature = "replace")]
-pub use replace::{remove_leftovers, replace, replace_for_now};
+pub use replace::{check_replace, remove_leftovers, replace, replace_for_now};

@@ -28,6 +28,15 @@ pub fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()>
     put(fs, &fs.resolve(path)?, bytes, 0o600, false)
 }
 
+/// Checks that [`replace`] can write a file of this size in the place of `path` now, and leaves `path` as it is. Use this before
+/// an action whose result must not be lost.
+pub fn check_replace(fs: &dyn Fs, path: &Path, size: usize) -> io::Result<()> {
+    let new = beside(&fs.resolve(path)?);
+    let written = write(fs, &new, &vec![0; size], 0o600, true);
+    let _ = fs.remove(&new);
+    written
+}
+
 fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
     let new = beside(target);
     let written = write(fs, &new, bytes, mode, durable).and_then(|()| fs.rename(&new, target));
