@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_authorization::LoginRequest;
+use mcpwire_authorization::oauth::Scopes;
 use mcpwire_driver::http::{HttpClient, HttpOptions};
 use mcpwire_hub::config::{EnvVarConfig, McpConfig, OAuthConfig};
 use mcpwire_hub::layout::Layout;
@@ -106,7 +107,15 @@ impl Place {
     }
 
     async fn log_in_elsewhere(&self) {
-        self.elsewhere().login_with(&self.user(), LoginRequest::default()).await.expect("the user logs in");
+        self.log_in_elsewhere_for("").await;
+    }
+
+    async fn log_in_elsewhere_for(&self, scopes: &str) {
+        let mut request = LoginRequest::default();
+        if !scopes.is_empty() {
+            request = request.scopes(Scopes::parse(scopes));
+        }
+        self.elsewhere().login_with(&self.user(), request).await.expect("the user logs in");
     }
 
     async fn log_out_elsewhere(&self) {
@@ -155,7 +164,7 @@ fn a_server_that_wants_a_login_is_not_asked_again_until_the_login_is_stored() {
         assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
         assert_eq!(place.requests(), before, "neither a restart nor a health check");
 
-        place.log_in_elsewhere().await;
+        place.log_in_elsewhere_for("files:read").await;
         place.sleep(2 * SECOND).await;
         let running = detail(&hub, config.id);
         assert_eq!((running.state, running.login), (State::Running, None));
@@ -197,6 +206,7 @@ fn a_server_whose_login_is_deleted_by_another_process_needs_it_again() {
 #[test]
 fn the_hub_logs_in_and_out() {
     run(async |place| {
+        place.web.server.require("", "files:read");
         let config = place.config();
         let hub = place.booted(&config).await;
         let mut events = hub.events();
