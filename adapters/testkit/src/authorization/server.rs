@@ -99,6 +99,11 @@ impl AuthorizationServer {
         self.change(|state| state.asks_users = true)
     }
 
+    /// Agrees to each login at once. The default.
+    pub fn without_login_page(&self) -> Self {
+        self.change(|state| state.asks_users = false)
+    }
+
     /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
     pub fn renew_dpop_nonce(&self) -> Self {
         self.change(|state| state.proofs.renew_nonce())
