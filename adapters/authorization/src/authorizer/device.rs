@@ -26,10 +26,7 @@ impl Inner {
         let Some(url) = discovered.metadata.device_authorization_endpoint.clone() else {
             return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
         };
-        let stored = match wish.anew {
-            true => None,
-            false => self.documents.load_client(&discovered.metadata.issuer).await?,
-        };
+        let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, wish).await?;
         let client = self.device_client(&discovered, stored.clone()).await?;
         let scopes = discovered.scopes_to_request(&self.settings_for(wish.chosen_scopes.as_ref()), None, None);
         let (client, response) = match self.get_by_device(&url, &discovered, &client, &scopes, show).await {

@@ -33,11 +33,11 @@ pub(super) fn spawn(inner: &Arc<Inner>) {
                     state.client = client;
                 }
             }
-            Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now()),
+            Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now),
             Err(LoginError::LoginRequired(required)) => {
                 state.access.renewed(Err(Error::login_required(required.reason)), now);
             }
-            Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now()),
+            Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now),
         });
     }));
 }
@@ -101,7 +101,9 @@ impl Inner {
     /// Renews the token with its refresh token.
     async fn refresh(&self) -> Result<Grant, LoginError> {
         let grant = self.newest_grant().await?;
-        if grant.token.refresh_at().is_none_or(|at| at > self.now()) && self.generation() != Some(grant.token.generation) {
+        if grant.token.refresh_at().is_none_or(|at| at > self.now())
+            && self.generation() != Some(grant.token.generation)
+        {
             return Ok(grant);
         }
         let error = match self.refresh_at(&grant, None).await {
@@ -173,13 +175,20 @@ impl Inner {
                     Ok(grant) => RefreshInput::Loaded(grant.map(|grant| Box::new(grant.token))),
                     Err(error) => RefreshInput::Failed(error.0),
                 },
-                RefreshAction::Fetch(request) => RefreshInput::Network(self.runner.fetch_input(request).await),
+                // The request uses up the refresh token, so the response must not be lost on a full disk.
+                RefreshAction::Fetch(request) => match self.documents.check_save().await {
+                    Ok(()) => RefreshInput::Network(self.runner.fetch_input(request).await),
+                    Err(error) => RefreshInput::Failed(error.0),
+                },
                 RefreshAction::Sign { key, bytes } => RefreshInput::Network(keys.sign(key, &bytes)),
                 RefreshAction::Store(token) => {
                     done(self.documents.save(&Grant { token: *token, client: client.clone() }).await)
                 }
                 RefreshAction::Delete { generation } => done(self.delete(generation).await),
-                RefreshAction::DeleteRegistration => done(self.documents.remove_client(&issuer).await),
+                RefreshAction::DeleteRegistration => match &client {
+                    Some(client) => done(self.documents.remove_client(&issuer, &client.client_id).await),
+                    None => RefreshInput::Done,
+                },
                 RefreshAction::Done(result) => {
                     drop(lock);
                     let refreshed = result?;
