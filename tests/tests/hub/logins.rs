@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcpwire_authorization::LoginRequest;
@@ -15,8 +16,8 @@ use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::service::{HubEvent, StatusDetail};
 use mcpwire_hub::{ConnectOptions, Hub, HubError, HubErrorKind, HubOptions, McpServerDef, McpService, Uuid};
 use mcpwire_supervisor::State;
-use mcpwire_testkit::ScriptedServer;
 use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint, ResourceDeviation};
+use mcpwire_testkit::{HttpAnswer, ScriptedServer};
 use mcpwire_tests::authorization::{AgreeingUser, Web};
 use serde_json::json;
 use tempfile::TempDir;
@@ -298,6 +299,30 @@ fn a_login_that_the_server_refuses_later_is_needed_again_after_the_first_call() 
         assert_eq!(call(&hub, config.id, "echo").await.expect_err("revoked").kind, HubErrorKind::LoginRequired);
         place.sleep(SECOND).await;
         assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+    });
+}
+
+#[test]
+fn a_refresh_that_fails_for_a_while_does_not_end_the_login() {
+    run(async |place| {
+        place.log_in_elsewhere().await;
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        place.web.authorization.revoke_access_tokens();
+        let is_down = Arc::new(AtomicBool::new(true));
+        let token_endpoint = place.web.authorization.endpoint(Endpoint::Token);
+        let answers = Arc::clone(&is_down);
+        place.web.authorization.on_request(move |request| {
+            let fails = request.url == token_endpoint && answers.load(Ordering::Relaxed);
+            fails.then(|| HttpAnswer::status(503))
+        });
+        let error = call(&hub, config.id, "echo").await.expect_err("there is no token now");
+        assert_eq!(error.kind, HubErrorKind::Unavailable, "{error}");
+        place.sleep(60 * SECOND).await;
+        assert_ne!(detail(&hub, config.id).state, State::NeedsLogin);
+        is_down.store(false, Ordering::Relaxed);
+        place.sleep(HOUR).await;
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
     });
 }
 
