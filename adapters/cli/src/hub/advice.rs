@@ -53,7 +53,7 @@ pub(crate) fn enable_command(name: &str) -> String {
 }
 
 /// Returns the command line that logs in to the server `name` with these scopes: `mcpwire login NAME --scope SCOPE`.
-pub(crate) fn login_command(name: &str, scopes: &[String]) -> String {
+fn login_command(name: &str, scopes: &[String]) -> String {
     let scopes: String = scopes.iter().map(|scope| format!(" --scope {}", word(scope))).collect();
     format!("mcpwire login {}{scopes}", word(name))
 }

@@ -10,19 +10,26 @@ impl ServerLogin {
     /// Converts the error of a login to the failure of a command.
     pub(super) fn failed(&self, error: &LoginError) -> Failure {
         let kind = match error.kind() {
+            LoginErrorKind::LoginRequired => {
+                return error.login_required().map_or_else(|| self.missing(), |required| self.required(required));
+            }
             LoginErrorKind::Temporary => LoginFailure::Network,
-            LoginErrorKind::LoginRequired => return self.required(&text::line(&error.to_string()), None),
             LoginErrorKind::Misconfigured | LoginErrorKind::ClientIdRequired => LoginFailure::Configuration,
             LoginErrorKind::Store => LoginFailure::Store,
             _ => LoginFailure::Refused,
         };
         let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&error.to_string())));
-        if error.kind() != LoginErrorKind::ClientIdRequired {
-            return failure;
+        match (error, error.kind()) {
+            (LoginError::NoDeviceLogin(_), _) => {
+                failure.with_hint("For a browser on another machine, use --no-browser instead of --device")
+            }
+            (_, LoginErrorKind::ClientIdRequired) if self.name.is_some() => {
+                failure.with_hint("Register a client there, and set `oauth.client_id` of the server in servers.json")
+            }
+            (_, LoginErrorKind::ClientIdRequired) => {
+                failure.with_hint("Register a client there, and name it with --client-id")
+            }
+            _ => failure,
         }
-        failure.with_hint(match &self.name {
-            Some(_) => "Register a client there, and set `oauth.client_id` of the server in servers.json",
-            None => "Register a client there, and name it with --client-id",
-        })
     }
 }
