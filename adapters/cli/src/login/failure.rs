@@ -1,6 +1,7 @@
 //! Converts errors of logins to [`Failure`]s.
 
 use mcpwire_authorization::{LoginError, LoginErrorKind};
+use mcpwire_hub::logins::login_error;
 
 use super::ServerLogin;
 use crate::failure::{Failure, LoginFailure};
@@ -18,7 +19,9 @@ impl ServerLogin {
             LoginErrorKind::Store => LoginFailure::Store,
             _ => LoginFailure::Refused,
         };
-        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&error.to_string())));
+        // Names settings as servers.json does.
+        let told = login_error(error);
+        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&told.message)));
         match (error, error.kind()) {
             (LoginError::NoDeviceLogin(_), _) => {
                 failure.with_hint("For a browser on another machine, use --no-browser instead of --device")
@@ -29,6 +32,9 @@ impl ServerLogin {
             (_, LoginErrorKind::ClientIdRequired) => {
                 failure.with_hint("Register a client there, and name it with --client-id")
             }
+            _ if self.name.is_none() && told.field.starts_with("oauth.") => failure.with_hint(
+                "Configure the server first (mcpwire server add NAME --url URL), and change this setting in servers.json",
+            ),
             _ => failure,
         }
     }
