@@ -3,6 +3,7 @@
 //! | document | content |
 //! |---|---|
 //! | `token-HASH` | the login of an account on a server: its token and client, with the issuer of both |
+//! | `login-HASH` | the login of that account that waits for the user |
 //! | `key-HASH` | the private key to which the tokens of that account are bound |
 //! | `client-HASH` | the registrations at one issuer |
 //!
@@ -89,22 +90,34 @@ impl Documents {
         self.blocking(move |store| store.check_save(&name)).await
     }
 
-    /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
+    /// Writes a new login, and sets its generation. The caller holds the lock.
     ///
-    /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
-    /// it is at least the time of the login in seconds, and refreshes are rarer than one a second.
+    /// The generation is at least the time of the login in seconds. So it is greater than those that other processes know from
+    /// earlier logins, also after a logout or if the stored login is damaged: a token is refreshed less than once a second.
     pub(crate) async fn save_login(&self, grant: &mut Grant) -> Result<(), StoreFailed> {
-        let name = self.token_name();
-        let _lock = self.lock().await?;
-        let stored = self.blocking(move |store| load_grant(store, &name)).await.ok().flatten();
-        let after_stored = stored.map_or(0, |stored| stored.token.generation.saturating_add(1));
-        let token = &mut grant.token;
-        token.generation = token.generation.max(after_stored).max(token.obtained_at.as_secs());
+        grant.token.generation = grant.token.generation.max(grant.token.obtained_at.as_secs());
         self.save(grant).await
     }
 
     pub(crate) async fn remove(&self) -> Result<(), StoreFailed> {
         let name = self.token_name();
+        self.blocking(move |store| store.remove(&name)).await
+    }
+
+    /// Returns the login that waits for the user. One that cannot be read is as none.
+    pub(crate) async fn load_attempt<T: for<'de> Deserialize<'de>>(&self) -> Result<Option<T>, StoreFailed> {
+        let name = self.attempt_name();
+        let document = self.blocking(move |store| store.load(&name)).await?;
+        Ok(document.and_then(|document| read(&document).ok()))
+    }
+
+    pub(crate) async fn save_attempt(&self, attempt: &impl Serialize) -> Result<(), StoreFailed> {
+        let (name, document) = (self.attempt_name(), write(attempt)?);
+        self.blocking(move |store| store.save(&name, &document)).await
+    }
+
+    pub(crate) async fn remove_attempt(&self) -> Result<(), StoreFailed> {
+        let name = self.attempt_name();
         self.blocking(move |store| store.remove(&name)).await
     }
 
@@ -181,6 +194,10 @@ impl Documents {
 
     fn token_name(&self) -> String {
         format!("token-{}", self.hash)
+    }
+
+    fn attempt_name(&self) -> String {
+        format!("login-{}", self.hash)
     }
 
     /// Runs a function on a thread that may block.

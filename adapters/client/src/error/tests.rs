@@ -126,8 +126,8 @@ fn spawn_errors() -> Vec<SpawnError> {
 }
 
 #[cfg(feature = "http")]
-fn http_errors() -> Vec<mcpwire_core::http::HttpError> {
-    use mcpwire_core::http::{Failure, FailureKind, HttpError};
+fn http_errors() -> Vec<HttpError> {
+    use mcpwire_core::http::{Failure, FailureKind};
 
     let (excerpt, retry_after) = (mark(1), Some(Duration::from_secs(7)));
     let failed = |kind| HttpError::Failed(Failure::new(kind, mark(1)));

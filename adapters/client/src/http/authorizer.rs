@@ -27,8 +27,9 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Returns the credentials for a request. Called for each request, and again when a request is repeated.
     ///
     /// # Errors
-    /// The request fails with the error, as [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized). The error and its sources
-    /// must not contain secrets.
+    /// The request fails with the error, as [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized), or with the kind that an
+    /// [`AuthorizerError`] names. It is the source of the error of the request. The error and its sources must not contain
+    /// secrets.
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a>;
 
     /// Called when the server has refused a request with status 401 or 403. Returns whether to repeat the request.
@@ -60,6 +61,19 @@ impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
         (**self).responded(request, response);
     }
+}
+
+/// An error of an [`Authorizer`] that tells the caller of the request what helps. Its `Display` is that of the error in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorizerError {
+    /// A user must log in. The request fails as [`ErrorKind::LoginRequired`](crate::ErrorKind::LoginRequired).
+    #[error("{0}")]
+    LoginRequired(TokenError),
+    /// There is no token now, and a later request may get one. The request fails as
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable), and can be repeated.
+    #[error("{0}")]
+    Temporary(TokenError),
 }
 
 /// The future of the credentials of a request. Returned by [`Authorizer::authorize`].
@@ -237,18 +251,21 @@ async fn send(
     client: &dyn HttpClient,
     exchange: Exchange,
 ) -> Result<HttpResponse, Failure> {
+    // Shared with the HTTP client, so that a request that is not refused costs no copy.
+    let mut exchange = Arc::new(exchange);
     let mut attempts = 0;
     loop {
-        let request = AuthorizedRequest(&exchange);
-        let sent = guarded(|| authorizer.authorize(request)).await?;
-        let response = client.send(authorized(&exchange, &sent)).await?;
+        let mut sent = guarded(|| authorizer.authorize(AuthorizedRequest(&exchange))).await?;
+        let own_headers = add_headers(&mut exchange, &mut sent);
+        let response = client.send_shared(Arc::clone(&exchange)).await?;
         attempts += 1;
         let head = ResponseHead::new(&response);
-        caught(|| authorizer.responded(request, head))?;
+        caught(|| authorizer.responded(AuthorizedRequest(&exchange), head))?;
         if !matches!(response.status, 401 | 403) || attempts == MAX_ATTEMPTS {
             return Ok(response);
         }
-        let refusal = Refusal { request, sent: &sent, response: head, attempts };
+        sent.headers = Arc::make_mut(&mut exchange).headers.split_off(own_headers);
+        let refusal = Refusal { request: AuthorizedRequest(&exchange), sent: &sent, response: head, attempts };
         match guarded(|| authorizer.refused(refusal)).await? {
             AfterRefusal::Repeat => {}
             AfterRefusal::GiveUp => return Ok(response),
@@ -256,13 +273,16 @@ async fn send(
     }
 }
 
-/// Returns a copy of the request with the headers of the credentials.
-fn authorized(exchange: &Exchange, credentials: &Credentials) -> Exchange {
-    let mut exchange = exchange.clone();
-    let replaces = |name: &str| credentials.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
-    exchange.headers.retain(|(name, _)| !replaces(name));
-    exchange.headers.extend_from_slice(&credentials.headers);
-    exchange
+/// Moves the headers of the credentials to the end of the request's headers. Returns the number of the other headers.
+fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> usize {
+    if credentials.headers.is_empty() {
+        return exchange.headers.len();
+    }
+    let headers = &mut Arc::make_mut(exchange).headers;
+    headers.retain(|(name, _)| !credentials.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
+    let own_headers = headers.len();
+    headers.append(&mut credentials.headers);
+    own_headers
 }
 
 /// Runs a future of the authorizer. A panic and an error become a [`Failure`].
@@ -272,18 +292,30 @@ where
 {
     let mut future = pin!(caught(create)?);
     let result = poll_fn(|cx| match catch_panic(|| future.as_mut().poll(cx)) {
-        Ok(result) => result.map(|result| result.map_err(|error| error_chain(&*error))),
+        Ok(result) => result.map(|result| result.map_err(failure)),
         Err(message) => Poll::Ready(Err(panicked(&message))),
     });
-    result.await.map_err(|detail| Failure::new(FailureKind::Unauthorized, detail))
+    result.await
 }
 
 fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Failure> {
-    catch_panic(call).map_err(|message| Failure::new(FailureKind::Unauthorized, panicked(&message)))
+    catch_panic(call).map_err(|message| panicked(&message))
 }
 
-fn panicked(message: &str) -> String {
-    format!("the token provider panicked: {message}")
+#[cold]
+fn panicked(message: &str) -> Failure {
+    Failure::new(FailureKind::Unauthorized, format!("the token provider panicked: {message}"))
+}
+
+/// Returns the failure of a request whose authorizer failed.
+#[cold]
+fn failure(error: TokenError) -> Failure {
+    let (kind, error) = match error.downcast::<AuthorizerError>().map(|error| *error) {
+        Ok(AuthorizerError::LoginRequired(error)) => (FailureKind::LoginRequired, error),
+        Ok(AuthorizerError::Temporary(error)) => (FailureKind::TokenUnavailable, error),
+        Err(error) => (FailureKind::Unauthorized, error),
+    };
+    Failure::new(kind, error_chain(&*error)).with_cause(error)
 }
 
 #[cfg(test)]
