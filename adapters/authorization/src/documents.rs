@@ -15,6 +15,7 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
 use mcpwire_oauth::{ClientInformation, SigningAlgorithm, StoreError, StoredToken, TokenKey};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -90,12 +91,17 @@ impl Documents {
         self.blocking(move |store| store.check_save(&name)).await
     }
 
-    /// Writes a new login, and sets its generation. The caller holds the lock.
+    /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
     ///
-    /// The generation is at least the time of the login in seconds. So it is greater than those that other processes know from
-    /// earlier logins, also after a logout or if the stored login is damaged: a token is refreshed less than once a second.
+    /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
+    /// it is at least the time of the login in seconds, and refreshes are rarer than one a second.
     pub(crate) async fn save_login(&self, grant: &mut Grant) -> Result<(), StoreFailed> {
-        grant.token.generation = grant.token.generation.max(grant.token.obtained_at.as_secs());
+        let name = self.token_name();
+        let _lock = self.lock().await?;
+        let stored = self.blocking(move |store| load_grant(store, &name)).await.ok().flatten();
+        let after_stored = stored.map_or(0, |stored| stored.token.generation.saturating_add(1));
+        let token = &mut grant.token;
+        token.generation = token.generation.max(after_stored).max(token.obtained_at.as_secs());
         self.save(grant).await
     }
 
@@ -105,7 +111,7 @@ impl Documents {
     }
 
     /// Returns the login that waits for the user. One that cannot be read is as none.
-    pub(crate) async fn load_attempt<T: for<'de> Deserialize<'de>>(&self) -> Result<Option<T>, StoreFailed> {
+    pub(crate) async fn load_attempt<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreFailed> {
         let name = self.attempt_name();
         let document = self.blocking(move |store| store.load(&name)).await?;
         Ok(document.and_then(|document| read(&document).ok()))

@@ -135,7 +135,12 @@ fn a_new_login_has_a_greater_generation_than_all_that_other_processes_know() {
         login.token.generation
     };
     assert_eq!(login(1), NOW, "not less than the generation before a logout");
+    // Another process has refreshed the token of this one five times.
+    run(documents.save(&grant(ISSUER, NOW + 5))).unwrap();
+    assert_eq!(login(NOW + 1), NOW + 6);
     assert_eq!(login(NOW + 10), NOW + 10);
+    store.save(&documents.token_name(), b"damaged").unwrap();
+    assert_eq!(login(1), NOW);
 }
 
 #[test]

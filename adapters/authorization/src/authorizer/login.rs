@@ -12,7 +12,6 @@ use super::pending::StoredAttempt;
 use super::{Ended, Inner, LoginError, new_entropy};
 use crate::browser::{LoginPrompt, LoginWindow};
 use crate::documents::Grant;
-use crate::run::now;
 use crate::status::LoginStatus;
 
 /// What an explicit login asks for.
@@ -113,10 +112,7 @@ impl Inner {
         }
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
-        let last = match wish.anew {
-            true => None,
-            false => self.documents.load_client(&discovered.metadata.issuer, None).await?,
-        };
+        let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
         let window = prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
         let stored = self.begin(discovered, window.redirect_uri(), wish).await?;
         self.show(window, stored).await
@@ -141,10 +137,7 @@ impl Inner {
         redirect_uri: &str,
         wish: &LoginWish,
     ) -> Result<StoredAttempt, LoginError> {
-        let client = match wish.anew {
-            true => None,
-            false => self.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?,
-        };
+        let client = self.stored_client(&discovered, redirect_uri, wish).await?;
         let settings = self.settings_for(wish.chosen_scopes.as_ref()).redirect_uri(redirect_uri);
         let resource = discovered.resource.clone();
         // The credentials of a client that the user has registered go to the authorization server that they are for.
@@ -159,6 +152,19 @@ impl Inner {
         Ok(stored)
     }
 
+    /// Returns the registration of an earlier login.
+    pub(super) async fn stored_client(
+        &self,
+        discovered: &Discovered,
+        redirect_uri: &str,
+        wish: &LoginWish,
+    ) -> Result<Option<ClientInformation>, LoginError> {
+        if wish.anew {
+            return Ok(None);
+        }
+        Ok(self.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?)
+    }
+
     async fn show(&self, window: Box<dyn LoginWindow>, stored: StoredAttempt) -> Result<LoginStatus, LoginError> {
         let callback = window.show(stored.url.clone()).await.map_err(prompt_failed)?;
         self.finish(stored, &callback).await
@@ -168,7 +174,7 @@ impl Inner {
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
         match stored {
-            Some(stored) if stored.is_too_old(now()) => {
+            Some(stored) if stored.is_too_old(self.now()) => {
                 self.documents.remove_attempt().await?;
                 Ok(None)
             }
@@ -208,15 +214,8 @@ impl Inner {
         client: Option<ClientInformation>,
         new: impl FnOnce(Option<&StoredToken>) -> StoredToken,
     ) -> Result<LoginStatus, LoginError> {
-        let _lock = self.documents.lock().await?;
         let known = self.shared.lock().access.token().cloned();
-        // A document that cannot be read is replaced.
-        let stored = self.documents.load().await.ok().flatten().map(|grant| grant.token);
-        let previous = match (known, stored) {
-            (Some(known), Some(stored)) => Some(if known.generation > stored.generation { known } else { stored }),
-            (known, stored) => known.or(stored),
-        };
-        let mut grant = Grant { token: new(previous.as_ref()), client };
+        let mut grant = Grant { token: new(known.as_ref()), client };
         let saved = self.documents.save_login(&mut grant).await;
         let status = LoginStatus::new(&grant, &self.account);
         self.shared.change(|state| {

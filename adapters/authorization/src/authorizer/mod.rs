@@ -20,7 +20,7 @@ use mcpwire_driver::http::{
     ResponseHead, TokenError,
 };
 use mcpwire_oauth as oauth;
-use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Entropy, OAuthSettings, Scopes};
+use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Entropy, OAuthSettings, Scopes, UnixTime};
 
 pub use self::builder::OAuthBuilder;
 pub use self::login::LoginRequest;
@@ -204,7 +204,7 @@ impl Inner {
     async fn credentials(self: &Arc<Self>, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
         self.ensure_loaded().await?;
         loop {
-            let answer = self.shared.lock().credentials(request.verb(), request.url(), now());
+            let answer = self.shared.lock().credentials(request.verb(), request.url(), self.now());
             let waiting = match answer {
                 Ok(state::Answer::Send { credentials, start_renewal }) => {
                     if start_renewal {
@@ -241,6 +241,11 @@ impl Inner {
         Inner::login_in_task(self, prompt, wish).await.map(drop)
     }
 
+    /// Returns the time by the runtime's clock.
+    fn now(&self) -> UnixTime {
+        now(&*self.runtime)
+    }
+
     fn login_required(&self, scopes: Option<Scopes>, reason: &str) -> LoginRequired {
         LoginRequired {
             server_url: self.server_url.clone(),
@@ -271,7 +276,7 @@ impl Inner {
         let (decision, waiting) = {
             let mut state = self.shared.lock();
             let has_new_nonce = nonce.is_some_and(|nonce| state.access.take_nonce(refusal.request.url(), &nonce));
-            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, now());
+            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, self.now());
             let waiting = matches!(decision, Decision::Renew { .. }).then(|| state.wait_for_renewal());
             (decision, waiting)
         };

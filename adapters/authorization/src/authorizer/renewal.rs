@@ -10,7 +10,6 @@ use mcpwire_oauth::{
 
 use super::{Inner, LoginError, NO_TOKEN, new_entropy};
 use crate::documents::Grant;
-use crate::run::now;
 
 /// Number of renewals that fail without an answer before the authorization server is looked for again.
 const FAILURES_BEFORE_DISCOVERY: u32 = 3;
@@ -24,20 +23,21 @@ pub(super) fn spawn(inner: &Arc<Inner>) {
             Some(_) => inner.get_by_grant().await,
             None => inner.refresh().await,
         };
+        let now = inner.now();
         inner.shared.change(|state| match result {
             Ok(Grant { token, client }) => {
                 let generation = token.generation;
-                state.access.renewed(Ok(token), now());
+                state.access.renewed(Ok(token), now);
                 // The result is dropped if somebody has logged out or in meanwhile.
                 if state.access.token().is_some_and(|token| token.generation == generation) {
                     state.client = client;
                 }
             }
-            Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now()),
+            Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now),
             Err(LoginError::LoginRequired(required)) => {
-                state.access.renewed(Err(Error::login_required(required.reason)), now());
+                state.access.renewed(Err(Error::login_required(required.reason)), now);
             }
-            Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now()),
+            Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now),
         });
     }));
 }
@@ -101,7 +101,9 @@ impl Inner {
     /// Renews the token with its refresh token.
     async fn refresh(&self) -> Result<Grant, LoginError> {
         let grant = self.newest_grant().await?;
-        if grant.token.refresh_at().is_none_or(|at| at > now()) && self.generation() != Some(grant.token.generation) {
+        if grant.token.refresh_at().is_none_or(|at| at > self.now())
+            && self.generation() != Some(grant.token.generation)
+        {
             return Ok(grant);
         }
         let error = match self.refresh_at(&grant, None).await {
@@ -201,7 +203,7 @@ impl Inner {
                 }
                 _ => return Err(Error::temporary("this version does not know the next step of the refresh").into()),
             };
-            action = refresh.resume(input, now());
+            action = refresh.resume(input, self.now());
         }
     }
 

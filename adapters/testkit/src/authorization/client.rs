@@ -1,0 +1,98 @@
+//! [`Client`]: a client that an authorization server knows.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::jwt::text;
+use super::url::split_origin;
+
+/// A client that an authorization server knows: registered by its operator, by itself, or by its metadata document.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Client {
+    /// The client identifier.
+    pub id: String,
+    /// The name that is shown to users.
+    pub name: String,
+    /// The secret. `None` for public clients and those with a key.
+    pub secret: Option<String>,
+    /// The time since 1970 at which the secret expires.
+    pub secret_expires_at: Option<Duration>,
+    /// The redirect URIs.
+    pub redirect_uris: Vec<String>,
+    /// The method by which it must authenticate. `None` for any that its credentials allow.
+    pub auth_method: Option<String>,
+    /// The public key of `private_key_jwt`, as JSON Web Key.
+    pub key: Option<Value>,
+}
+
+impl Client {
+    /// Creates a public client.
+    pub fn new(id: impl Into<String>) -> Self {
+        let id = id.into();
+        Client {
+            name: id.clone(),
+            id,
+            secret: None,
+            secret_expires_at: None,
+            redirect_uris: Vec::new(),
+            auth_method: None,
+            key: None,
+        }
+    }
+
+    /// Sets the secret.
+    pub fn secret(mut self, secret: impl Into<String>) -> Self {
+        self.secret = Some(secret.into());
+        self
+    }
+
+    /// Adds a redirect URI.
+    pub fn redirect_uri(mut self, redirect_uri: impl Into<String>) -> Self {
+        self.redirect_uris.push(redirect_uri.into());
+        self
+    }
+
+    /// Sets the only method by which the client may authenticate, such as `client_secret_post`.
+    pub fn auth_method(mut self, method: impl Into<String>) -> Self {
+        self.auth_method = Some(method.into());
+        self
+    }
+
+    /// Sets the public key by which the client authenticates (`private_key_jwt`), as JSON Web Key.
+    pub fn key(mut self, key: Value) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Reads a client from its metadata (RFC 7591, section 2).
+    pub(super) fn from_metadata(id: &str, metadata: &Value) -> Self {
+        let list = |name: &str| metadata.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+        let method = text(metadata, "token_endpoint_auth_method");
+        let name = text(metadata, "client_name");
+        Client {
+            name: if name.is_empty() { id.to_owned() } else { name.to_owned() },
+            redirect_uris: list("redirect_uris").iter().filter_map(Value::as_str).map(Into::into).collect(),
+            auth_method: Some(if method.is_empty() { "none" } else { method }.to_owned()),
+            key: metadata.pointer("/jwks/keys/0").cloned(),
+            ..Client::new(id)
+        }
+    }
+
+    /// Returns whether this redirect URI is registered.
+    pub(super) fn has_redirect_uri(&self, redirect_uri: &str, any_port: bool) -> bool {
+        self.redirect_uris.iter().any(|known| {
+            known == redirect_uri
+                || any_port && without_port(known).is_some_and(|one| Some(one) == without_port(redirect_uri))
+        })
+    }
+}
+
+/// Returns host and rest of a redirect URI of this machine.
+fn without_port(redirect_uri: &str) -> Option<(&str, &str)> {
+    let (origin, rest) = split_origin(redirect_uri);
+    let host = origin.strip_prefix("http://")?;
+    let host = host.rsplit_once(':').map_or(host, |(host, port)| if port.ends_with(']') { host } else { host });
+    ["127.0.0.1", "[::1]", "localhost"].contains(&host).then_some((host, rest))
+}
