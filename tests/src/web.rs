@@ -18,10 +18,8 @@ pub struct Request {
     pub path: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body as JSON; `null` if it is something else.
+    /// The body; `null` if there is none.
     pub body: Value,
-    /// The body as text, such as the form of a token request.
-    pub text: String,
 }
 
 impl Request {
@@ -303,8 +301,7 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     let length = headers.iter().find(|(name, _)| name == "content-length").map_or(Some(0), |(_, n)| n.parse().ok())?;
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let text = String::from_utf8_lossy(&body).into_owned();
-    Some(Request { verb, path, headers, body: serde_json::from_slice(&body).unwrap_or_default(), text })
+    Some(Request { verb, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() })
 }
 
 fn line(reader: &mut impl BufRead) -> Option<String> {

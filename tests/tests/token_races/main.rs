@@ -27,7 +27,7 @@ use mcpwire_tokio::protocol::http::{Exchange, Verb};
 use mcpwire_tokio::{CurrentRuntime, McpServerDef, Tokio};
 
 use process::Process;
-use server::{KillOnRefresh, Server};
+use server::Server;
 
 /// A server, and the directory of a user who has logged in.
 struct Scene {
@@ -64,7 +64,7 @@ impl Scene {
 
     /// Starts a process that waits with the lock of a refresh, and one that waits for the lock.
     fn victim_and_second(&self, plan: &str) -> (Process, Process) {
-        self.server.refuse_access_token();
+        self.server.refuse_access_tokens();
         let mut victim = self.start(plan);
         victim.expect("waiting");
         victim.go_on();
@@ -75,37 +75,43 @@ impl Scene {
     }
 
     /// Kills a process in its refresh while another one waits for the lock. Returns the outcome of the other one.
-    fn kill(&self, plan: &str, by_server: Option<KillOnRefresh>) -> String {
+    fn kill(&self, plan: &str) -> String {
         let (mut victim, second) = self.victim_and_second(plan);
-        if let Some(kill) = by_server {
-            self.server.kill_on_refresh(kill, victim.pid());
+        match plan {
+            KILLED_BEFORE_RESPONSE => self.server.kill_before_response(&mut victim),
+            KILLED_AT_REFRESH => {
+                self.server.kill_at_refresh(&victim);
+                victim.go_on();
+            }
+            _ => victim.go_on(),
         }
-        victim.go_on();
         assert_eq!(victim.outcome(), "killed", "{plan}");
         second.outcome()
     }
 
     /// Checks that the login is alive, and that a further process can use it, also after one more refresh.
     fn check_alive(&self) {
-        assert!(!self.server.is_revoked());
         assert_eq!(self.start("second").outcome(), "ok");
-        self.server.refuse_access_token();
+        self.server.refuse_access_tokens();
         let mut next = self.start("second");
         next.expect("waiting");
         assert_eq!(next.outcome(), "ok");
-        assert!(!self.server.is_revoked());
     }
 }
 
+/// The plans of processes that the server kills.
+const KILLED_AT_REFRESH: &str = "die at the refresh";
+const KILLED_BEFORE_RESPONSE: &str = "die before the response";
+
 /// Runs a test once, or as often as `MCPWIRE_RACE_RUNS` says. Checks that the login was lost `losses_each` times in each run.
-fn repeat(losses_each: u32, run: impl Fn(&Scene, u32)) {
+fn repeat(losses_each: usize, run: impl Fn(&Scene, usize)) {
     let runs = env::var("MCPWIRE_RACE_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1);
     let (scene, start) = (Scene::new(), Instant::now());
     for number in 0..runs {
         run(&scene, number);
         scene.check_alive();
     }
-    let lost = scene.server.logins() - 1;
+    let lost = scene.server.lost_logins();
     eprintln!("{runs} runs in {:?}, {lost} logins lost", start.elapsed());
     assert_eq!(lost, losses_each * runs);
 }
@@ -113,7 +119,7 @@ fn repeat(losses_each: u32, run: impl Fn(&Scene, u32)) {
 #[test]
 fn o1_of_two_processes_that_refresh_at_once_one_sends_a_request() {
     repeat(0, |scene, _| {
-        scene.server.refuse_access_token();
+        scene.server.refuse_access_tokens();
         let before = scene.server.refreshes();
         let mut both = [scene.start(""), scene.start("")];
         both.iter_mut().for_each(|process| process.expect("waiting"));
@@ -129,7 +135,7 @@ fn o1_a_thousand_tasks_of_four_clients_in_one_process_share_one_refresh() {
         let before = scene.server.refreshes();
         let mut process = scene.start("1000 tasks");
         process.expect("connected");
-        scene.server.refuse_access_token();
+        scene.server.refuse_access_tokens();
         process.go_on();
         assert_eq!(process.outcome(), "ok");
         assert_eq!(scene.server.refreshes(), before + 1);
@@ -139,62 +145,61 @@ fn o1_a_thousand_tasks_of_four_clients_in_one_process_share_one_refresh() {
 #[test]
 fn o1_without_the_lock_these_processes_would_lose_the_login() {
     repeat(1, |scene, _| {
-        scene.server.refuse_access_token();
+        scene.server.refuse_access_tokens();
         let mut both = [scene.start("no lock"), scene.start("no lock")];
         both.iter_mut().for_each(|process| process.expect("loaded"));
         both.iter_mut().for_each(Process::go_on);
         let outcomes = both.map(Process::outcome);
-        assert!(scene.server.is_revoked(), "{outcomes:?}");
+        assert!(outcomes.iter().any(|outcome| outcome != "ok"), "{outcomes:?}");
         scene.log_in();
     });
 }
 
 /// Kills a process at a place in its refresh where no refresh token can be lost. The other process refreshes in its place.
-fn o1_killed(plan: &str, by_server: Option<KillOnRefresh>, refreshes: u32) {
+fn o1_killed(plan: &str, refreshes: usize) {
     repeat(0, |scene, _| {
         let before = scene.server.refreshes();
-        assert_eq!(scene.kill(plan, by_server), "ok");
+        assert_eq!(scene.kill(plan), "ok");
         assert_eq!(scene.server.refreshes(), before + refreshes);
     });
 }
 
 #[test]
 fn o1_a_process_that_is_killed_with_the_lock_does_not_stop_the_others() {
-    o1_killed("die locked", None, 1);
+    o1_killed("die locked", 1);
 }
 
 #[test]
 fn o1_a_process_that_is_killed_after_loading_the_token_does_not_stop_the_others() {
-    o1_killed("die loaded", None, 1);
+    o1_killed("die loaded", 1);
 }
 
 #[test]
 fn o1_a_process_that_is_killed_after_checking_the_disk_does_not_stop_the_others() {
-    o1_killed("die checked", None, 1);
+    o1_killed("die checked", 1);
 }
 
 #[test]
 fn o1_a_process_that_is_killed_before_the_server_reads_its_request_loses_nothing() {
-    o1_killed("die by the server", Some(KillOnRefresh::BeforeRotation), 2);
+    o1_killed(KILLED_AT_REFRESH, 2);
 }
 
 #[test]
 fn o1_the_token_of_a_process_that_is_killed_after_writing_it_is_adopted() {
-    o1_killed("die written", None, 1);
+    o1_killed("die written", 1);
 }
 
 #[test]
 fn o1_the_token_of_a_process_that_is_killed_before_it_releases_the_lock_is_adopted() {
-    o1_killed("die unlocking", None, 1);
+    o1_killed("die unlocking", 1);
 }
 
 #[test]
 fn o1_a_new_token_that_is_lost_with_its_process_costs_nothing_if_the_server_accepts_the_old_one_once_more() {
-    let kills = [("die by the server", Some(KillOnRefresh::AfterRotation)), ("die received", None)];
     repeat(0, |scene, _| {
-        scene.server.set_grace(true);
-        for (plan, by_server) in kills {
-            assert_eq!(scene.kill(plan, by_server), "ok");
+        scene.server.accept_last_refresh_token();
+        for plan in [KILLED_BEFORE_RESPONSE, "die received"] {
+            assert_eq!(scene.kill(plan), "ok");
         }
     });
 }
@@ -202,7 +207,7 @@ fn o1_a_new_token_that_is_lost_with_its_process_costs_nothing_if_the_server_acce
 #[test]
 fn o1_a_process_that_is_killed_at_any_moment_of_the_write_leaves_the_old_token_or_the_new_one() {
     repeat(0, |scene, run| {
-        scene.server.set_grace(true);
+        scene.server.accept_last_refresh_token();
         // A write takes about a millisecond.
         let (mut victim, second) = scene.victim_and_second(&format!("die within {}", run * 97 % 3000));
         victim.go_on();
@@ -214,12 +219,10 @@ fn o1_a_process_that_is_killed_at_any_moment_of_the_write_leaves_the_old_token_o
 
 #[test]
 fn o1_a_new_token_that_is_lost_with_its_process_asks_for_a_login_if_the_server_insists() {
-    let kills = [("die by the server", Some(KillOnRefresh::AfterRotation)), ("die received", None)];
     repeat(2, |scene, _| {
-        for (plan, by_server) in kills {
-            let outcome = scene.kill(plan, by_server);
+        for plan in [KILLED_BEFORE_RESPONSE, "die received"] {
+            let outcome = scene.kill(plan);
             assert!(outcome.starts_with("error: ") && outcome.contains("a login is required"), "{outcome}");
-            assert!(scene.server.is_revoked());
             scene.log_in();
         }
     });
@@ -228,7 +231,7 @@ fn o1_a_new_token_that_is_lost_with_its_process_asks_for_a_login_if_the_server_i
 #[test]
 fn o1_a_process_that_cannot_write_sends_no_refresh_and_another_one_does() {
     repeat(0, |scene, _| {
-        scene.server.refuse_access_token();
+        scene.server.refuse_access_tokens();
         let before = scene.server.refreshes();
         let mut full = scene.start("disk is full");
         full.expect("waiting");
@@ -245,12 +248,12 @@ fn o1_a_process_that_cannot_write_sends_no_refresh_and_another_one_does() {
 #[test]
 fn o1_a_process_whose_write_fails_goes_on_with_the_new_token_and_writes_the_next_one() {
     repeat(0, |scene, _| {
-        scene.server.refuse_access_token();
+        scene.server.refuse_access_tokens();
         let mut process = scene.start("save fails");
         process.expect("waiting");
         process.go_on();
         process.expect("called");
-        scene.server.refuse_access_token();
+        scene.server.refuse_access_tokens();
         process.go_on();
         process.expect("waiting");
         process.go_on();

@@ -1,188 +1,85 @@
-//! [`Server`]: an authorization server on a real port that rotates refresh tokens, and the MCP server that it protects.
+//! [`Server`]: an MCP server that wants a login, and its authorization server, over real HTTP.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-use mcpwire_tests::web::{Reply, Request, Web, said, tools};
-use serde_json::json;
+use mcpwire_testkit::authorization::{AuthorizationServer, Deviation, Endpoint, ProtectedServer, Serving};
+use mcpwire_testkit::{HttpAnswer, HttpRequest, ScriptedServer};
 
-/// Where the server kills the process that sends a refresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KillOnRefresh {
-    /// Before the server has done anything: the refresh token is still good.
-    BeforeRotation,
-    /// After the refresh token was used up. The response is lost.
-    AfterRotation,
-}
+use crate::process::{Process, kill};
 
-/// An authorization server, and an MCP server with one tool that wants its tokens.
-///
-/// Each refresh token is accepted once. If one comes a second time, the whole family is revoked: access token, refresh token
-/// and their successors. With `grace`, the last used refresh token is accepted once more, as some authorization servers do for
-/// clients whose connection broke.
+/// An MCP server with one tool, and an authorization server that revokes a login if a refresh token is used twice.
 pub(crate) struct Server {
-    web: Web,
-    state: Arc<Mutex<State>>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Number of logins.
-    logins: u32,
-    /// The number of the valid refresh token. It grows with each refresh, and by a login.
-    refresh: u64,
-    /// The number of the refresh token that was used last, if it is still accepted.
-    grace: Option<u64>,
-    has_grace: bool,
-    /// The number of the valid access token, or `None` after [`Server::refuse_access_token`].
-    access: Option<u64>,
-    is_revoked: bool,
-    refreshes: u32,
-    kill: Option<(KillOnRefresh, u32)>,
+    authorization: AuthorizationServer,
+    server: ProtectedServer,
+    /// The process that is killed when its refresh arrives.
+    victim: Arc<Mutex<Option<u32>>>,
+    _serving: [Serving; 2],
 }
 
 impl Server {
     pub(crate) fn start() -> Self {
-        let state = Arc::new(Mutex::new(State::default()));
-        let shared = Arc::clone(&state);
-        Server { web: Web::start(move |request, reply| respond(&shared, request, reply)), state }
+        let authorization = AuthorizationServer::new();
+        let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "echo"));
+        let serving = [authorization.serve(0).unwrap(), server.serve(0).unwrap()];
+        let victim = Arc::new(Mutex::new(None));
+        let taken = Arc::clone(&victim);
+        authorization.on_request(move |request| {
+            let pid = is_refresh(request).then(|| taken.lock().unwrap_or_else(PoisonError::into_inner).take())??;
+            kill(pid);
+            Some(HttpAnswer::status(503))
+        });
+        Server { authorization, server, victim, _serving: serving }
     }
 
     pub(crate) fn url(&self) -> String {
-        self.web.url()
+        self.server.url()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+    /// Lets the MCP server refuse the access tokens that clients have, as if they had expired there.
+    pub(crate) fn refuse_access_tokens(&self) {
+        self.authorization.revoke_access_tokens();
     }
 
-    /// Lets the MCP server refuse the access token that clients have, as if it had expired there.
-    pub(crate) fn refuse_access_token(&self) {
-        self.state().access = None;
+    /// Accepts a refresh token once more after it was used, as many authorization servers do for some seconds.
+    pub(crate) fn accept_last_refresh_token(&self) {
+        self.authorization.conform().deviate(Deviation::AcceptLastRefreshToken);
     }
 
-    /// Sets whether the last used refresh token is accepted once more.
-    pub(crate) fn set_grace(&self, has_grace: bool) {
-        self.state().has_grace = has_grace;
+    /// Kills a process when its refresh arrives, before the server does anything.
+    pub(crate) fn kill_at_refresh(&self, process: &Process) {
+        *self.victim.lock().unwrap() = Some(process.pid());
     }
 
-    /// Kills the process `pid` at its next refresh.
-    pub(crate) fn kill_on_refresh(&self, kill: KillOnRefresh, pid: u32) {
-        self.state().kill = Some((kill, pid));
+    /// Lets a process go on to its refresh, and kills it when the refresh token is used up and the response is on its way.
+    pub(crate) fn kill_before_response(&self, process: &mut Process) {
+        let before = self.refreshes();
+        self.authorization.latency(Duration::from_secs(60));
+        process.go_on();
+        loop {
+            let sent = self.authorization.requests_to(Endpoint::Token).into_iter().filter(is_refresh).nth(before);
+            let token = sent.and_then(|request| request.parameter("refresh_token"));
+            if token.is_some_and(|token| !self.authorization.is_refresh_token_valid(&token)) {
+                break;
+            }
+            thread::yield_now();
+        }
+        kill(process.pid());
+        self.authorization.latency(Duration::ZERO);
     }
 
-    /// Returns whether the family of the last login was revoked.
-    pub(crate) fn is_revoked(&self) -> bool {
-        self.state().is_revoked
+    /// Returns the number of logins that were revoked because a refresh token was used twice.
+    pub(crate) fn lost_logins(&self) -> usize {
+        self.authorization.reused_refresh_tokens()
     }
 
-    /// Returns the number of refresh requests so far.
-    pub(crate) fn refreshes(&self) -> u32 {
-        self.state().refreshes
-    }
-
-    /// Returns the number of logins so far.
-    pub(crate) fn logins(&self) -> u32 {
-        self.state().logins
+    /// Returns the number of refreshes so far.
+    pub(crate) fn refreshes(&self) -> usize {
+        self.authorization.requests_to(Endpoint::Token).iter().filter(|request| is_refresh(request)).count()
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn respond(state: &Mutex<State>, request: &Request, reply: &mut Reply<'_>) {
-    let origin = format!("http://{}", request.header("host").unwrap_or_default());
-    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
-    match path {
-        "/.well-known/oauth-protected-resource/mcp" => {
-            reply.json(200, &json!({"resource": format!("{origin}/mcp"), "authorization_servers": [origin]}));
-        }
-        "/.well-known/oauth-authorization-server" => reply.json(
-            200,
-            &json!({"issuer": origin, "authorization_endpoint": format!("{origin}/authorize"),
-                "token_endpoint": format!("{origin}/token"), "registration_endpoint": format!("{origin}/register"),
-                "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
-                "token_endpoint_auth_methods_supported": ["none"]}),
-        ),
-        "/register" => {
-            let mut client = request.body.clone();
-            client["client_id"] = json!("client");
-            reply.json(201, &client);
-        }
-        "/authorize" => {
-            let parameter = |name: &str| parameter(query, name).unwrap_or_default();
-            let to = format!("{}?code=code&state={}", parameter("redirect_uri"), parameter("state"));
-            reply.full(302, &format!("Location: {to}\r\n"), "");
-        }
-        "/token" => token(state, request, reply),
-        "/mcp" => mcp(state, request, reply),
-        _ => reply.full(404, "", ""),
-    }
-}
-
-/// Returns the value of a parameter. The values of these tests contain no escapes but those of a redirect URI.
-fn parameter(form: &str, name: &str) -> Option<String> {
-    let mut pairs = form.split('&').filter_map(|pair| pair.split_once('='));
-    let (_, value) = pairs.find(|(other, _)| *other == name)?;
-    Some(value.replace("%3A", ":").replace("%2F", "/"))
-}
-
-fn token(state: &Mutex<State>, request: &Request, reply: &mut Reply<'_>) {
-    let mut state = lock(state);
-    if parameter(&request.text, "grant_type").as_deref() == Some("authorization_code") {
-        state.logins += 1;
-        state.is_revoked = false;
-        state.grace = None;
-    } else {
-        let kill = state.kill.take();
-        state.refreshes += 1;
-        if let Some((KillOnRefresh::BeforeRotation, pid)) = kill {
-            crate::process::kill(pid);
-            return reply.cut();
-        }
-        let sent =
-            parameter(&request.text, "refresh_token").and_then(|token| token.strip_prefix("refresh-")?.parse().ok());
-        let is_good = sent == Some(state.refresh) || (sent.is_some() && sent == state.grace.take());
-        if state.is_revoked || !is_good {
-            (state.is_revoked, state.access) = (true, None);
-            return reply.json(400, &json!({"error": "invalid_grant"}));
-        }
-        state.grace = sent.filter(|_| state.has_grace);
-        if let Some((KillOnRefresh::AfterRotation, pid)) = kill {
-            state.rotate();
-            crate::process::kill(pid);
-            return reply.cut();
-        }
-    }
-    let number = state.rotate();
-    reply.json(
-        200,
-        &json!({"access_token": format!("access-{number}"), "refresh_token": format!("refresh-{number}"),
-            "token_type": "Bearer", "expires_in": 3600}),
-    );
-}
-
-impl State {
-    fn rotate(&mut self) -> u64 {
-        self.refresh += 1;
-        self.access = Some(self.refresh);
-        self.refresh
-    }
-}
-
-fn mcp(state: &Mutex<State>, request: &Request, reply: &mut Reply<'_>) {
-    let valid = lock(state).access.map(|number| format!("Bearer access-{number}"));
-    if valid.is_none() || request.header("authorization") != valid.as_deref() {
-        let challenge = "WWW-Authenticate: Bearer error=\"invalid_token\"\r\n";
-        return reply.full(401, challenge, "");
-    }
-    match request.method() {
-        "server/discover" => {
-            let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
-            reply.json(200, &request.answer(result));
-        }
-        "tools/list" => reply.json(200, &request.answer(tools())),
-        "tools/call" => reply.json(200, &request.answer(said("echo"))),
-        _ => reply.full(202, "", ""),
-    }
+fn is_refresh(request: &HttpRequest) -> bool {
+    request.parameter("grant_type").as_deref() == Some("refresh_token")
 }
