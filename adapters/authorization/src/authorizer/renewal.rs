@@ -56,7 +56,11 @@ impl Inner {
     pub(super) async fn adopt_stored(&self) -> Result<bool, LoginError> {
         let Some(Grant { token, client }) = self.documents.load().await? else { return Ok(false) };
         Ok(self.shared.change(|state| {
-            let is_newer = state.access.token().is_none_or(|known| token.generation > known.generation);
+            let is_newer = state.access.token().is_none_or(|known| {
+                // A login in the second in which the known token was deleted has the same generation.
+                token.generation > known.generation
+                    || (token.generation == known.generation && token.access_token != known.access_token)
+            });
             let is_adopted = is_newer && state.access.replace(token).is_ok();
             if is_adopted {
                 state.client = client;
