@@ -2,3 +2,5 @@
 //! official suite does not cover, named after it.
 
 mod carriers;
+mod logins;
+mod renewals;
