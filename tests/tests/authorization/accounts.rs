@@ -1,8 +1,6 @@
 //! Accounts: several on one server, each with its own token.
 
-use mcpwire_authorization::RevocationOutcome;
 use mcpwire_driver::ErrorKind;
-use mcpwire_testkit::HttpAnswer;
 use mcpwire_testkit::authorization::Endpoint;
 use mcpwire_tests::authorization::Web;
 use mcpwire_tests::watched;
@@ -31,28 +29,5 @@ fn o18_each_account_has_its_own_token() {
             .collect();
         assert_eq!(tokens.len(), 2);
         assert_eq!((web.logins().len(), web.count(Endpoint::Registration)), (2, 1), "the client is the same");
-    });
-}
-
-#[test]
-fn a_logout_revokes_the_login_and_deletes_it_even_if_that_fails() {
-    watched(|| {
-        for fails in [false, true] {
-            let web = Web::new();
-            let oauth = web.build(web.oauth_after_login());
-            if fails {
-                web.authorization.answer_next(Endpoint::Revocation, HttpAnswer::status(503));
-            }
-            web.time.run(async {
-                let logged_out = oauth.logout(true).await.expect("the token is deleted");
-                assert!(logged_out.had_token);
-                assert_eq!(matches!(logged_out.revocation, RevocationOutcome::Failed(_)), fails);
-                assert_eq!(logged_out.revocation == RevocationOutcome::Revoked, !fails);
-                assert_eq!(oauth.status().await.unwrap(), None);
-            });
-            let refresh_token =
-                web.authorization.secrets().into_iter().find(|secret| secret.starts_with("refresh-token"));
-            assert_eq!(web.authorization.is_refresh_token_valid(&refresh_token.unwrap()), fails);
-        }
     });
 }

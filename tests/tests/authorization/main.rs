@@ -6,11 +6,13 @@ mod addresses;
 mod bound_tokens;
 mod carriers;
 mod error_texts;
+mod login_requests;
 mod logins;
 mod machines;
 mod refreshes;
 mod refusals;
 mod registrations;
+mod renewals;
 mod secrecy;
 mod step_ups;
 
