@@ -56,7 +56,11 @@ impl Inner {
     pub(super) async fn adopt_stored(&self) -> Result<bool, LoginError> {
         let Some(Grant { token, client }) = self.documents.load().await? else { return Ok(false) };
         Ok(self.shared.change(|state| {
-            let is_newer = state.access.token().is_none_or(|known| token.generation > known.generation);
+            let is_newer = state.access.token().is_none_or(|known| {
+                // A login in the second in which the known token was deleted has the same generation.
+                token.generation > known.generation
+                    || (token.generation == known.generation && token.access_token != known.access_token)
+            });
             let is_adopted = is_newer && state.access.replace(token).is_ok();
             if is_adopted {
                 state.client = client;
@@ -114,7 +118,8 @@ impl Inner {
         let Ok(discovered) = self.discover(Some(&known.issuer)).await else { return Err(error.into()) };
         let issuer = &discovered.metadata.issuer;
         if *issuer != known.issuer {
-            let reason = format!("it uses the authorization server {issuer} now, and the token is of {}", known.issuer);
+            let reason =
+                format!("the server uses the authorization server {issuer} now, and the token is of {}", known.issuer);
             return Err(self.login_required(None, &reason).into());
         }
         let endpoint = discovered.token_endpoint();

@@ -10,8 +10,8 @@ Authorization server: omit-code-challenge-methods, issuer-in-metadata=ISSUER, ad
   ENDPOINT-url=URL (authorization, token, registration, revocation, device), metadata=MEMBER=JSON, no-iss, omit-promised-iss,
   unpromised-iss, iss=ISSUER, state=STATE, refuse-logins=ERROR, any-loopback-port, refuse-redirect-uris, refuse-other-grants,
   register-with-secret, secret-lifetime=SECONDS, refuse-resource, refuse-resource-on-refresh, refuse-scope-on-refresh,
-  accept-missing-resource, errors-with-status-200, no-refresh-tokens, keep-refresh-tokens, omit-expires-in, token-type=TYPE,
-  ignore-proofs, grant-scopes=SCOPES, omit-scope
+  accept-missing-resource, errors-with-status-200, no-refresh-tokens, keep-refresh-tokens, accept-last-refresh-token,
+  omit-expires-in, token-type=TYPE, ignore-proofs, grant-scopes=SCOPES, omit-scope
 MCP server: omit-challenge, omit-metadata-url, challenge=VALUE, challenge-before=VALUE, metadata-at-root, no-metadata,
   resource-metadata=MEMBER=JSON, missing-scopes-as-401, omit-missing-scopes, refuse-all-tokens, want-more-scopes";
 
@@ -64,6 +64,7 @@ fn of_authorization_server(name: &str, value: &str) -> Result<Option<Deviation>,
         "errors-with-status-200" => Deviation::ErrorsWithStatus200,
         "no-refresh-tokens" => Deviation::NoRefreshTokens,
         "keep-refresh-tokens" => Deviation::KeepRefreshTokens,
+        "accept-last-refresh-token" => Deviation::AcceptLastRefreshToken,
         "omit-expires-in" => Deviation::OmitExpiresIn,
         "token-type" => Deviation::TokenType(text()),
         "ignore-proofs" => Deviation::IgnoreProofs,
