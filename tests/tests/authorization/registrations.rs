@@ -141,6 +141,7 @@ fn r3_r4_a_client_with_a_document_and_a_key_signs_its_token_requests() {
         let (key, _) = SigningKey::generate().expect("the system has random numbers");
         let document = json!({
             "client_id": DOCUMENT_URL, "client_name": "test", "redirect_uris": [REDIRECT_URI],
+            "grant_types": ["authorization_code", "refresh_token"],
             "token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": [public_key(&key)]},
         });
         web.authorization.client_document(DOCUMENT_URL, document);
