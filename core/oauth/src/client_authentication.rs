@@ -188,6 +188,14 @@ impl ClientAuthentication {
         }
     }
 
+    /// Returns the credentials of HTTP Basic, if the client sends them.
+    pub(crate) fn basic(&self) -> Option<String> {
+        let Credential::Basic(secret) = &self.credential else { return None };
+        let client_id = self.client_id.as_deref().unwrap_or_default();
+        // RFC 6749, section 2.3.1: both are form-encoded before base64, so that a colon in them is harmless.
+        Some(BASE64_STANDARD.encode(encode(client_id) + ":" + &encode(secret.expose())))
+    }
+
     /// Returns the signing input of an assertion for one request, if the client authenticates by assertions.
     pub(crate) fn assertion_input(&self, issuer: &str, now: UnixTime, entropy: &mut Entropy) -> Option<String> {
         let Credential::PrivateKeyJwt(key) = &self.credential else { return None };
@@ -215,10 +223,8 @@ impl ClientAuthentication {
         let client_id = self.client_id.as_deref();
         match &self.credential {
             Credential::None => form.with_optional("client_id", client_id),
-            Credential::Basic(secret) => {
-                // RFC 6749, section 2.3.1: both are form-encoded before base64, so that a colon in them is harmless.
-                let pair = encode(client_id.unwrap_or_default()) + ":" + &encode(secret.expose());
-                headers.push(("authorization".into(), "Basic ".to_string() + &BASE64_STANDARD.encode(pair)));
+            Credential::Basic(_) => {
+                headers.extend(self.basic().map(|basic| ("authorization".into(), "Basic ".to_string() + &basic)));
                 form
             }
             Credential::Post(secret) => {

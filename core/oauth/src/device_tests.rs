@@ -160,7 +160,9 @@ fn times_of_the_server_are_limited() {
 
 #[test]
 fn b5_b7_addresses_and_codes_that_could_harm_are_refused() {
-    for uri in ["javascript:alert(1)", "http://auth.example.com/d", "file:///etc/passwd", "https://a@b/"] {
+    for uri in
+        ["javascript:alert(1)", "http://auth.example.com/d", "http://127.0.0.1/d", "file:///etc/passwd", "https://a@b/"]
+    {
         let mut code = code();
         code["verification_uri"] = json!(uri);
         assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Untrusted, "{uri}");
