@@ -11,6 +11,7 @@ use futures_channel::oneshot;
 use mcpwire_driver::http::TokenError;
 
 use crate::loopback::{LoopbackError, LoopbackListener};
+use crate::redirect::{Redirect, is_response};
 
 /// Lets a user log in. Without one, requests that need a login fail.
 pub trait LoginPrompt: Send + Sync + 'static {
@@ -24,6 +25,9 @@ pub trait LoginWindow: Send {
     fn redirect_uri(&self) -> &str;
 
     /// Shows the URL to the user. The future returns the address to which the browser was sent: the redirect URI with a query.
+    ///
+    /// The login is stored, so the address may also be one that the user got from the same URL in an earlier run of the program.
+    /// Dropping the future gives up the login.
     fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>>;
 }
 
@@ -31,39 +35,31 @@ pub trait LoginWindow: Send {
 #[derive(Clone)]
 pub struct Browser {
     open: Arc<dyn Fn(&str) + Send + Sync>,
-    host: String,
-    port: u16,
-    path: String,
+    redirect: Redirect,
     timeout: Duration,
 }
 
 impl Browser {
     /// Creates a prompt. `open` opens a URL in the browser, or shows it to the user; it must not pass the URL to a shell.
     pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Browser {
-            open: Arc::new(open),
-            host: "127.0.0.1".into(),
-            port: 0,
-            path: "/callback".into(),
-            timeout: Duration::from_secs(300),
-        }
+        Browser { open: Arc::new(open), redirect: Redirect::default(), timeout: Duration::from_secs(300) }
     }
 
     /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers want.
     pub fn host(mut self, host: impl Into<String>) -> Self {
-        self.host = host.into();
+        self.redirect.host = host.into();
         self
     }
 
     /// Sets the port of the redirect URI. Default: 0, which selects that of the stored registration, or else a free one.
     pub fn port(mut self, port: u16) -> Self {
-        self.port = port;
+        self.redirect.port = port;
         self
     }
 
     /// Sets the path of the redirect URI. Default: `/callback`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = path.into();
+        self.redirect.path = path.into();
         self
     }
 
@@ -72,21 +68,17 @@ impl Browser {
         self.timeout = timeout;
         self
     }
-
-    /// Returns the port of a stored redirect URI that differs from those of this prompt in its port alone.
-    fn stored_port(&self, stored: &str) -> Option<u16> {
-        let rest = stored.strip_prefix("http://")?.strip_prefix(&*self.host)?.strip_prefix(':')?;
-        rest.strip_suffix(&*self.path)?.parse().ok()
-    }
 }
 
 impl LoginPrompt for Browser {
     fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
-        let bind = |port| LoopbackListener::bind(&self.host, port, &self.path);
-        let listener = match stored.and_then(|stored| self.stored_port(stored)).filter(|_| self.port == 0) {
+        let Redirect { host, port: configured, path } = &self.redirect;
+        let bind = |port| LoopbackListener::bind(host, port, path);
+        let listener = match self.redirect.preferred_port(stored) {
             // Another program may have the port now. Then the client registers again.
-            Some(port) => bind(port).or_else(|_| bind(0))?,
-            None => bind(self.port)?,
+            Some(port) if *configured == 0 => bind(port).or_else(|_| bind(0))?,
+            Some(port) => bind(port)?,
+            None => bind(0)?,
         };
         Ok(Box::new(BrowserWindow { listener, open: Arc::clone(&self.open), timeout: self.timeout }))
     }
@@ -109,9 +101,11 @@ impl LoginWindow for BrowserWindow {
             let (sender, receiver) = oneshot::channel();
             let guard = CancelOnDrop(Arc::default());
             let is_cancelled = Arc::clone(&guard.0);
+            let login_url = url.clone();
             // A thread of its own, because the wait may take minutes.
             let waiting = move || {
-                let redirect = listener.wait(timeout, || is_cancelled.load(Ordering::Relaxed));
+                let is_cancelled = || is_cancelled.load(Ordering::Relaxed);
+                let redirect = listener.wait_for(timeout, is_cancelled, |address| is_response(address, &login_url));
                 // The login may have been given up.
                 let _ = sender.send(redirect);
             };
@@ -134,9 +128,7 @@ impl Drop for CancelOnDrop {
 impl fmt::Debug for Browser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Browser")
-            .field("host", &self.host)
-            .field("port", &self.port)
-            .field("path", &self.path)
+            .field("redirect", &self.redirect)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
@@ -158,7 +150,7 @@ mod tests {
         assert_ne!(browser.prepare(Some(&stored)).unwrap().redirect_uri(), stored);
         for other in ["https://127.0.0.1:80/callback", "http://localhost:80/callback", "http://127.0.0.1:80/other", ""]
         {
-            assert_eq!(browser.stored_port(other), None, "{other}");
+            assert_eq!(browser.redirect.stored_port(other), None, "{other}");
         }
     }
 

@@ -55,6 +55,23 @@ impl Documents {
         self.blocking(move |store| store.remove(&name)).await
     }
 
+    /// Returns the login that waits for the user. One that cannot be read is as none.
+    pub(crate) async fn load_attempt<T: for<'de> Deserialize<'de>>(&self) -> Result<Option<T>, StoreFailed> {
+        let name = self.attempt_name();
+        let document = self.blocking(move |store| store.load(&name)).await?;
+        Ok(document.and_then(|document| read(&document).ok()))
+    }
+
+    pub(crate) async fn save_attempt(&self, attempt: &impl Serialize) -> Result<(), StoreFailed> {
+        let (name, document) = (self.attempt_name(), write(attempt)?);
+        self.blocking(move |store| store.save(&name, &document)).await
+    }
+
+    pub(crate) async fn remove_attempt(&self) -> Result<(), StoreFailed> {
+        let name = self.attempt_name();
+        self.blocking(move |store| store.remove(&name)).await
+    }
+
     /// Returns the registration that was used last at this issuer.
     pub(crate) async fn load_client(&self, issuer: &str) -> Result<Option<ClientInformation>, StoreFailed> {
         let name = client_name(issuer);
@@ -91,6 +108,10 @@ impl Documents {
 
     fn token_name(&self) -> String {
         format!("token-{}", self.name)
+    }
+
+    fn attempt_name(&self) -> String {
+        format!("login-{}", self.name)
     }
 
     /// Runs a function on a thread that may block.

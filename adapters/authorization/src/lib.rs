@@ -7,20 +7,29 @@
 
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod authorizer;
 mod browser;
 mod documents;
+mod error;
 mod loopback;
 mod machine;
+mod paste_back;
+mod redirect;
 mod run;
 mod signing_key;
+mod status;
 mod store;
 
-pub use authorizer::{LoginError, OAuth, OAuthBuilder};
+pub use authorizer::{LoginRequest, OAuth, OAuthBuilder, PendingLogin};
 pub use browser::{Browser, LoginPrompt, LoginWindow};
+pub use error::{LoginError, LoginErrorKind, LoginRequired};
 pub use loopback::{LoopbackError, LoopbackListener};
 pub use machine::{Enterprise, MachineGrant};
 pub use mcpwire_oauth as oauth;
+pub use mcpwire_oauth::{DeviceCode, Scopes};
+pub use paste_back::PasteBack;
 pub use run::{FlowKeys, FlowRunner};
 pub use signing_key::{KeyError, SigningKey, random_seed};
+pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

@@ -12,6 +12,7 @@ use mcpwire_driver::http::{HttpClient, HttpResponse};
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_oauth::{Action, Error, FetchError, Flow, Input, KeyUse, Request, Response, UnixTime};
 
+use crate::addresses::Addresses;
 use crate::signing_key::SigningKey;
 
 /// Maximum time for one request to an authorization server, with its response. 30 s: some check other systems first.
@@ -44,13 +45,30 @@ impl FlowKeys {
 pub struct FlowRunner {
     runtime: Arc<dyn Runtime>,
     client: Arc<dyn HttpClient>,
+    addresses: Addresses,
 }
 
 impl FlowRunner {
-    /// Creates a runner. The HTTP client should refuse private addresses, and must not follow redirects of requests whose
-    /// [`follow_redirects`](Exchange::follow_redirects) is `false`.
+    /// Creates a runner. The HTTP client must obey [`Exchange::follow_redirects`] and [`Exchange::public_addresses_only`], as the
+    /// clients of the runtimes do.
     pub fn new(runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> Self {
-        FlowRunner { runtime, client }
+        FlowRunner { runtime, client, addresses: Addresses::default() }
+    }
+
+    /// Allows requests to the host of this MCP server, and to this machine if the server runs on it.
+    pub fn server_url(mut self, url: &str) -> Self {
+        self.addresses.server_url = Some(url.into());
+        self
+    }
+
+    /// Sets whether requests may go to loopback, private and link-local addresses. Default: `false`.
+    pub fn allow_private_addresses(mut self, allowed: bool) -> Self {
+        self.addresses.allows_private = allowed;
+        self
+    }
+
+    pub(crate) fn runtime(&self) -> &dyn Runtime {
+        &*self.runtime
     }
 
     /// Runs a flow to its end. Each request may take 30 s.
@@ -91,6 +109,7 @@ impl FlowRunner {
     async fn fetch_without_timeout(&self, request: Request) -> Result<Response, FetchError> {
         let verb = if request.body.is_some() { Verb::Post } else { Verb::Get };
         let mut exchange = Exchange::new(verb, request.url);
+        exchange.public_addresses_only = !self.addresses.allow(&exchange.uri);
         exchange.headers = request.headers;
         exchange.body = request.body.unwrap_or_default();
         let HttpResponse { status, headers, mut body } = self.client.send(exchange).await.map_err(fetch_error)?;

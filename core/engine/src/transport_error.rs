@@ -1,7 +1,10 @@
 //! [`HttpError`]: why an HTTP exchange did not deliver a JSON-RPC response.
 
-use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
@@ -175,6 +178,34 @@ pub struct Failure {
     pub kind: FailureKind,
     /// The error message of the HTTP client.
     pub detail: String,
+    /// The error that caused the failure, for programs that look for its type. `detail` contains its text.
+    pub cause: Option<FailureCause>,
+}
+
+/// The error of a program that made an HTTP exchange fail. Clones share the error, and are equal to it alone.
+#[derive(Clone)]
+pub struct FailureCause(Arc<dyn Error + Send + Sync>);
+
+impl FailureCause {
+    /// Returns the error.
+    pub fn get(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+impl PartialEq for FailureCause {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for FailureCause {}
+
+impl fmt::Debug for FailureCause {
+    /// Formats the message of the error: its fields may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FailureCause({:?})", self.0.to_string())
+    }
 }
 
 /// How an HTTP exchange failed.
@@ -202,11 +233,23 @@ pub enum FailureKind {
     /// The request was not sent, or was refused, and the client cannot get the access token that it needs.
     #[error("no access token")]
     Unauthorized,
+    /// The request was not sent, or was refused, and a user must log in before the client can get an access token.
+    #[error("a login is required")]
+    LoginRequired,
+    /// The request was not sent, or was refused, and the client cannot get an access token now. It may get one later.
+    #[error("no access token can be had now")]
+    TokenUnavailable,
 }
 
 impl Failure {
     /// Creates a failure of this kind. `detail` is the error message of the HTTP client.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
-        Failure { kind, detail: detail.into() }
+        Failure { kind, detail: detail.into(), cause: None }
+    }
+
+    /// Sets the error that caused the failure.
+    pub fn with_cause(mut self, cause: Box<dyn Error + Send + Sync>) -> Self {
+        self.cause = Some(FailureCause(cause.into()));
+        self
     }
 }

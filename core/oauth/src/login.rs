@@ -83,19 +83,6 @@ impl Login {
         })
     }
 
-    fn scopes(&self) -> Scopes {
-        let resource =
-            self.discovered.resource_metadata.as_ref().and_then(|document| document.scopes_supported.as_ref());
-        let sources = ScopeSources {
-            configured: self.settings.scopes.as_ref(),
-            challenged: self.challenged.as_ref(),
-            requested_before: self.requested_before.as_ref(),
-            resource,
-            authorization_server: self.discovered.metadata.scopes_supported.as_ref(),
-        };
-        sources.select()
-    }
-
     fn next(&mut self, action: Action<ClientInformation>, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
         let client = match action {
             Action::Fetch(request) => return Ok(Action::Fetch(request)),
@@ -107,8 +94,12 @@ impl Login {
             requires_iss: self.discovered.metadata.authorization_response_iss_parameter_supported,
             verifier: Secret::new(self.entropy.next_text()),
             state: Secret::new(self.entropy.next_text()),
-            resource: (!self.settings.quirks.omit_resource).then(|| self.discovered.resource.clone()),
-            scopes: self.scopes(),
+            resource: self.discovered.resource_parameter(&self.settings),
+            scopes: self.discovered.scopes_to_request(
+                &self.settings,
+                self.challenged.as_ref(),
+                self.requested_before.as_ref(),
+            ),
             redirect_uri: self.settings.redirect_uri.clone(),
             client,
             made_at: now,
@@ -123,6 +114,31 @@ impl Discovered {
     pub fn token_endpoint(&self) -> TokenEndpoint {
         TokenEndpoint::new(self.metadata.issuer.clone(), self.metadata.token_endpoint.clone())
             .auth_methods(self.metadata.token_endpoint_auth_methods_supported.clone())
+    }
+
+    /// Returns the scopes that a login asks for. An empty set sends no `scope` parameter.
+    ///
+    /// `challenged` are the scopes of a challenge, and `requested_before` those of the last login. Both are always in the result.
+    pub fn scopes_to_request(
+        &self,
+        settings: &OAuthSettings,
+        challenged: Option<&Scopes>,
+        requested_before: Option<&Scopes>,
+    ) -> Scopes {
+        let resource = self.resource_metadata.as_ref().and_then(|document| document.scopes_supported.as_ref());
+        let sources = ScopeSources {
+            configured: settings.scopes.as_ref(),
+            challenged,
+            requested_before,
+            resource,
+            authorization_server: self.metadata.scopes_supported.as_ref(),
+        };
+        sources.select()
+    }
+
+    /// Returns the value of the parameter `resource`, or `None` if the settings leave it out.
+    pub fn resource_parameter(&self, settings: &OAuthSettings) -> Option<String> {
+        (!settings.quirks.omit_resource).then(|| self.resource.clone())
     }
 }
 

@@ -2,86 +2,241 @@
 
 use std::sync::Arc;
 
-use mcpwire_oauth::{BearerChallenge, ClientInformation, ClientSource, Login, Scopes};
+use futures_channel::oneshot;
+use mcpwire_driver::http::TokenError;
+use mcpwire_oauth::{
+    BearerChallenge, ClientInformation, ClientSource, Discovered, Login, OAuthSettings, Scopes, Secret, StoredToken,
+};
 
-use super::{Inner, LoginError, new_entropy};
+use super::pending::StoredAttempt;
+use super::{Ended, Inner, LoginError, new_entropy};
+use crate::browser::{LoginPrompt, LoginWindow};
 use crate::documents::Grant;
+use crate::run::now;
+use crate::status::LoginStatus;
+
+/// What an explicit login asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoginRequest {
+    /// The scopes to ask for. `None`: those of the settings, or those that the server names.
+    pub scopes: Option<Scopes>,
+    /// Whether to begin anew: with another registration of the client, and without the login that waits for the user. It helps when
+    /// the page of the login does not know the client any more.
+    pub anew: bool,
+}
+
+impl LoginRequest {
+    /// Asks for these scopes, and no others.
+    pub fn scopes(mut self, scopes: Scopes) -> Self {
+        self.scopes = Some(scopes);
+        self
+    }
+
+    /// Sets whether to begin anew.
+    pub fn anew(mut self, anew: bool) -> Self {
+        self.anew = anew;
+        self
+    }
+}
+
+/// What a login asks for.
+#[derive(Clone, Default)]
+pub(super) struct LoginWish {
+    pub(super) challenge: Option<BearerChallenge>,
+    /// The scopes of the last login and of the challenge, which are asked for in any case.
+    pub(super) requested_before: Option<Scopes>,
+    /// The scopes that the caller chose.
+    pub(super) chosen_scopes: Option<Scopes>,
+    pub(super) anew: bool,
+}
+
+impl From<LoginRequest> for LoginWish {
+    fn from(request: LoginRequest) -> Self {
+        LoginWish { chosen_scopes: request.scopes, anew: request.anew, ..LoginWish::default() }
+    }
+}
 
 impl Inner {
-    /// Logs the user in, and stores the token. If another task does, waits for its login.
-    ///
-    /// `scopes` are those that a new token must have.
+    /// Logs the user in. If another task does, waits for its login.
     pub(super) async fn login(
         inner: &Arc<Inner>,
-        challenge: Option<&BearerChallenge>,
-        scopes: Option<Scopes>,
-    ) -> Result<(), LoginError> {
-        let waiting = {
-            let mut state = inner.shared.lock();
-            if state.is_logging_in {
-                Some(state.wait_for_renewal())
-            } else {
-                state.is_logging_in = true;
-                None
-            }
-        };
-        if let Some(mut waiting) = waiting {
-            let before = inner.generation();
-            loop {
-                let _ = waiting.await;
-                let mut state = inner.shared.lock();
-                if !state.is_logging_in {
-                    break;
-                }
-                waiting = state.wait_for_renewal();
-            }
-            return if inner.generation() == before { Err(LoginError::OtherLoginFailed) } else { Ok(()) };
+        prompt: &dyn LoginPrompt,
+        wish: LoginWish,
+    ) -> Result<LoginStatus, LoginError> {
+        match RunningLogin::begin(inner) {
+            Ok(running) => running.run(prompt, wish).await,
+            Err(waiting) => inner.other_login(waiting).await,
         }
-        let _running = RunningLogin(inner);
-        inner.login_now(challenge, scopes).await
     }
 
-    fn generation(&self) -> Option<u64> {
-        self.shared.lock().access.token().map(|token| token.generation)
+    /// Logs the user in, in a task of its own: it goes on when the request that needed it is given up, because the user may be at
+    /// the page of the login.
+    pub(super) async fn login_in_task(
+        inner: &Arc<Inner>,
+        prompt: &Arc<dyn LoginPrompt>,
+        wish: LoginWish,
+    ) -> Result<LoginStatus, LoginError> {
+        let running = match RunningLogin::begin(inner) {
+            Ok(running) => running,
+            Err(waiting) => return inner.other_login(waiting).await,
+        };
+        let (sender, receiver) = oneshot::channel();
+        let prompt = Arc::clone(prompt);
+        inner.runtime.spawn(Box::pin(async move {
+            // The request may have been given up.
+            let _ = sender.send(running.run(&*prompt, wish).await);
+        }));
+        receiver.await.unwrap_or(Err(LoginError::OtherLoginFailed))
     }
 
-    async fn login_now(&self, challenge: Option<&BearerChallenge>, scopes: Option<Scopes>) -> Result<(), LoginError> {
-        let prompt = self.prompt.as_ref().ok_or(LoginError::LoginRequired)?;
-        if challenge.is_some() {
-            self.shared.lock().challenge = challenge.cloned();
+    /// Waits for the end of the login that another task runs.
+    async fn other_login(&self, mut waiting: Ended) -> Result<LoginStatus, LoginError> {
+        loop {
+            let _ = waiting.await;
+            let mut state = self.shared.lock();
+            if !state.is_logging_in {
+                return state.last_login.clone().unwrap_or(Err(LoginError::OtherLoginFailed));
+            }
+            waiting = state.wait_for_renewal();
+        }
+    }
+
+    async fn login_now(&self, prompt: &dyn LoginPrompt, wish: &LoginWish) -> Result<LoginStatus, LoginError> {
+        if let Some(stored) = self.stored_attempt().await?
+            && stored.fulfils(wish, &self.settings)
+        {
+            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
+            if window.redirect_uri() == stored.attempt.redirect_uri {
+                return self.show(window, stored).await;
+            }
         }
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
-        let stored = self.documents.load_client(&discovered.metadata.issuer).await?;
-        let failed = |error: mcpwire_driver::http::TokenError| LoginError::Prompt(error.to_string());
-        let window = prompt.prepare(stored.as_ref().map(|client| &*client.redirect_uri)).map_err(failed)?;
-        let settings = self.settings.clone().redirect_uri(window.redirect_uri());
-        let resource = discovered.resource.clone();
-        let login = Login::new(discovered, settings, stored.clone(), new_entropy()?)
-            .challenge(challenge)
-            .requested_before(scopes);
-        let started = self.run(login).await?;
-        let attempt = started.attempt;
-        self.store_client(&attempt.client, stored.as_ref()).await?;
-        let callback = window.show(started.url).await.map_err(failed)?;
-        let description = self.client_key.as_ref().map(|(description, _)| description);
-        let request = attempt.finish(&callback, description, new_entropy()?)?.dpop(self.dpop());
-        let response = self.run(request).await?;
-        let token = attempt.stored_token(resource, response, previous.as_ref());
-        let grant = Grant { token, client: Some(attempt.client) };
-        let saved = {
-            let _lock = self.documents.lock().await?;
-            self.documents.save(&grant).await
+        let client = match wish.anew {
+            true => None,
+            false => self.documents.load_client(&discovered.metadata.issuer).await?,
         };
+        let window = prompt.prepare(client.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
+        let stored = self.begin(discovered, client, window.redirect_uri(), wish).await?;
+        self.show(window, stored).await
+    }
+
+    /// Begins a login without showing its URL.
+    pub(super) async fn begin_login(&self, redirect_uri: &str, wish: &LoginWish) -> Result<StoredAttempt, LoginError> {
+        if let Some(stored) = self.stored_attempt().await?
+            && stored.fulfils(wish, &self.settings)
+            && stored.attempt.redirect_uri == redirect_uri
+        {
+            return Ok(stored);
+        }
+        let discovered = self.discover(None).await?;
+        let client = match wish.anew {
+            true => None,
+            false => self.documents.load_client(&discovered.metadata.issuer).await?,
+        };
+        self.begin(discovered, client, redirect_uri, wish).await
+    }
+
+    /// Begins a login, and stores it, so that it can be finished after a restart of the program.
+    async fn begin(
+        &self,
+        discovered: Discovered,
+        client: Option<ClientInformation>,
+        redirect_uri: &str,
+        wish: &LoginWish,
+    ) -> Result<StoredAttempt, LoginError> {
+        let settings = self.settings_for(wish.chosen_scopes.as_ref()).redirect_uri(redirect_uri);
+        let resource = discovered.resource.clone();
+        let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
+            .challenge(wish.challenge.as_ref())
+            .requested_before(wish.requested_before.clone());
+        let started = self.run(login).await?;
+        self.store_client(&started.attempt.client, client.as_ref()).await?;
+        let stored = StoredAttempt::new(started.url, resource, started.attempt, wish, &self.settings);
+        self.documents.save_attempt(&stored).await?;
+        Ok(stored)
+    }
+
+    async fn show(&self, window: Box<dyn LoginWindow>, stored: StoredAttempt) -> Result<LoginStatus, LoginError> {
+        let callback = window.show(stored.url.clone()).await.map_err(prompt_failed)?;
+        self.finish(stored, &callback).await
+    }
+
+    /// Returns the login that waits for the user. Deletes one that is too old.
+    pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
+        let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
+        match stored {
+            Some(stored) if stored.is_too_old(now()) => {
+                self.documents.remove_attempt().await?;
+                Ok(None)
+            }
+            stored => Ok(stored),
+        }
+    }
+
+    /// Exchanges the code of a response for a token, and stores the token.
+    pub(super) async fn finish(&self, stored: StoredAttempt, callback: &str) -> Result<LoginStatus, LoginError> {
+        let StoredAttempt { attempt, resource, .. } = stored;
+        let key = self.client_key.as_ref().map(|(description, _)| description);
+        let request = attempt.finish(callback, key, new_entropy()?);
+        // A response that somebody else has made up must not end the login.
+        if attempt.is_response(callback) && !self.claim(&attempt.state).await? {
+            return Err(LoginError::NotPending);
+        }
+        let response = self.run(request?.dpop(self.dpop())).await?;
+        let client = Some(attempt.client.clone());
+        self.store_token(client, |previous| attempt.stored_token(resource, response, previous)).await
+    }
+
+    /// Deletes the stored login. Returns whether it was there: a code that is sent twice makes the authorization server revoke the
+    /// token, so only one task of all processes may send it.
+    async fn claim(&self, state: &Secret) -> Result<bool, LoginError> {
+        let _lock = self.documents.lock().await?;
+        let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
+        if stored.is_none_or(|stored| stored.attempt.state != *state) {
+            return Ok(false);
+        }
+        self.documents.remove_attempt().await?;
+        Ok(true)
+    }
+
+    /// Stores the token of a login, and uses it from now on. `new` gets the token that it replaces.
+    pub(super) async fn store_token(
+        &self,
+        client: Option<ClientInformation>,
+        new: impl FnOnce(Option<&StoredToken>) -> StoredToken,
+    ) -> Result<LoginStatus, LoginError> {
+        let _lock = self.documents.lock().await?;
+        let known = self.shared.lock().access.token().cloned();
+        // A document that cannot be read is replaced.
+        let stored = self.documents.load().await.ok().flatten().map(|grant| grant.token);
+        let previous = match (known, stored) {
+            (Some(known), Some(stored)) => Some(if known.generation > stored.generation { known } else { stored }),
+            (known, stored) => known.or(stored),
+        };
+        let grant = Grant { token: new(previous.as_ref()), client };
+        let saved = self.documents.save(&grant).await;
+        let status = LoginStatus::new(&grant, &self.account);
         self.shared.change(|state| {
             state.client = grant.client;
             state.access.replace(grant.token)
         })?;
-        Ok(saved?)
+        saved?;
+        Ok(status)
+    }
+
+    /// Returns the settings, with the scopes that the caller chose.
+    pub(super) fn settings_for(&self, chosen: Option<&Scopes>) -> OAuthSettings {
+        let settings = self.settings.clone();
+        match chosen {
+            Some(scopes) => settings.scopes(scopes.clone()),
+            None => settings,
+        }
     }
 
     /// Keeps a new registration for the next login.
-    async fn store_client(
+    pub(super) async fn store_client(
         &self,
         client: &ClientInformation,
         stored: Option<&ClientInformation>,
@@ -93,10 +248,36 @@ impl Inner {
     }
 }
 
-/// Says at its end that nobody logs in any more.
-struct RunningLogin<'i>(&'i Arc<Inner>);
+fn prompt_failed(error: TokenError) -> LoginError {
+    LoginError::Prompt(error.to_string())
+}
 
-impl Drop for RunningLogin<'_> {
+/// The right to log a user in. At its end, those who wait learn the result.
+pub(super) struct RunningLogin(Arc<Inner>);
+
+impl RunningLogin {
+    /// Begins a login, or returns what resolves when that of another task has ended.
+    pub(super) fn begin(inner: &Arc<Inner>) -> Result<Self, Ended> {
+        let mut state = inner.shared.lock();
+        if state.is_logging_in {
+            return Err(state.wait_for_renewal());
+        }
+        state.is_logging_in = true;
+        state.last_login = None;
+        Ok(RunningLogin(Arc::clone(inner)))
+    }
+
+    async fn run(self, prompt: &dyn LoginPrompt, wish: LoginWish) -> Result<LoginStatus, LoginError> {
+        if wish.challenge.is_some() {
+            self.0.shared.lock().challenge.clone_from(&wish.challenge);
+        }
+        let result = self.0.login_now(prompt, &wish).await;
+        self.0.shared.lock().last_login = Some(result.clone());
+        result
+    }
+}
+
+impl Drop for RunningLogin {
     fn drop(&mut self) {
         self.0.shared.change(|state| state.is_logging_in = false);
     }

@@ -1,7 +1,11 @@
 //! [`OAuth`]: an [`Authorizer`] that gets, refreshes and stores the tokens of one server.
 
+mod builder;
+mod device;
 mod login;
+mod logout;
 mod machine_grants;
+mod pending;
 mod renewal;
 mod state;
 
@@ -11,19 +15,24 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
 use mcpwire_driver::http::{
-    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, Credentials, HttpClient, Refusal, RefusalFuture,
+    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
     ResponseHead, TokenError,
 };
 use mcpwire_oauth as oauth;
-use mcpwire_oauth::{BearerChallenge, Decision, Entropy, OAuthSettings, Scopes};
+use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Entropy, OAuthSettings, Scopes};
 
+pub use self::builder::OAuthBuilder;
+pub use self::login::LoginRequest;
+use self::login::LoginWish;
+pub use self::pending::PendingLogin;
 use self::state::{Next, Shared};
 use crate::browser::LoginPrompt;
 use crate::documents::Documents;
+use crate::error::{LoginError, LoginErrorKind, LoginRequired};
 use crate::machine::MachineGrant;
 use crate::run::{FlowKeys, FlowRunner, now};
 use crate::signing_key::{SigningKey, random_seed};
-use crate::store::{MemoryStore, TokenStore};
+use crate::status::{LoggedOut, LoginStatus};
 
 /// Authorizes the requests to one MCP server with OAuth.
 ///
@@ -35,6 +44,7 @@ pub struct OAuth(Arc<Inner>);
 
 struct Inner {
     server_url: String,
+    account: String,
     settings: OAuthSettings,
     runner: FlowRunner,
     runtime: Arc<dyn Runtime>,
@@ -46,141 +56,108 @@ struct Inner {
     shared: Shared,
 }
 
-/// Builds an [`OAuth`].
-pub struct OAuthBuilder {
-    server_url: String,
-    account: String,
-    settings: OAuthSettings,
-    store: Arc<dyn TokenStore>,
-    prompt: Option<Arc<dyn LoginPrompt>>,
-    grant: Option<MachineGrant>,
-    client_key: Option<(oauth::ClientKey, Arc<SigningKey>)>,
-    uses_dpop: bool,
-}
-
 impl OAuth {
-    /// Begins an authorizer for the server at this URL. `client_name` is shown to users who log in.
-    pub fn builder(server_url: impl Into<String>, client_name: impl Into<String>) -> OAuthBuilder {
-        OAuthBuilder {
-            server_url: server_url.into(),
-            account: String::new(),
-            settings: OAuthSettings::new(client_name, ""),
-            store: Arc::new(MemoryStore::new()),
-            prompt: None,
-            grant: None,
-            client_key: None,
-            uses_dpop: false,
-        }
-    }
-
-    /// Logs the user in now, whether or not there is a token.
+    /// Logs the user in now with the prompt of the builder, whether or not there is a token.
+    ///
+    /// Dropping the future gives up the login. If the program ends in between, a login of its next run goes on with this one.
     ///
     /// # Errors
     /// If there is no [`LoginPrompt`], or the login fails.
-    pub async fn login(&self) -> Result<(), LoginError> {
-        self.0.ensure_loaded().await?;
-        Inner::login(&self.0, None, None).await
+    pub async fn login(&self) -> Result<LoginStatus, LoginError> {
+        let prompt = self.0.prompt.as_ref().ok_or_else(|| self.0.login_required(None, NO_PROMPT))?;
+        self.login_with(&**prompt, LoginRequest::default()).await
     }
 
-    /// Deletes the token. The registration of the client is kept for the next login.
+    /// Logs the user in now with another prompt, for example because the user has asked for it.
+    ///
+    /// # Errors
+    /// If the login fails.
+    pub async fn login_with(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
+        self.0.ensure_loaded().await?;
+        Inner::login(&self.0, prompt, request.into()).await
+    }
+
+    /// Logs the user in with a code that the user enters in a browser on any device (RFC 8628).
+    ///
+    /// `show` shows the code and the address at which to enter it. The future resolves when the user has done so.
+    ///
+    /// # Errors
+    /// If the authorization server has no such login, or the login fails.
+    pub async fn login_by_device(
+        &self,
+        request: LoginRequest,
+        mut show: impl FnMut(&DeviceCode) + Send,
+    ) -> Result<LoginStatus, LoginError> {
+        self.0.ensure_loaded().await?;
+        self.0.login_by_device(&request.into(), &mut show).await
+    }
+
+    /// Begins a login, and stores it. Open the URL of the result, and pass the address to which the browser is sent to
+    /// [`finish_login`](Self::finish_login), in this program or in another one with the same store.
+    ///
+    /// `redirect_uri` is an `https` URL of the program, or an `http` URL of this machine.
+    ///
+    /// # Errors
+    /// If the authorization server cannot be found, or does not register the client.
+    pub async fn begin_login(&self, redirect_uri: &str, request: LoginRequest) -> Result<PendingLogin, LoginError> {
+        Ok(self.0.begin_login(redirect_uri, &request.into()).await?.into())
+    }
+
+    /// Returns the login that waits for the user, for half an hour from its begin. Sends nothing.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn pending_login(&self) -> Result<Option<PendingLogin>, LoginError> {
+        Ok(self.0.stored_attempt().await?.map(PendingLogin::from))
+    }
+
+    /// Finishes the login that waits for the user. `callback` is the whole address to which the browser was sent.
+    ///
+    /// # Errors
+    /// If no login waits, the address is not its response, or the login has failed. A response with another `state` leaves the login as
+    /// it is.
+    pub async fn finish_login(&self, callback: &str) -> Result<LoginStatus, LoginError> {
+        self.0.ensure_loaded().await?;
+        let stored = self.0.stored_attempt().await?.ok_or(LoginError::NotPending)?;
+        self.0.finish(stored, callback).await
+    }
+
+    /// Returns what is known of the stored login, or `None` if there is none. Sends nothing.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn status(&self) -> Result<Option<LoginStatus>, LoginError> {
+        let grant = self.0.documents.load().await?;
+        Ok(grant.map(|grant| LoginStatus::new(&grant, &self.0.account)))
+    }
+
+    /// Deletes the token and the login that waits for the user, and asks the authorization server to revoke the token if `revoke`.
+    ///
+    /// The token is deleted even if the revocation fails. The registration of the client is kept for the next login.
     ///
     /// # Errors
     /// If the token cannot be deleted.
-    pub async fn logout(&self) -> Result<(), LoginError> {
-        self.0.shared.lock().access.forget();
-        Ok(self.0.documents.remove().await?)
+    pub async fn logout(&self, revoke: bool) -> Result<LoggedOut, LoginError> {
+        self.0.ensure_loaded().await.or_else(|error| if revoke { Err(error) } else { Ok(()) })?;
+        self.0.logout(revoke).await
+    }
+
+    /// Returns the URL of the server.
+    pub fn server_url(&self) -> &str {
+        &self.0.server_url
+    }
+
+    /// Returns the account of the user. Empty for the only one.
+    pub fn account(&self) -> &str {
+        &self.0.account
     }
 }
 
-impl OAuthBuilder {
-    /// Changes the settings of the flows: the client, its scopes, and what to do about servers that deviate from the specification.
-    pub fn settings(mut self, change: impl FnOnce(OAuthSettings) -> OAuthSettings) -> Self {
-        self.settings = change(self.settings);
-        self
-    }
-
-    /// Names the account of the user, for users with several accounts on one server.
-    pub fn account(mut self, account: impl Into<String>) -> Self {
-        self.account = account.into();
-        self
-    }
-
-    /// Sets where tokens are kept. Default: in memory.
-    pub fn store(mut self, store: impl TokenStore) -> Self {
-        self.store = Arc::new(store);
-        self
-    }
-
-    /// Lets users log in when a request needs it.
-    pub fn prompt(mut self, prompt: impl LoginPrompt) -> Self {
-        self.prompt = Some(Arc::new(prompt));
-        self
-    }
-
-    /// Gets tokens without a user.
-    pub fn machine_grant(mut self, grant: MachineGrant) -> Self {
-        self.grant = Some(grant);
-        self
-    }
-
-    /// Sets the key by which the client authenticates (`private_key_jwt`).
-    pub fn client_key(mut self, description: oauth::ClientKey, key: SigningKey) -> Self {
-        self.client_key = Some((description, Arc::new(key)));
-        self
-    }
-
-    /// Binds tokens to a key (DPoP), and never sends one that is not bound. The key is created and kept in the store.
-    pub fn dpop(mut self, dpop: bool) -> Self {
-        self.uses_dpop = dpop;
-        self.settings = self.settings.dpop_bound_tokens(dpop);
-        self
-    }
-
-    /// Builds the authorizer on a runtime. `client` sends the requests to the authorization server, as
-    /// [`FlowRunner::new`] describes.
-    pub fn build(self, runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> OAuth {
-        let documents = Documents::new(self.store, Arc::clone(&runtime), &self.server_url, &self.account);
-        OAuth(Arc::new(Inner {
-            shared: Shared::new(&self.server_url, self.grant.is_some()),
-            server_url: self.server_url,
-            settings: self.settings,
-            runner: FlowRunner::new(Arc::clone(&runtime), client),
-            runtime,
-            documents,
-            prompt: self.prompt,
-            grant: self.grant,
-            client_key: self.client_key,
-            uses_dpop: self.uses_dpop,
-        }))
-    }
-}
-
-/// Why a login failed, or why a request needs one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoginError {
-    /// A flow failed.
-    #[error("{0}")]
-    Flow(#[from] oauth::Error),
-    /// The store failed.
-    #[error("the login cannot be stored or read: {0}")]
-    Store(#[from] crate::store::StoreFailed),
-    /// The user did not complete the login.
-    #[error("{0}")]
-    Prompt(String),
-    /// A user must log in, and nobody can be asked.
-    #[error("a user must log in first")]
-    LoginRequired,
-    /// The server wants a token with more scopes, and nobody can be asked to log in again.
-    #[error("the server wants a token with other scopes: log in again with the scopes `{0}`")]
-    ScopesRequired(Scopes),
-    /// The key of the client or of the tokens cannot be used.
-    #[error("{0}")]
-    Key(#[from] crate::signing_key::KeyError),
-    /// Another task has logged in at the same time, and has failed.
-    #[error("another request has tried to log in at the same time, and failed")]
-    OtherLoginFailed,
-}
+/// Why a login is required.
+const NO_PROMPT: &str = "this program cannot ask a user";
+const NO_TOKEN: &str = "there is no stored login";
+const TOKEN_REFUSED: &str = "the server refuses the stored token";
+const MORE_SCOPES: &str = "the stored token lacks them";
 
 impl Inner {
     /// Loads the stored token and the key at the first time.
@@ -209,28 +186,63 @@ impl Inner {
     async fn credentials(self: &Arc<Self>, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
         self.ensure_loaded().await?;
         loop {
-            let waiting = {
-                let mut state = self.shared.lock();
-                match state.credentials(request.verb(), request.url(), now())? {
-                    state::Answer::Send { credentials, start_renewal } => {
-                        drop(state);
-                        if start_renewal {
-                            renewal::spawn(self);
-                        }
-                        return Ok(credentials);
+            let answer = self.shared.lock().credentials(request.verb(), request.url(), now());
+            let waiting = match answer {
+                Ok(state::Answer::Send { credentials, start_renewal }) => {
+                    if start_renewal {
+                        renewal::spawn(self);
                     }
-                    state::Answer::Wait { start_renewal } => {
-                        let waiting = state.wait_for_renewal();
-                        drop(state);
-                        if start_renewal {
-                            renewal::spawn(self);
-                        }
-                        waiting
-                    }
+                    return Ok(credentials);
                 }
+                Ok(state::Answer::Wait { start_renewal, waiting }) => {
+                    if start_renewal {
+                        renewal::spawn(self);
+                    }
+                    waiting
+                }
+                Err(error) if error.kind() == LoginErrorKind::LoginRequired => {
+                    // Another process may have logged in.
+                    if !self.adopt_stored().await? {
+                        let reason = error.to_string();
+                        self.ask_for_login(LoginWish::default(), &reason).await?;
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
             let _ = waiting.await;
         }
+    }
+
+    /// Lets the user log in, or fails if nobody can be asked.
+    async fn ask_for_login(self: &Arc<Self>, wish: LoginWish, reason: &str) -> Result<(), LoginError> {
+        let Some(prompt) = &self.prompt else {
+            let challenged = wish.challenge.and_then(|challenge| challenge.scopes);
+            return Err(self.login_required(wish.requested_before.or(challenged), reason).into());
+        };
+        Inner::login_in_task(self, prompt, wish).await.map(drop)
+    }
+
+    fn login_required(&self, scopes: Option<Scopes>, reason: &str) -> LoginRequired {
+        LoginRequired {
+            server_url: self.server_url.clone(),
+            account: self.account.clone(),
+            scopes,
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// Converts an error for the request that failed with it.
+    fn request_error(&self, error: LoginError) -> TokenError {
+        let error = match (error.kind(), error) {
+            (_, LoginError::LoginRequired(required)) => required,
+            (LoginErrorKind::LoginRequired | LoginErrorKind::NotCompleted, error) => {
+                self.login_required(None, &error.to_string())
+            }
+            (LoginErrorKind::Temporary, error) => return AuthorizerError::Temporary(error.into()).into(),
+            (_, error) => return error.into(),
+        };
+        AuthorizerError::LoginRequired(error.into()).into()
     }
 
     async fn after_refusal(self: &Arc<Self>, refusal: Refusal<'_>) -> Result<AfterRefusal, LoginError> {
@@ -257,16 +269,18 @@ impl Inner {
             }
             // Another process may have logged in.
             Decision::StepUp { .. } | Decision::LoginRequired(_) if self.adopt_stored().await? => {}
-            Decision::StepUp { scopes } if self.prompt.is_some() => {
-                Inner::login(self, challenge.as_ref(), Some(scopes)).await?;
-            }
-            Decision::StepUp { scopes } => return Err(LoginError::ScopesRequired(scopes)),
-            Decision::LoginRequired(_) if self.prompt.is_some() => {
-                Inner::login(self, challenge.as_ref(), None).await?;
+            Decision::StepUp { scopes } => {
+                let wish = LoginWish { challenge, requested_before: Some(scopes), ..LoginWish::default() };
+                self.ask_for_login(wish, MORE_SCOPES).await?;
             }
             // Without a challenge the server may want something else than OAuth.
-            Decision::LoginRequired(_) if challenge.is_none() => return Ok(AfterRefusal::GiveUp),
-            Decision::LoginRequired(_) => return Err(LoginError::LoginRequired),
+            Decision::LoginRequired(_) if challenge.is_none() && self.prompt.is_none() => {
+                return Ok(AfterRefusal::GiveUp);
+            }
+            Decision::LoginRequired(_) => {
+                let reason = if refusal.sent.id == 0 { NO_TOKEN } else { TOKEN_REFUSED };
+                self.ask_for_login(LoginWish { challenge, ..LoginWish::default() }, reason).await?;
+            }
             Decision::Failed(error) => return Err(error.into()),
             _ => return Ok(AfterRefusal::GiveUp),
         }
@@ -293,11 +307,11 @@ impl Inner {
 
 impl Authorizer for OAuth {
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
-        Box::pin(async move { self.0.credentials(request).await.map_err(TokenError::from) })
+        Box::pin(async move { self.0.credentials(request).await.map_err(|error| self.0.request_error(error)) })
     }
 
     fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
-        Box::pin(async move { self.0.after_refusal(refusal).await.map_err(TokenError::from) })
+        Box::pin(async move { self.0.after_refusal(refusal).await.map_err(|error| self.0.request_error(error)) })
     }
 
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
@@ -327,11 +341,5 @@ type Ended = oneshot::Receiver<()>;
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuth").field("server_url", &self.0.server_url).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for OAuthBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuthBuilder").field("server_url", &self.server_url).finish_non_exhaustive()
     }
 }

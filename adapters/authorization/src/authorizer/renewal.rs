@@ -7,7 +7,7 @@ use mcpwire_oauth::{
     RefreshSource, StoredToken,
 };
 
-use super::{Inner, LoginError, new_entropy};
+use super::{Inner, LoginError, NO_TOKEN, new_entropy};
 use crate::documents::Grant;
 use crate::run::now;
 
@@ -66,7 +66,7 @@ impl Inner {
     }
 
     async fn get_by_grant(&self) -> Result<StoredToken, LoginError> {
-        let Some(grant) = &self.grant else { return Err(LoginError::LoginRequired) };
+        let Some(grant) = &self.grant else { return Err(self.login_required(None, NO_TOKEN).into()) };
         let discovered = self.discover(None).await?;
         let previous = self.shared.lock().access.token().cloned();
         let scopes = grant.scopes(self.shared.lock().challenge.as_ref());
@@ -85,7 +85,7 @@ impl Inner {
             let state = self.shared.lock();
             (state.access.token().cloned(), state.client.clone())
         };
-        let known = known.ok_or(LoginError::LoginRequired)?;
+        let known = known.ok_or_else(|| self.login_required(None, NO_TOKEN))?;
         let description = self.client_key.as_ref().map(|(description, _)| description);
         let authentication = match &client {
             Some(client) => client.authentication(&known.endpoint, description)?,
@@ -129,7 +129,7 @@ impl Inner {
                     }
                     return Ok(refreshed.token);
                 }
-                _ => return Err(LoginError::LoginRequired),
+                _ => return Err(Error::temporary("this version does not know the next step of the refresh").into()),
             };
             action = refresh.resume(input, now());
         }

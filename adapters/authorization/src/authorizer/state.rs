@@ -9,9 +9,11 @@ use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, TokenId, UnixTime,
 };
 
-use super::{Ended, LoginError};
+use super::Ended;
 use crate::documents::Grant;
+use crate::error::LoginError;
 use crate::signing_key::{SigningKey, random_seed};
+use crate::status::LoginStatus;
 
 /// What the connections to one server share, behind a lock that nobody holds while he waits.
 pub(super) struct Shared(Mutex<State>);
@@ -27,6 +29,8 @@ pub(super) struct State {
     pub(super) has_stepped_up: bool,
     load: Load,
     pub(super) is_logging_in: bool,
+    /// How the last login has ended, for those who waited for it.
+    pub(super) last_login: Option<Result<LoginStatus, LoginError>>,
     waiting: Vec<oneshot::Sender<()>>,
 }
 
@@ -56,7 +60,7 @@ pub(super) enum Answer {
     /// With these credentials.
     Send { credentials: Credentials, start_renewal: bool },
     /// When the renewal has ended.
-    Wait { start_renewal: bool },
+    Wait { start_renewal: bool, waiting: Ended },
 }
 
 impl Shared {
@@ -69,6 +73,7 @@ impl Shared {
             has_stepped_up: false,
             load: Load::Needed,
             is_logging_in: false,
+            last_login: None,
             waiting: Vec::new(),
         }))
     }
@@ -148,24 +153,26 @@ impl State {
             Authorization::Anonymous => {
                 return Ok(Answer::Send { credentials: Credentials::none(), start_renewal: false });
             }
-            Authorization::Wait { start_renewal } => return Ok(Answer::Wait { start_renewal }),
+            Authorization::Wait { start_renewal } => {
+                return Ok(Answer::Wait { start_renewal, waiting: self.wait() });
+            }
             Authorization::Failed(error) => return Err(error.into()),
             Authorization::Send { credential, start_renewal } => {
                 (credential.id, credential.header.clone(), credential.needs_proof, start_renewal)
             }
-            _ => return Err(LoginError::LoginRequired),
+            _ => return Err(unknown_step()),
         };
         let (_, token) = header.expose().split_once(' ').unwrap_or_default();
         let mut credentials = if needs_proof {
-            let key = self.dpop_key.as_ref().ok_or(LoginError::LoginRequired)?;
+            let key = self.dpop_key.as_ref().ok_or_else(unknown_step)?;
             let mut entropy = Entropy::new(random_seed()?);
-            let proof = self.access.begin_proof(method, url, now, &mut entropy).ok_or(LoginError::LoginRequired)?;
+            let proof = self.access.begin_proof(method, url, now, &mut entropy).ok_or_else(unknown_step)?;
             let signature = key.sign(proof.signing_input())?;
             Credentials::dpop(token, &proof.finish(&signature))
         } else {
             Credentials::bearer(token)
         }
-        .map_err(|error| LoginError::Prompt(error.to_string()))?;
+        .map_err(|error| oauth::Error::temporary(error.to_string()))?;
         credentials.id = id.get();
         Ok(Answer::Send { credentials, start_renewal })
     }
@@ -191,4 +198,9 @@ impl State {
         self.has_stepped_up |= matches!(decision, Decision::StepUp { .. });
         decision
     }
+}
+
+/// The error of a step that this version of the program does not know.
+fn unknown_step() -> LoginError {
+    oauth::Error::temporary("this version does not know the next step").into()
 }

@@ -94,6 +94,16 @@ impl LoopbackListener {
     ///
     /// `is_cancelled` is called several times a second.
     pub fn wait(self, timeout: Duration, is_cancelled: impl Fn() -> bool) -> Result<String, LoopbackError> {
+        self.wait_for(timeout, is_cancelled, |_| true)
+    }
+
+    /// Waits for a redirect that `is_response` accepts. Pages of other sites can send browsers here, too.
+    pub(crate) fn wait_for(
+        self,
+        timeout: Duration,
+        is_cancelled: impl Fn() -> bool,
+        is_response: impl Fn(&str) -> bool,
+    ) -> Result<String, LoopbackError> {
         let start = Instant::now();
         let mut visitors: Vec<Visitor> = Vec::new();
         loop {
@@ -108,7 +118,7 @@ impl LoopbackListener {
                 visitors.extend(Visitor::new(stream).ok());
             }
             for mut visitor in std::mem::take(&mut visitors) {
-                match visitor.read(&self.host, &self.path) {
+                match visitor.read(&self.host, &self.path, &is_response) {
                     Some(Answer::Redirect(url)) => return Ok(url),
                     Some(Answer::Other) => {}
                     None => visitors.push(visitor),
@@ -143,7 +153,7 @@ impl Visitor {
     }
 
     /// Reads what has arrived. Answers the request and returns the answer when its head is complete.
-    fn read(&mut self, host: &str, path: &str) -> Option<Answer> {
+    fn read(&mut self, host: &str, path: &str, is_response: &impl Fn(&str) -> bool) -> Option<Answer> {
         let mut buffer = [0; 1024];
         loop {
             match self.stream.read(&mut buffer) {
@@ -155,6 +165,9 @@ impl Visitor {
             }
             let (answer, response) = match read(&self.head, host, path) {
                 Visit::Incomplete => continue,
+                Visit::Redirect(target) if !is_response(target) => {
+                    (Answer::Other, page("400 Bad Request", "This is not the answer to the login of this program."))
+                }
                 Visit::Redirect(target) => (
                     Answer::Redirect(format!("http://{host}{target}")),
                     page("200 OK", "The login has been received. You can close this page and go back to the program."),

@@ -33,10 +33,13 @@ pub enum ErrorKind {
     /// The server requires an access token, or rejected the token of the request (HTTP status 401, 403 or 407). Or the program
     /// provided no token.
     Unauthorized,
+    /// A user must log in to the server before the request can succeed.
+    LoginRequired,
     /// The client sends too many requests (HTTP status 429). [`Error::retry_after`](crate::Error::retry_after) returns how long
     /// to wait, if the response contains a `Retry-After` header.
     RateLimited,
-    /// The server cannot handle the request now (HTTP status 408, 425 or 500 to 599).
+    /// The server cannot handle the request now (HTTP status 408, 425 or 500 to 599), or its authorization server issues no access
+    /// token now.
     Unavailable,
     /// No MCP server is at this URL (HTTP status 404, 405 or 410).
     EndpointNotFound,
@@ -65,6 +68,7 @@ impl ErrorKind {
             ErrorKind::Tool => "tool",
             ErrorKind::Server => "server",
             ErrorKind::Unauthorized => "unauthorized",
+            ErrorKind::LoginRequired => "login_required",
             ErrorKind::RateLimited => "rate_limited",
             ErrorKind::Unavailable => "unavailable",
             ErrorKind::EndpointNotFound => "endpoint_not_found",
@@ -89,11 +93,15 @@ impl ErrorKind {
     }
 
     fn from_connect_error(error: &ConnectError) -> Self {
+        #[cfg(feature = "http")]
+        if let ConnectError::Http { error, .. } = error
+            && let Some(kind) = from_authorizer(error)
+        {
+            return kind;
+        }
         match error {
             ConnectError::Timeout { .. } => ErrorKind::Timeout,
             ConnectError::Cancelled => ErrorKind::Cancelled,
-            #[cfg(feature = "http")]
-            ConnectError::Http { error, .. } if is_unauthorized(error) => ErrorKind::Unauthorized,
             error => match error.http_status().and_then(Self::from_http_status) {
                 Some(ErrorKind::Server) | None => ErrorKind::Connect,
                 Some(kind) => kind,
@@ -102,6 +110,12 @@ impl ErrorKind {
     }
 
     pub(crate) fn from_call_error(error: &CallError) -> Self {
+        #[cfg(feature = "http")]
+        if let CallError::Http { error, .. } = error
+            && let Some(kind) = from_authorizer(error)
+        {
+            return kind;
+        }
         match error {
             CallError::Server { .. } => ErrorKind::Server,
             CallError::ToolNotFound { .. } => ErrorKind::ToolNotFound,
@@ -120,18 +134,22 @@ impl ErrorKind {
                 TaskError::NoResult { .. } => ErrorKind::Protocol,
                 _ => ErrorKind::Server,
             },
-            #[cfg(feature = "http")]
-            CallError::Http { error, .. } if is_unauthorized(error) => ErrorKind::Unauthorized,
             error if error.is_network_error() => ErrorKind::Network,
             error => error.http_status().and_then(Self::from_http_status).unwrap_or(ErrorKind::Protocol),
         }
     }
 }
 
-/// Returns whether a request was not sent for lack of an access token.
+/// Returns the kind of the error of an authorizer, or `None` for other errors.
 #[cfg(feature = "http")]
-fn is_unauthorized(error: &HttpError) -> bool {
-    matches!(error, HttpError::Failed(Failure { kind: FailureKind::Unauthorized, .. }))
+fn from_authorizer(error: &HttpError) -> Option<ErrorKind> {
+    let HttpError::Failed(Failure { kind, .. }) = error else { return None };
+    match kind {
+        FailureKind::Unauthorized => Some(ErrorKind::Unauthorized),
+        FailureKind::LoginRequired => Some(ErrorKind::LoginRequired),
+        FailureKind::TokenUnavailable => Some(ErrorKind::Unavailable),
+        _ => None,
+    }
 }
 
 impl Cause {

@@ -9,8 +9,8 @@
 //! | `process_report` | [`ProcessReport`]: the exit status and the last output of a server's process |
 //! | `tool_error` | the conversion to the error of `mcpwire-tool-client` (feature `tool-client`) |
 //!
-//! The message of each error contains the message of its cause. Therefore `source()` never returns the cause: programs that print
-//! a chain of sources print each text once.
+//! The message of each error contains the message of its cause. Therefore `source()` does not return the cause: programs that print
+//! a chain of sources print each text once. The exception is the error of a program's authorizer, which programs look for by type.
 
 mod cause;
 mod http_setup;
@@ -27,6 +27,8 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
+use mcpwire_core::http::HttpError;
 use mcpwire_core::{CallError, ConnectError, SendError};
 
 pub use cause::Cause;
@@ -200,8 +202,19 @@ impl Error {
 }
 
 impl StdError for Error {
-    /// Returns the source of the cause, because the message contains the cause itself.
+    /// Returns the source of the cause, because the message contains the cause itself. If the authorizer of an HTTP connection
+    /// failed, returns its error, so that programs can downcast it.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        if let Cause::Io(error) = &*self.0.cause { error.source() } else { None }
+        match &*self.0.cause {
+            Cause::Io(error) => error.source(),
+            #[cfg(feature = "http")]
+            Cause::Call(CallError::Http { error, .. }) | Cause::Connect(ConnectError::Http { error, .. }) => {
+                match &**error {
+                    HttpError::Failed(failure) => failure.cause.as_ref().map(|cause| cause.get() as _),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 }

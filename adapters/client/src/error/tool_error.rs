@@ -24,7 +24,7 @@ impl Error {
             ErrorKind::Usage => ToolErrorKind::Usage,
             ErrorKind::Timeout => ToolErrorKind::Timeout,
             ErrorKind::Cancelled => ToolErrorKind::Cancelled,
-            ErrorKind::Unauthorized => ToolErrorKind::Unauthorized,
+            ErrorKind::Unauthorized | ErrorKind::LoginRequired => ToolErrorKind::Unauthorized,
             ErrorKind::RateLimited => ToolErrorKind::RateLimited,
             ErrorKind::Start
             | ErrorKind::Connect

@@ -27,8 +27,9 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Returns the credentials for a request. Called for each request, and again when a request is repeated.
     ///
     /// # Errors
-    /// The request fails with the error, as [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized). The error and its sources
-    /// must not contain secrets.
+    /// The request fails with the error, as [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized), or with the kind that an
+    /// [`AuthorizerError`] names. It is the source of the error of the request. The error and its sources must not contain
+    /// secrets.
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a>;
 
     /// Called when the server has refused a request with status 401 or 403. Returns whether to repeat the request.
@@ -60,6 +61,19 @@ impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
         (**self).responded(request, response);
     }
+}
+
+/// An error of an [`Authorizer`] that tells the caller of the request what helps. Its `Display` is that of the error in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorizerError {
+    /// A user must log in. The request fails as [`ErrorKind::LoginRequired`](crate::ErrorKind::LoginRequired).
+    #[error("{0}")]
+    LoginRequired(TokenError),
+    /// There is no token now, and a later request may get one. The request fails as
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable), and can be repeated.
+    #[error("{0}")]
+    Temporary(TokenError),
 }
 
 /// The future of the credentials of a request. Returned by [`Authorizer::authorize`].
@@ -272,18 +286,30 @@ where
 {
     let mut future = pin!(caught(create)?);
     let result = poll_fn(|cx| match catch_panic(|| future.as_mut().poll(cx)) {
-        Ok(result) => result.map(|result| result.map_err(|error| error_chain(&*error))),
+        Ok(result) => result.map(|result| result.map_err(failure)),
         Err(message) => Poll::Ready(Err(panicked(&message))),
     });
-    result.await.map_err(|detail| Failure::new(FailureKind::Unauthorized, detail))
+    result.await
 }
 
 fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Failure> {
-    catch_panic(call).map_err(|message| Failure::new(FailureKind::Unauthorized, panicked(&message)))
+    catch_panic(call).map_err(|message| panicked(&message))
 }
 
-fn panicked(message: &str) -> String {
-    format!("the token provider panicked: {message}")
+#[cold]
+fn panicked(message: &str) -> Failure {
+    Failure::new(FailureKind::Unauthorized, format!("the token provider panicked: {message}"))
+}
+
+/// Returns the failure of a request whose authorizer failed.
+#[cold]
+fn failure(error: TokenError) -> Failure {
+    let (kind, error) = match error.downcast::<AuthorizerError>().map(|error| *error) {
+        Ok(AuthorizerError::LoginRequired(error)) => (FailureKind::LoginRequired, error),
+        Ok(AuthorizerError::Temporary(error)) => (FailureKind::TokenUnavailable, error),
+        Err(error) => (FailureKind::Unauthorized, error),
+    };
+    Failure::new(kind, error_chain(&*error)).with_cause(error)
 }
 
 #[cfg(test)]

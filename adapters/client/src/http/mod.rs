@@ -56,7 +56,8 @@ use std::sync::Arc;
 use mcpwire_core::http::{Exchange, Failure};
 
 pub use authorizer::{
-    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, Credentials, Refusal, RefusalFuture, ResponseHead,
+    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
+    ResponseHead,
 };
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;

@@ -75,6 +75,9 @@ pub struct Exchange {
     pub attempt: u32,
     /// Whether the HTTP client follows redirects to the same origin. If `false`, it returns the redirect as the response.
     pub follow_redirects: bool,
+    /// Whether the HTTP client refuses to connect to addresses that are not public: loopback, private, link-local and reserved
+    /// ones. Names are checked after they were resolved.
+    pub public_addresses_only: bool,
 }
 
 impl Exchange {
@@ -92,6 +95,7 @@ impl Exchange {
             request_id: None,
             attempt: 1,
             follow_redirects: false,
+            public_addresses_only: false,
         }
     }
 
@@ -123,6 +127,7 @@ impl fmt::Debug for Exchange {
             .field("request_id", &self.request_id)
             .field("attempt", &self.attempt)
             .field("follow_redirects", &self.follow_redirects)
+            .field("public_addresses_only", &self.public_addresses_only)
             .finish()
     }
 }

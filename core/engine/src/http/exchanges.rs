@@ -147,9 +147,19 @@ impl Exchanges {
         let unsent = body.len();
         self.unsent += unsent;
         let (request_id, attempt) = (purpose.request(), purpose.attempt());
-        let follow_redirects = true;
-        let exchange =
-            Exchange { id, verb, uri, headers, body, is_long, is_request, request_id, attempt, follow_redirects };
+        let exchange = Exchange {
+            id,
+            verb,
+            uri,
+            headers,
+            body,
+            is_long,
+            is_request,
+            request_id,
+            attempt,
+            follow_redirects: true,
+            public_addresses_only: false,
+        };
         self.commands.push_back(Command::Start(exchange));
         let response = Response::default();
         self.table.insert(id, OpenExchange { purpose, response, session, unsent, stage: Stage::Running });

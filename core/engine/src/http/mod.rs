@@ -135,7 +135,7 @@ mod tool_calls;
 mod tool_headers;
 mod tool_refresh;
 
-pub use crate::transport_error::{Failure, FailureKind, HttpError};
+pub use crate::transport_error::{Failure, FailureCause, FailureKind, HttpError};
 pub use command::{Command, Exchange, ExchangeId, Verb};
 pub use engine::Engine;
 pub use settings::{Flavour, Settings, SettingsError};

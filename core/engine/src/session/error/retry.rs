@@ -99,7 +99,9 @@ impl HttpError {
         use crate::transport_error::FailureKind;
 
         match self {
-            HttpError::Failed(failure) => failure.kind == FailureKind::Unreachable,
+            HttpError::Failed(failure) => {
+                matches!(failure.kind, FailureKind::Unreachable | FailureKind::TokenUnavailable)
+            }
             error => error.retry_after().is_some() || matches!(error.status(), Some(408 | 425 | 429 | 503)),
         }
     }
@@ -163,6 +165,8 @@ mod tests {
             (failed(FailureKind::Invalid), false, false),
             (failed(FailureKind::NotMade), false, false),
             (failed(FailureKind::Unauthorized), false, false),
+            (failed(FailureKind::LoginRequired), false, false),
+            (failed(FailureKind::TokenUnavailable), true, true),
             (HttpError::SessionLost, false, true),
             (HttpError::NoAnswer { status: 200, attempts: 5 }, false, true),
             (HttpError::ContentType { status: 200, found: String::new(), excerpt: String::new() }, false, false),

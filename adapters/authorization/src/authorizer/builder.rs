@@ -1,0 +1,152 @@
+//! [`OAuthBuilder`]: the settings of an [`OAuth`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcpwire_driver::http::HttpClient;
+use mcpwire_driver::{HttpSetupError, McpServerDef, Runtime};
+use mcpwire_oauth as oauth;
+use mcpwire_oauth::OAuthSettings;
+
+use super::state::Shared;
+use super::{Inner, OAuth};
+use crate::browser::LoginPrompt;
+use crate::documents::Documents;
+use crate::machine::MachineGrant;
+use crate::run::FlowRunner;
+use crate::signing_key::SigningKey;
+use crate::store::{MemoryStore, TokenStore};
+
+/// Builds an [`OAuth`].
+pub struct OAuthBuilder {
+    /// The server, with the certificates and the proxy for its HTTP client.
+    def: McpServerDef,
+    account: String,
+    settings: OAuthSettings,
+    store: Arc<dyn TokenStore>,
+    prompt: Option<Arc<dyn LoginPrompt>>,
+    grant: Option<MachineGrant>,
+    client_key: Option<(oauth::ClientKey, Arc<SigningKey>)>,
+    uses_dpop: bool,
+    allows_private_addresses: bool,
+}
+
+impl OAuth {
+    /// Begins an authorizer for the server at this URL. `client_name` is shown to users who log in.
+    pub fn builder(server_url: impl Into<String>, client_name: impl Into<String>) -> OAuthBuilder {
+        OAuth::for_server(&McpServerDef::http(server_url), client_name)
+    }
+
+    /// Begins an authorizer for this server, which has a URL. Its CA certificates and its proxy are used for the requests to the
+    /// authorization server, too. `client_name` is shown to users who log in.
+    pub fn for_server(def: &McpServerDef, client_name: impl Into<String>) -> OAuthBuilder {
+        let mut http = McpServerDef::http(def.url.clone().unwrap_or_default());
+        http.ca_file.clone_from(&def.ca_file);
+        http.proxy.clone_from(&def.proxy);
+        OAuthBuilder {
+            def: http,
+            account: String::new(),
+            settings: OAuthSettings::new(client_name, ""),
+            store: Arc::new(MemoryStore::new()),
+            prompt: None,
+            grant: None,
+            client_key: None,
+            uses_dpop: false,
+            allows_private_addresses: false,
+        }
+    }
+}
+
+impl OAuthBuilder {
+    /// Changes the settings of the flows: the client, its scopes, and what to do about servers that deviate from the specification.
+    pub fn settings(mut self, change: impl FnOnce(OAuthSettings) -> OAuthSettings) -> Self {
+        self.settings = change(self.settings);
+        self
+    }
+
+    /// Names the account of the user, for users with several accounts on one server.
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = account.into();
+        self
+    }
+
+    /// Sets where tokens are kept. Default: in memory.
+    pub fn store(mut self, store: impl TokenStore) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Lets users log in when a request needs it. Default: such a request fails with [`LoginRequired`](crate::LoginRequired).
+    pub fn prompt(mut self, prompt: impl LoginPrompt) -> Self {
+        self.prompt = Some(Arc::new(prompt));
+        self
+    }
+
+    /// Gets tokens without a user.
+    pub fn machine_grant(mut self, grant: MachineGrant) -> Self {
+        self.grant = Some(grant);
+        self
+    }
+
+    /// Sets the key by which the client authenticates (`private_key_jwt`).
+    pub fn client_key(mut self, description: oauth::ClientKey, key: SigningKey) -> Self {
+        self.client_key = Some((description, Arc::new(key)));
+        self
+    }
+
+    /// Binds tokens to a key (DPoP), and never sends one that is not bound. The key is created and kept in the store.
+    pub fn dpop(mut self, dpop: bool) -> Self {
+        self.uses_dpop = dpop;
+        self.settings = self.settings.dpop_bound_tokens(dpop);
+        self
+    }
+
+    /// Sets whether requests to authorization servers may go to loopback, private and link-local addresses. Default: `false`.
+    ///
+    /// The host of the MCP server is always allowed, and so is this machine if the MCP server runs on it.
+    pub fn allow_private_addresses(mut self, allowed: bool) -> Self {
+        self.allows_private_addresses = allowed;
+        self
+    }
+
+    /// Builds the authorizer on a runtime, with the runtime's HTTP client.
+    ///
+    /// # Errors
+    /// If the HTTP client cannot be created, for example because the runtime was built without its feature `http`.
+    pub fn build_on(self, runtime: Arc<dyn Runtime>) -> Result<OAuth, HttpSetupError> {
+        let client = runtime.http_client(&self.def)?;
+        Ok(self.build(runtime, client))
+    }
+
+    /// Builds the authorizer on a runtime. `client` sends the requests to the authorization server, as
+    /// [`FlowRunner::new`] describes.
+    pub fn build(self, runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> OAuth {
+        let server_url = self.def.url.unwrap_or_default();
+        let documents = Documents::new(self.store, Arc::clone(&runtime), &server_url, &self.account);
+        let runner = FlowRunner::new(Arc::clone(&runtime), client)
+            .server_url(&server_url)
+            .allow_private_addresses(self.allows_private_addresses);
+        OAuth(Arc::new(Inner {
+            shared: Shared::new(&server_url, self.grant.is_some()),
+            server_url,
+            account: self.account,
+            settings: self.settings,
+            runner,
+            runtime,
+            documents,
+            prompt: self.prompt,
+            grant: self.grant,
+            client_key: self.client_key,
+            uses_dpop: self.uses_dpop,
+        }))
+    }
+}
+
+impl fmt::Debug for OAuthBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuthBuilder")
+            .field("server_url", &self.def.url)
+            .field("account", &self.account)
+            .finish_non_exhaustive()
+    }
+}

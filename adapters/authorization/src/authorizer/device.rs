@@ -1,0 +1,121 @@
+//! The login with a code that the user enters on another device (RFC 8628).
+
+use std::future::poll_fn;
+
+use mcpwire_oauth::{
+    ClientInformation, DeviceAction, DeviceCode, DeviceInput, DeviceLogin, Discovered, Error, Registration, Scopes,
+    TokenResponse, UnixTime,
+};
+
+use super::login::LoginWish;
+use super::{Inner, LoginError, new_entropy};
+use crate::run::now;
+use crate::status::LoginStatus;
+
+/// The redirect URI of clients that only use device codes. Authorization servers want one in each registration.
+const UNUSED_REDIRECT_URI: &str = "http://127.0.0.1/callback";
+
+impl Inner {
+    /// Logs the user in with a device code. `show` shows the code.
+    pub(super) async fn login_by_device(
+        &self,
+        wish: &LoginWish,
+        show: &mut (dyn FnMut(&DeviceCode) + Send),
+    ) -> Result<LoginStatus, LoginError> {
+        let previous = self.shared.lock().access.token().cloned();
+        let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
+        let Some(url) = discovered.metadata.device_authorization_endpoint.clone() else {
+            return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
+        };
+        let stored = match wish.anew {
+            true => None,
+            false => self.documents.load_client(&discovered.metadata.issuer).await?,
+        };
+        let client = self.device_client(&discovered, stored.clone()).await?;
+        let scopes = discovered.scopes_to_request(&self.settings_for(wish.chosen_scopes.as_ref()), None, None);
+        let (client, response) = match self.get_by_device(&url, &discovered, &client, &scopes, show).await {
+            // A client that has registered for logins in a browser may lack the grant.
+            Err(LoginError::Flow(error)) if stored.is_some() && lacks_grant(&error) => {
+                let client = self.device_client(&discovered, None).await?;
+                let response = self.get_by_device(&url, &discovered, &client, &scopes, show).await?;
+                (client, response)
+            }
+            result => (client, result?),
+        };
+        let client_id = client.client_id.clone();
+        let resource_parameter = discovered.resource_parameter(&self.settings);
+        self.store_token(Some(client), |previous| {
+            let endpoint = discovered.token_endpoint();
+            let mut token = mcpwire_oauth::StoredToken::new(
+                endpoint,
+                discovered.resource,
+                Some(&client_id),
+                scopes,
+                response,
+                previous,
+            );
+            token.no_resource_on_refresh = resource_parameter.is_none();
+            token
+        })
+        .await
+    }
+
+    /// Returns a client that may use device codes, and keeps a new registration for the next login.
+    async fn device_client(
+        &self,
+        discovered: &Discovered,
+        stored: Option<ClientInformation>,
+    ) -> Result<ClientInformation, LoginError> {
+        let redirect_uri = stored.as_ref().map_or(UNUSED_REDIRECT_URI, |stored| &stored.redirect_uri);
+        let settings = self.settings.clone().redirect_uri(redirect_uri).device_grant(true);
+        let client = self.run(Registration::new(discovered, &settings, stored.clone())).await?;
+        self.store_client(&client, stored.as_ref()).await?;
+        Ok(client)
+    }
+
+    async fn get_by_device(
+        &self,
+        url: &str,
+        discovered: &Discovered,
+        client: &ClientInformation,
+        scopes: &Scopes,
+        show: &mut (dyn FnMut(&DeviceCode) + Send),
+    ) -> Result<TokenResponse, LoginError> {
+        let endpoint = discovered.token_endpoint();
+        let key = self.client_key.as_ref().map(|(description, _)| description);
+        let authentication = client.authentication(&endpoint, key)?;
+        let resource = discovered.resource_parameter(&self.settings);
+        let login = DeviceLogin::new(url, endpoint, authentication, resource, scopes.clone(), new_entropy()?);
+        let mut login = login.dpop(self.dpop());
+        let keys = self.keys();
+        let mut action = login.start(now())?;
+        loop {
+            let input = match action {
+                DeviceAction::Fetch(request) => DeviceInput::Network(self.runner.fetch_input(request).await),
+                DeviceAction::Sign { key, bytes } => DeviceInput::Network(keys.sign(key, &bytes)),
+                DeviceAction::ShowCode(code) => {
+                    show(&code);
+                    DeviceInput::Done
+                }
+                DeviceAction::Wait(until) => {
+                    self.wait_until(until).await;
+                    DeviceInput::Done
+                }
+                DeviceAction::Done(response) => return Ok(response),
+                _ => return Err(Error::temporary("this version does not know the next step of the login").into()),
+            };
+            action = login.resume(input, now())?;
+        }
+    }
+
+    async fn wait_until(&self, until: UnixTime) {
+        let mut timer = self.runner.runtime().timer();
+        timer.reset(until.duration_since(now()));
+        poll_fn(|cx| timer.poll(cx)).await;
+    }
+}
+
+/// Returns whether an authorization server refuses the device grant to this client.
+fn lacks_grant(error: &Error) -> bool {
+    matches!(error.code(), Some("unauthorized_client" | "invalid_client"))
+}

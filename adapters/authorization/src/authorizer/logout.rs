@@ -1,0 +1,68 @@
+//! The logout of a user.
+
+use mcpwire_oauth::{ClientAuthentication, Revocation, StoredToken};
+
+use super::{Inner, LoginError, new_entropy};
+use crate::documents::Grant;
+use crate::status::{LoggedOut, RevocationOutcome};
+
+impl Inner {
+    /// Deletes the token, and revokes it if `revoke`.
+    pub(super) async fn logout(&self, revoke: bool) -> Result<LoggedOut, LoginError> {
+        let (grant, removed) = {
+            let _lock = self.documents.lock().await?;
+            // A token that cannot be read is deleted, too.
+            let grant = self.documents.load().await.ok().flatten();
+            let removed = self.documents.remove().await;
+            // Without this, a login that waits for the user could undo the logout.
+            let removed = removed.and(self.documents.remove_attempt().await);
+            (grant, removed)
+        };
+        let known = self.shared.change(|state| {
+            let known = state.access.token().cloned().map(|token| Grant { token, client: state.client.take() });
+            state.access.forget();
+            known
+        });
+        let grant = grant.or(known);
+        let had_token = grant.is_some();
+        // The tokens are revoked even if they could not be deleted.
+        let revocation = match grant {
+            Some(grant) if revoke => self.revoke(&grant).await,
+            _ => RevocationOutcome::NotRequested,
+        };
+        removed?;
+        Ok(LoggedOut { had_token, revocation })
+    }
+
+    async fn revoke(&self, grant: &Grant) -> RevocationOutcome {
+        match self.try_to_revoke(grant).await {
+            Ok(outcome) => outcome,
+            Err(LoginError::Flow(error)) => RevocationOutcome::Failed(error),
+            Err(other) => RevocationOutcome::Failed(mcpwire_oauth::Error::temporary(other.to_string())),
+        }
+    }
+
+    async fn try_to_revoke(&self, grant: &Grant) -> Result<RevocationOutcome, LoginError> {
+        let token = &grant.token;
+        let discovered = self.discover(Some(&token.endpoint.issuer)).await?;
+        // Tokens are never sent to another authorization server than theirs.
+        let endpoint = discovered.metadata.revocation_endpoint;
+        let Some(url) = endpoint.filter(|_| discovered.metadata.issuer == token.endpoint.issuer) else {
+            return Ok(RevocationOutcome::Unsupported);
+        };
+        let client = self.client_of(grant)?;
+        self.run(Revocation::new(url, token, client, new_entropy()?)).await?;
+        Ok(RevocationOutcome::Revoked)
+    }
+
+    /// Returns how the client that has requested the token authenticates.
+    pub(super) fn client_of(&self, grant: &Grant) -> Result<ClientAuthentication, LoginError> {
+        let StoredToken { endpoint, client_id, .. } = &grant.token;
+        let key = self.client_key.as_ref().map(|(description, _)| description);
+        Ok(match (&grant.client, &self.grant) {
+            (Some(client), _) => client.authentication(endpoint, key)?,
+            (None, Some(machine)) => self.machine_client(machine, endpoint)?,
+            (None, None) => ClientAuthentication::public(client_id.clone().unwrap_or_default()),
+        })
+    }
+}

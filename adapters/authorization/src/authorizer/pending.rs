@@ -1,0 +1,100 @@
+//! [`StoredAttempt`]: a login that waits for the user, in the store, so that it survives a restart of the program.
+
+use std::fmt;
+use std::time::Duration;
+
+use mcpwire_oauth::{LoginAttempt, OAuthSettings, Scopes, TokenKey, UnixTime};
+use serde::{Deserialize, Serialize};
+
+use super::login::LoginWish;
+
+/// How long a login can be finished. Codes live for ten minutes at most, but some users must log in at several places first.
+const MAX_AGE: Duration = Duration::from_secs(30 * 60);
+
+/// A login that waits for the user. It is stored before the user sees its URL, and deleted when a response to it arrives.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct StoredAttempt {
+    pub(super) url: String,
+    /// The resource of the token.
+    pub(super) resource: String,
+    pub(super) attempt: LoginAttempt,
+    /// The scopes that the caller chose.
+    chosen_scopes: Option<Scopes>,
+    /// The fingerprint of the settings that the login was begun with.
+    settings: String,
+}
+
+impl StoredAttempt {
+    pub(super) fn new(
+        url: String,
+        resource: String,
+        attempt: LoginAttempt,
+        wish: &LoginWish,
+        settings: &OAuthSettings,
+    ) -> Self {
+        let chosen_scopes = wish.chosen_scopes.clone();
+        StoredAttempt { url, resource, attempt, chosen_scopes, settings: fingerprint(settings) }
+    }
+
+    pub(super) fn expires_at(&self) -> UnixTime {
+        self.attempt.made_at + MAX_AGE
+    }
+
+    pub(super) fn is_too_old(&self, now: UnixTime) -> bool {
+        now >= self.expires_at() || self.attempt.made_at > now + MAX_AGE
+    }
+
+    /// Returns whether a login with this wish can go on with this attempt.
+    pub(super) fn fulfils(&self, wish: &LoginWish, settings: &OAuthSettings) -> bool {
+        let has =
+            |scopes: &Option<Scopes>| scopes.as_ref().is_none_or(|scopes| self.attempt.scopes.is_superset(scopes));
+        !wish.anew
+            && self.chosen_scopes == wish.chosen_scopes
+            && has(&wish.requested_before)
+            && has(&wish.challenge.as_ref().and_then(|challenge| challenge.scopes.clone()))
+            && self.settings == fingerprint(settings)
+    }
+}
+
+/// Returns a hash of the settings, without their secrets.
+fn fingerprint(settings: &OAuthSettings) -> String {
+    TokenKey::new(format!("{settings:?}"), "").file_name()
+}
+
+/// A login that waits for the user: the URL to open, and what to do with the result.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PendingLogin {
+    /// The URL to open in a browser.
+    pub url: String,
+    /// Where the browser is sent at the end of the login. Pass the whole address to
+    /// [`OAuth::finish_login`](crate::OAuth::finish_login).
+    pub redirect_uri: String,
+    /// The authorization server.
+    pub issuer: String,
+    /// The scopes that the login asks for.
+    pub scopes: Scopes,
+    /// When the login can no longer be finished.
+    pub expires_at: UnixTime,
+}
+
+impl From<StoredAttempt> for PendingLogin {
+    fn from(stored: StoredAttempt) -> Self {
+        let expires_at = stored.expires_at();
+        let LoginAttempt { endpoint, scopes, redirect_uri, .. } = stored.attempt;
+        PendingLogin { url: stored.url, redirect_uri, issuer: endpoint.issuer, scopes, expires_at }
+    }
+}
+
+impl fmt::Debug for PendingLogin {
+    /// Omits the query of the URL, which contains the `state` of the login.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingLogin")
+            .field("url", &self.url.split('?').next().unwrap_or_default())
+            .field("redirect_uri", &self.redirect_uri)
+            .field("issuer", &self.issuer)
+            .field("scopes", &self.scopes)
+            .field("expires_at", &self.expires_at)
+            .finish()
+    }
+}

@@ -1,0 +1,201 @@
+//! [`LoginError`]: why a login failed, and [`LoginRequired`]: why a request needs one.
+
+use std::fmt;
+
+use mcpwire_driver::protocol::printable;
+use mcpwire_oauth as oauth;
+use mcpwire_oauth::Scopes;
+
+use crate::signing_key::KeyError;
+use crate::store::StoreFailed;
+
+/// Why a login, a logout or a renewal failed, or why a request needs a login. Contains no secrets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoginError {
+    /// A request to the authorization server failed, or its response cannot be used.
+    #[error("{0}")]
+    Flow(#[from] oauth::Error),
+    /// The store failed.
+    #[error("the login cannot be stored or read: {0}")]
+    Store(#[from] StoreFailed),
+    /// The user did not complete the login. Contains the text of the [`LoginPrompt`](crate::LoginPrompt)'s error.
+    #[error("{0}")]
+    Prompt(String),
+    /// A user must log in, and nobody can be asked.
+    #[error("{0}")]
+    LoginRequired(#[from] LoginRequired),
+    /// No login waits for this response: it was finished or given up, or it began too long ago.
+    #[error("no login waits for this response: it was finished, or began too long ago; log in again")]
+    NotPending,
+    /// The authorization server has no login by device codes. Contains its issuer.
+    #[error("the authorization server {} has no login with a code for another device; log in with a browser", printable(.0))]
+    NoDeviceLogin(String),
+    /// The key of the client or of the tokens cannot be used.
+    #[error("{0}")]
+    Key(#[from] KeyError),
+    /// The callback of the program that supplies the token of a user or workload failed. Contains its text.
+    #[error("the program supplied no token to exchange: {0}")]
+    Subject(String),
+    /// Another task has logged in at the same time, and has given up.
+    #[error("another task has tried to log in at the same time, and has given up; log in again")]
+    OtherLoginFailed,
+}
+
+/// The kinds of [`LoginError`]s, for programs that act on them. `Display` writes the name in snake case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LoginErrorKind {
+    /// Try again later. What is stored stays as it is.
+    Temporary,
+    /// A user must log in.
+    LoginRequired,
+    /// The user did not complete the login: closed the page, waited too long, or pasted another text.
+    NotCompleted,
+    /// The user or the authorization server has refused the login.
+    Refused,
+    /// A setting is missing or wrong, or the server does not follow the specification. Trying again does not help.
+    Misconfigured,
+    /// The authorization server registers no clients, so the user must supply the identifier of a client.
+    ClientIdRequired,
+    /// The response may come from an attacker, so it was discarded.
+    Untrusted,
+    /// The store, or a key in it, cannot be used.
+    Store,
+}
+
+impl LoginErrorKind {
+    /// Returns the name of the kind in snake case.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LoginErrorKind::Temporary => "temporary",
+            LoginErrorKind::LoginRequired => "login_required",
+            LoginErrorKind::NotCompleted => "not_completed",
+            LoginErrorKind::Refused => "refused",
+            LoginErrorKind::Misconfigured => "misconfigured",
+            LoginErrorKind::ClientIdRequired => "client_id_required",
+            LoginErrorKind::Untrusted => "untrusted",
+            LoginErrorKind::Store => "store",
+        }
+    }
+}
+
+impl fmt::Display for LoginErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl LoginError {
+    /// Returns the kind of the error, for programs that act on it.
+    pub fn kind(&self) -> LoginErrorKind {
+        match self {
+            LoginError::Flow(error) => match error.kind() {
+                oauth::ErrorKind::LoginRequired => LoginErrorKind::LoginRequired,
+                oauth::ErrorKind::Refused => LoginErrorKind::Refused,
+                oauth::ErrorKind::Misconfigured => LoginErrorKind::Misconfigured,
+                oauth::ErrorKind::ClientIdRequired => LoginErrorKind::ClientIdRequired,
+                oauth::ErrorKind::Untrusted => LoginErrorKind::Untrusted,
+                _ => LoginErrorKind::Temporary,
+            },
+            LoginError::Store(_) | LoginError::Key(_) => LoginErrorKind::Store,
+            LoginError::Prompt(_) | LoginError::NotPending | LoginError::OtherLoginFailed => {
+                LoginErrorKind::NotCompleted
+            }
+            LoginError::LoginRequired(_) => LoginErrorKind::LoginRequired,
+            LoginError::Subject(_) => LoginErrorKind::Temporary,
+            LoginError::NoDeviceLogin(_) => LoginErrorKind::Misconfigured,
+        }
+    }
+
+    /// Returns which login is required, if one is.
+    pub fn login_required(&self) -> Option<&LoginRequired> {
+        match self {
+            LoginError::LoginRequired(required) => Some(required),
+            _ => None,
+        }
+    }
+}
+
+/// The error of a request to a server that needs a login of its user.
+///
+/// [`LoginRequired::find`] finds it in the error of a client, whose kind is
+/// [`ErrorKind::LoginRequired`](mcpwire_driver::ErrorKind::LoginRequired).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoginRequired {
+    /// The URL of the server.
+    pub server_url: String,
+    /// The account that must log in. Empty for the only one.
+    pub account: String,
+    /// The scopes that the server wants, if it named them.
+    pub scopes: Option<Scopes>,
+    /// Why the stored login does not suffice.
+    pub reason: String,
+}
+
+impl LoginRequired {
+    /// Finds this error in an error or in its sources.
+    pub fn find<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e LoginRequired> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            next = error.source();
+        }
+        None
+    }
+}
+
+impl std::error::Error for LoginRequired {}
+
+impl fmt::Display for LoginRequired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the server {} wants a login",
+            printable(self.server_url.split(['?', '#']).next().unwrap_or_default())
+        )?;
+        if !self.account.is_empty() {
+            write!(f, " of the account `{}`", printable(&self.account))?;
+        }
+        if let Some(scopes) = self.scopes.as_ref().filter(|scopes| !scopes.is_empty()) {
+            write!(f, " with the scopes `{scopes}`")?;
+        }
+        write!(f, ": {}; log in first", self.reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn required() -> LoginRequired {
+        LoginRequired {
+            server_url: "https://mcp.example.com/mcp?key=secret".into(),
+            account: "work".into(),
+            scopes: Some(Scopes::parse("a b")),
+            reason: "there is no stored login".into(),
+        }
+    }
+
+    #[test]
+    fn o21_a_missing_login_names_server_account_scopes_and_reason() {
+        let expected = "the server https://mcp.example.com/mcp wants a login of the account `work` with the scopes `a b`: \
+                        there is no stored login; log in first";
+        assert_eq!(required().to_string(), expected);
+        let error = LoginError::from(required());
+        assert_eq!((error.kind().to_string().as_str(), error.login_required()), ("login_required", Some(&required())));
+    }
+
+    #[test]
+    fn a_missing_login_is_found_among_the_sources_of_an_error() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Outer(#[source] LoginRequired);
+
+        assert_eq!(LoginRequired::find(&Outer(required())), Some(&required()));
+        assert_eq!(LoginRequired::find(&LoginError::NotPending), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! [`PasteBack`]: a login in a browser on another machine, whose result the user pastes.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+use mcpwire_driver::http::TokenError;
+
+use crate::browser::{LoginPrompt, LoginWindow};
+use crate::redirect::{Redirect, is_response};
+
+/// How often the user is asked for the address before the login fails.
+const MAX_PASTES: u32 = 3;
+
+/// Logs in with a browser on any machine. The user pastes the address to which the browser was sent.
+///
+/// Nobody listens at the redirect URI, so the browser shows that it cannot connect. Its address bar contains what is needed.
+#[derive(Clone)]
+pub struct PasteBack {
+    ask: Arc<dyn Fn(&str) -> io::Result<String> + Send + Sync>,
+    redirect: Redirect,
+}
+
+impl PasteBack {
+    /// Creates a prompt. `ask` shows the URL, and returns the text that the user pastes. It may block: it is called on a thread of its
+    /// own, and again if the text is not the address of a response.
+    pub fn new(ask: impl Fn(&str) -> io::Result<String> + Send + Sync + 'static) -> Self {
+        PasteBack { ask: Arc::new(ask), redirect: Redirect::default() }
+    }
+
+    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers want.
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.redirect.host = host.into();
+        self
+    }
+
+    /// Sets the port of the redirect URI. Default: 0, which selects that of the stored registration, or else a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.redirect.port = port;
+        self
+    }
+
+    /// Sets the path of the redirect URI. Default: `/callback`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.redirect.path = path.into();
+        self
+    }
+}
+
+impl LoginPrompt for PasteBack {
+    fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
+        let Redirect { host, path, .. } = &self.redirect;
+        let port = match self.redirect.preferred_port(stored) {
+            Some(port) => port,
+            None => free_port(host)?,
+        };
+        let redirect_uri = format!("http://{host}:{port}{path}");
+        Ok(Box::new(PasteWindow { redirect_uri, ask: Arc::clone(&self.ask) }))
+    }
+}
+
+/// Returns a port at which nobody listens now, so that no program gets the response.
+fn free_port(host: &str) -> io::Result<u16> {
+    let listener = match host {
+        "[::1]" => TcpListener::bind((Ipv6Addr::LOCALHOST, 0)),
+        _ => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
+    };
+    Ok(listener?.local_addr()?.port())
+}
+
+struct PasteWindow {
+    redirect_uri: String,
+    ask: Arc<dyn Fn(&str) -> io::Result<String> + Send + Sync>,
+}
+
+impl LoginWindow for PasteWindow {
+    fn redirect_uri(&self) -> &str {
+        &self.redirect_uri
+    }
+
+    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
+        Box::pin(async move {
+            let (sender, receiver) = oneshot::channel();
+            let asking = move || {
+                let mut pasted = (self.ask)(&url);
+                for _ in 1..MAX_PASTES {
+                    match &pasted {
+                        Ok(text) if !is_response(text.trim(), &url) && !sender.is_canceled() => {
+                            pasted = (self.ask)(&url);
+                        }
+                        _ => break,
+                    }
+                }
+                // The login may have been given up.
+                let _ = sender.send(pasted);
+            };
+            // A thread of its own, because the user may take minutes.
+            std::thread::Builder::new().name("mcpwire-login".into()).spawn(asking)?;
+            let pasted = receiver.await.map_err(|_| "the program failed while it asked for the address")??;
+            Ok(pasted.trim().to_owned())
+        })
+    }
+}
+
+impl fmt::Debug for PasteBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PasteBack").field("redirect", &self.redirect).finish_non_exhaustive()
+    }
+}
