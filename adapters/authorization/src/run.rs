@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use mcpwire_driver::Runtime;
 use mcpwire_driver::http::{HttpClient, HttpResponse};
@@ -73,14 +73,14 @@ impl FlowRunner {
 
     /// Runs a flow to its end. Each request may take 30 s.
     pub async fn run<F: Flow>(&self, mut flow: F, keys: &FlowKeys) -> Result<F::Output, Error> {
-        let mut action = flow.start(now())?;
+        let mut action = flow.start(now(&*self.runtime))?;
         loop {
             let input = match action {
                 Action::Done(output) => return Ok(output),
                 Action::Fetch(request) => self.fetch_input(request).await,
                 Action::Sign { key, bytes } => keys.sign(key, &bytes),
             };
-            action = flow.resume(input, now())?;
+            action = flow.resume(input, now(&*self.runtime))?;
         }
     }
 
@@ -137,10 +137,9 @@ fn fetch_error(failure: Failure) -> FetchError {
     }
 }
 
-/// Returns the time of the system's clock.
-pub(crate) fn now() -> UnixTime {
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    UnixTime::from_secs(elapsed.as_secs())
+/// Returns the time by the runtime's clock.
+pub(crate) fn now(runtime: &dyn Runtime) -> UnixTime {
+    UnixTime::from_secs(runtime.unix_time().as_secs())
 }
 
 impl fmt::Debug for FlowRunner {

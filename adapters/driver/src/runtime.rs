@@ -51,6 +51,13 @@ pub trait Runtime: Send + Sync + 'static {
         Clock::system()
     }
 
+    /// Returns the time since the beginning of 1970 (UTC), by which authorization computes when tokens expire. Default: the
+    /// system's clock.
+    #[cfg(feature = "http")]
+    fn unix_time(&self) -> Duration {
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+    }
+
     /// Returns whether the runtime runs tasks on its own threads. Default: `true`.
     ///
     /// `false` means that tasks run only while the program blocks on the runtime. Then dropping the last client blocks until the

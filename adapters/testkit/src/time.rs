@@ -41,6 +41,9 @@ pub struct VirtualTime {
 }
 
 impl VirtualTime {
+    /// The time at which virtual time begins, since the beginning of 1970 (UTC): the beginning of 2026.
+    pub const UNIX_START: Duration = Duration::from_secs(1_767_225_600);
+
     /// Creates a runtime without tasks, whose time is zero.
     pub fn new() -> Self {
         VirtualTime::default()
@@ -133,12 +136,23 @@ impl Runtime for VirtualRuntime {
         }
     }
 
+    /// Runs the function in a task. It must not wait, because there is one thread.
+    #[cfg(feature = "http")]
+    fn spawn_blocking(&self, task: mcpwire_driver::BlockingTask) {
+        self.spawn(Box::pin(async move { task() }));
+    }
+
     fn timer(&self) -> Box<dyn Timer> {
         Box::new(VirtualTimer::new(&self.timeline))
     }
 
     fn clock(&self) -> Clock {
         self.timeline.clock()
+    }
+
+    #[cfg(feature = "http")]
+    fn unix_time(&self) -> Duration {
+        VirtualTime::UNIX_START + self.timeline.now().since_origin()
     }
 
     fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {

@@ -88,7 +88,7 @@ impl Inner {
         let login = DeviceLogin::new(url, endpoint, authentication, resource, scopes.clone(), new_entropy()?);
         let mut login = login.dpop(self.dpop());
         let keys = self.keys();
-        let mut action = login.start(now())?;
+        let mut action = login.start(now(&*self.runtime))?;
         loop {
             let input = match action {
                 DeviceAction::Fetch(request) => DeviceInput::Network(self.runner.fetch_input(request).await),
@@ -104,13 +104,13 @@ impl Inner {
                 DeviceAction::Done(response) => return Ok(response),
                 _ => return Err(Error::temporary("this version does not know the next step of the login").into()),
             };
-            action = login.resume(input, now())?;
+            action = login.resume(input, now(&*self.runtime))?;
         }
     }
 
     async fn wait_until(&self, until: UnixTime) {
         let mut timer = self.runner.runtime().timer();
-        timer.reset(until.duration_since(now()));
+        timer.reset(until.duration_since(now(&*self.runtime)));
         poll_fn(|cx| timer.poll(cx)).await;
     }
 }

@@ -167,7 +167,7 @@ impl Inner {
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
         match stored {
-            Some(stored) if stored.is_too_old(now()) => {
+            Some(stored) if stored.is_too_old(now(&*self.runtime)) => {
                 self.documents.remove_attempt().await?;
                 Ok(None)
             }

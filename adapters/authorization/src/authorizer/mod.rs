@@ -186,7 +186,7 @@ impl Inner {
     async fn credentials(self: &Arc<Self>, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
         self.ensure_loaded().await?;
         loop {
-            let answer = self.shared.lock().credentials(request.verb(), request.url(), now());
+            let answer = self.shared.lock().credentials(request.verb(), request.url(), now(&*self.runtime));
             let waiting = match answer {
                 Ok(state::Answer::Send { credentials, start_renewal }) => {
                     if start_renewal {
@@ -253,7 +253,7 @@ impl Inner {
         let (decision, waiting) = {
             let mut state = self.shared.lock();
             let has_new_nonce = nonce.is_some_and(|nonce| state.access.take_nonce(refusal.request.url(), &nonce));
-            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, now());
+            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, now(&*self.runtime));
             let waiting = matches!(decision, Decision::Renew { .. }).then(|| state.wait_for_renewal());
             (decision, waiting)
         };

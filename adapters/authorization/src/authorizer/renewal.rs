@@ -20,10 +20,11 @@ pub(super) fn spawn(inner: &Arc<Inner>) {
             Some(_) => inner.get_by_grant().await,
             None => inner.refresh().await,
         };
+        let now = now(&*inner.runtime);
         inner.shared.change(|state| match result {
-            Ok(token) => state.access.renewed(Ok(token), now()),
-            Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now()),
-            Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now()),
+            Ok(token) => state.access.renewed(Ok(token), now),
+            Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now),
+            Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now),
         });
     }));
 }
@@ -131,7 +132,7 @@ impl Inner {
                 }
                 _ => return Err(Error::temporary("this version does not know the next step of the refresh").into()),
             };
-            action = refresh.resume(input, now());
+            action = refresh.resume(input, now(&*self.runtime));
         }
     }
 
