@@ -18,6 +18,7 @@
 
 mod adapter;
 pub mod asynchronous;
+pub mod authorization;
 mod blocking;
 mod canned;
 mod counting;

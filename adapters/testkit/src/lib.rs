@@ -19,12 +19,15 @@
 //! | [`ScriptedServer`], [`ScriptedResponse`] | the script of the server |
 //! | [`RecordedMessage`], [`Cancellation`] | the messages that the server has received |
 //! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, any HTTP response |
+//! | `authorization` (feature `authorization`) | an authorization server, and MCP servers that want its tokens |
 //! | [`VirtualTime`] | a clock, timers and tasks; the time advances only while all tasks wait |
 //! | [`duplex`], [`pipe`] | streams in memory |
 //!
 //! To run on another runtime, in its time, connect a client with [`ScriptedServer::connect`]. Code that sleeps on tokio needs
 //! this. [`ScriptedServer::serve`] serves a client over any other streams.
 
+#[cfg(feature = "authorization")]
+pub mod authorization;
 mod connect;
 #[cfg(feature = "http")]
 mod http;

@@ -29,7 +29,7 @@ use crate::wire;
 #[must_use = "an answer is given by the function that returns it"]
 pub struct HttpAnswer {
     pub(super) status: u16,
-    pub(super) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
     /// The delay of the head.
     pub(super) delay: Duration,
     /// The body, each part with the time since the head.
@@ -76,6 +76,26 @@ impl HttpAnswer {
     /// Creates a failure without a response: the server cannot be reached, or the connection is lost.
     pub fn failure(kind: FailureKind, detail: impl Into<String>) -> Self {
         HttpAnswer { failure: Some((kind, detail.into())), ..HttpAnswer::status(0) }
+    }
+
+    /// Returns the status code. 0 for a failure without a response.
+    pub fn code(&self) -> u16 {
+        self.status
+    }
+
+    /// Returns the value of a header. Upper and lower case of the name are equal.
+    pub fn header_value(&self, name: &str) -> Option<String> {
+        let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// Returns the whole body. Invalid UTF-8 is replaced.
+    pub fn text(&self) -> String {
+        let bytes = self.parts.iter().filter_map(|(_, part)| match part {
+            Part::Bytes(bytes) => Some(bytes.as_slice()),
+            Part::Cut(_) => None,
+        });
+        String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).into_owned()
     }
 
     /// Adds a header.

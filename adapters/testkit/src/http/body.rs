@@ -76,7 +76,7 @@ fn event(line: &str) -> Vec<u8> {
 }
 
 /// The requests whose responses the client has dropped before their end.
-pub(super) type Aborted = Arc<Mutex<Vec<HttpRequest>>>;
+pub(crate) type Aborted = Arc<Mutex<Vec<HttpRequest>>>;
 
 /// The body of a response. If it is dropped before its end, its request is recorded as aborted.
 pub(super) struct Body {

@@ -16,7 +16,8 @@ use mcpwire_driver::{ConnectOptions, CurrentRuntime, Error, McpClient, McpServer
 
 pub use self::answer::HttpAnswer;
 use self::answer::Part;
-use self::body::{Aborted, Body, Source};
+pub(crate) use self::body::Aborted;
+use self::body::{Body, Source};
 pub use self::request::HttpRequest;
 use crate::protocol::VERSION;
 use crate::server::ScriptedServer;
@@ -262,20 +263,8 @@ impl HttpClient for ScriptedHttpClient {
             state.requests.push(request.clone());
             Arc::clone(&state.aborted)
         };
-        let body = String::from_utf8_lossy(&exchange.body);
-        let (status, headers, at, source) = match self.http.answer(&request, &body, &self.runtime) {
-            Decision::Scripted(mut answer) => {
-                let at = now + answer.delay;
-                if let Some(failure) = answer.take_failure() {
-                    let mut wait = Body::new(Source::Parts([].into()), &self.runtime, request, aborted);
-                    return Box::pin(async move {
-                        poll_fn(|cx| wait.poll_until(at, cx)).await;
-                        Err(failure)
-                    });
-                }
-                let parts = answer.parts.into_iter().map(|(after, part)| (at + after, part)).collect();
-                (answer.status, answer.headers, at, Source::Parts(parts))
-            }
+        let (status, headers, at, source) = match self.http.answer(&request, &request.body, &self.runtime) {
+            Decision::Scripted(answer) => return respond(answer, request, &self.runtime, aborted),
             Decision::Json(mut headers, at, line) => {
                 headers.push(content_type("application/json"));
                 (200, headers, at, Source::Parts([(at, Part::Bytes(line.into_bytes()))].into()))
@@ -291,6 +280,26 @@ impl HttpClient for ScriptedHttpClient {
             Ok(HttpResponse { status, headers, body: Box::pin(body) })
         })
     }
+}
+
+/// Responds to a request with a scripted answer, in the time of the runtime.
+pub(crate) fn respond(
+    mut answer: HttpAnswer,
+    request: HttpRequest,
+    runtime: &Arc<dyn Runtime>,
+    aborted: Aborted,
+) -> ResponseFuture {
+    let at = runtime.clock().now() + answer.delay;
+    let failure = answer.take_failure();
+    let parts = answer.parts.into_iter().map(|(after, part)| (at + after, part)).collect();
+    let mut body = Body::new(Source::Parts(parts), runtime, request, aborted);
+    Box::pin(async move {
+        poll_fn(|cx| body.poll_until(at, cx)).await;
+        match failure {
+            Some(failure) => Err(failure),
+            None => Ok(HttpResponse { status: answer.status, headers: answer.headers, body: Box::pin(body) }),
+        }
+    })
 }
 
 fn content_type(media_type: &str) -> (String, Vec<u8>) {

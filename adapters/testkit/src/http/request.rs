@@ -17,16 +17,39 @@ pub struct HttpRequest {
     pub url: String,
     /// The names and values of the headers.
     pub headers: Vec<(String, String)>,
-    /// The message in the body, or `null` without a body.
+    /// The body. Invalid UTF-8 is replaced.
+    pub body: String,
+    /// The message in the body, or `null` if the body is none.
     pub message: Json,
 }
 
 impl HttpRequest {
-    pub(super) fn new(at: Duration, exchange: &Exchange) -> Self {
+    pub(crate) fn new(at: Duration, exchange: &Exchange) -> Self {
         let headers = exchange.headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        let body = String::from_utf8_lossy(&exchange.body);
-        let message = Json::parse(body).unwrap_or_default();
-        HttpRequest { at, verb: exchange.verb, url: exchange.uri.clone(), headers, message }
+        let body = String::from_utf8_lossy(&exchange.body).into_owned();
+        let message = Json::parse(body.clone()).unwrap_or_default();
+        HttpRequest { at, verb: exchange.verb, url: exchange.uri.clone(), headers, body, message }
+    }
+
+    /// Creates a `GET` request, for a test that passes requests to an
+    #[cfg_attr(feature = "authorization", doc = "[`AuthorizationServer`](crate::authorization::AuthorizationServer).")]
+    #[cfg_attr(not(feature = "authorization"), doc = "`AuthorizationServer`.")]
+    pub fn get(url: impl Into<String>) -> Self {
+        let (url, headers, body) = (url.into(), Vec::new(), String::new());
+        HttpRequest { at: Duration::ZERO, verb: Verb::Get, url, headers, body, message: Json::default() }
+    }
+
+    /// Creates a `POST` request with this body.
+    pub fn post(url: impl Into<String>, body: impl Into<String>) -> Self {
+        let body = body.into();
+        let message = Json::parse(body.clone()).unwrap_or_default();
+        HttpRequest { verb: Verb::Post, body, message, ..HttpRequest::get(url) }
+    }
+
+    /// Adds a header.
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
     }
 
     /// Returns the value of a header. Upper and lower case of the name are equal.

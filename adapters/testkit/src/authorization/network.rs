@@ -1,0 +1,106 @@
+//! [`SimulatedNetwork`]: an HTTP client that reaches the servers of a test.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcpwire_driver::Runtime;
+use mcpwire_driver::http::{HttpClient, ResponseFuture};
+use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
+
+use super::url::split_origin;
+use super::{AuthorizationServer, ProtectedServer};
+use crate::http::{HttpRequest, respond};
+
+/// An HTTP client that reaches the authorization servers and protected servers of a test instead of a network.
+///
+/// A server is found by the origin of the URL. Requests to other origins fail as unreachable. The time is that of the runtime.
+#[derive(Clone)]
+pub struct SimulatedNetwork {
+    runtime: Arc<dyn Runtime>,
+    protected: Vec<ProtectedServer>,
+    authorization: Vec<AuthorizationServer>,
+}
+
+impl SimulatedNetwork {
+    /// Creates a network without servers.
+    pub fn new(runtime: Arc<dyn Runtime>) -> Self {
+        SimulatedNetwork { runtime, protected: Vec::new(), authorization: Vec::new() }
+    }
+
+    /// Adds an MCP server, with its authorization servers.
+    pub fn protected_server(mut self, server: &ProtectedServer) -> Self {
+        self.protected.push(server.clone());
+        self
+    }
+
+    /// Adds an authorization server.
+    pub fn authorization_server(mut self, server: &AuthorizationServer) -> Self {
+        self.authorization.push(server.clone());
+        self
+    }
+
+    /// Returns the authorization server at this origin.
+    fn authorization_at(&self, origin: &str) -> Option<AuthorizationServer> {
+        let reachable = self.protected.iter().flat_map(ProtectedServer::reachable);
+        let mut all = self.authorization.iter().cloned().chain(reachable);
+        all.find(|server| split_origin(&server.issuer()).0 == origin)
+    }
+}
+
+impl ProtectedServer {
+    /// Returns an HTTP client that reaches this server and its authorization servers.
+    pub fn client_on(&self, runtime: Arc<dyn Runtime>) -> SimulatedNetwork {
+        SimulatedNetwork::new(runtime).protected_server(self)
+    }
+}
+
+impl HttpClient for SimulatedNetwork {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        let now = self.runtime.unix_time();
+        let request = HttpRequest::new(self.runtime.clock().now().since_origin(), &exchange);
+        let origin = split_origin(&exchange.uri).0.to_owned();
+        let authorization = self.authorization_at(&origin);
+        let protected = self.protected.iter().find(|server| split_origin(&server.url()).0 == origin);
+        let answer = match (protected, &authorization) {
+            // Both may have one origin, as in protocol revision 2025-03-26.
+            (Some(_), Some(server)) if server.has_endpoint(&exchange.uri) => server.respond(&request, now),
+            (Some(server), _) => match server.respond(&request, now) {
+                Some(answer) => answer,
+                None => return pass_on(server, exchange, &self.runtime),
+            },
+            (None, Some(server)) => server.respond(&request, now),
+            (None, None) => {
+                let failure = Failure::new(FailureKind::Unreachable, format!("there is no server at {origin}"));
+                return Box::pin(async { Err(failure) });
+            }
+        };
+        respond(answer, request, &self.runtime, Arc::default())
+    }
+}
+
+/// Sends a request with a valid token to the MCP server.
+fn pass_on(server: &ProtectedServer, exchange: Exchange, runtime: &Arc<dyn Runtime>) -> ResponseFuture {
+    let nonce = server.nonce_header();
+    let response = server.http().client_on(Arc::clone(runtime)).send(exchange);
+    Box::pin(async move {
+        let mut response = response.await?;
+        response.headers.extend(nonce);
+        Ok(response)
+    })
+}
+
+impl AuthorizationServer {
+    /// Returns whether the server has an endpoint at this URL.
+    fn has_endpoint(&self, url: &str) -> bool {
+        self.lock().endpoint_of(url).is_some()
+    }
+}
+
+impl fmt::Debug for SimulatedNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimulatedNetwork")
+            .field("protected", &self.protected)
+            .field("authorization", &self.authorization)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! [`Proofs`]: checks DPoP proofs (RFC 9449), and hands out nonces.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::jwt::{Jwt, sha256, text, thumbprint};
+use super::url::without_query;
+use crate::http::{HttpAnswer, HttpRequest};
+
+/// Maximum difference between the time of a proof and the time of the server.
+const TOLERANCE: u64 = 300;
+
+/// The state of a server that checks proofs.
+#[derive(Debug, Default)]
+pub(super) struct Proofs {
+    /// The identifiers of all proofs so far.
+    seen: BTreeSet<String>,
+    /// The number of the current nonce. `None` if nonces are not wanted.
+    nonce: Option<u64>,
+}
+
+/// Why a proof is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ProofError {
+    /// `invalid_dpop_proof`
+    Invalid(&'static str),
+    /// `use_dpop_nonce`
+    NonceWanted,
+}
+
+impl Proofs {
+    /// Wants another nonce in all proofs from now on.
+    pub(super) fn renew_nonce(&mut self) {
+        self.nonce = Some(self.nonce.unwrap_or_default() + 1);
+    }
+
+    fn nonce(&self, origin: &str) -> Option<String> {
+        self.nonce.map(|number| format!("nonce-{number}-{}", &sha256(origin)[..6]))
+    }
+
+    /// Adds the current nonce to a response.
+    pub(super) fn add_nonce(&self, origin: &str, answer: HttpAnswer) -> HttpAnswer {
+        match self.nonce(origin) {
+            Some(nonce) => answer.header("DPoP-Nonce", nonce),
+            None => answer,
+        }
+    }
+
+    /// Checks the proof of a request. Returns the thumbprint of its key, or `None` for a request without a proof.
+    pub(super) fn check(
+        &mut self,
+        request: &HttpRequest,
+        origin: &str,
+        token: Option<&str>,
+        now: Duration,
+    ) -> Result<Option<String>, ProofError> {
+        let mut proofs = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("DPoP"));
+        let Some((_, proof)) = proofs.next() else { return Ok(None) };
+        if proofs.next().is_some() {
+            return Err(ProofError::Invalid("there are two headers DPoP"));
+        }
+        let jwt = Jwt::parse(proof).ok_or(ProofError::Invalid("the proof is no JWT"))?;
+        let key = jwt.header.get("jwk").ok_or(ProofError::Invalid("the proof has no key"))?;
+        let checks = [
+            (text(&jwt.header, "typ") == "dpop+jwt", "`typ` is not dpop+jwt"),
+            (key.get("d").is_none(), "the key is private"),
+            (jwt.is_signed_by(key), "the signature is wrong"),
+            (jwt.claim("htm") == request.verb.as_str(), "`htm` is not the method"),
+            (jwt.claim("htu") == without_query(&request.url), "`htu` is not the URL"),
+            (jwt.time("iat").is_some_and(|at| at.abs_diff(now.as_secs()) <= TOLERANCE), "`iat` is not now"),
+            (token.is_none_or(|token| jwt.claim("ath") == sha256(token)), "`ath` is not the hash of the token"),
+            (!jwt.claim("jti").is_empty(), "there is no `jti`"),
+        ];
+        if let Some((_, reason)) = checks.iter().find(|(holds, _)| !holds) {
+            return Err(ProofError::Invalid(reason));
+        }
+        if !self.seen.insert(jwt.claim("jti").to_owned()) {
+            return Err(ProofError::Invalid("the proof was used before"));
+        }
+        if self.nonce(origin).is_some_and(|nonce| jwt.claim("nonce") != nonce) {
+            return Err(ProofError::NonceWanted);
+        }
+        Ok(Some(thumbprint(key)))
+    }
+}

@@ -1,0 +1,385 @@
+//! [`ProtectedServer`]: an MCP server that wants tokens.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::AuthorizationServer;
+use super::proofs::{ProofError, Proofs};
+use super::url::{path, split_origin};
+use crate::http::{HttpAnswer, HttpRequest, ScriptedHttp};
+use crate::server::ScriptedServer;
+
+/// How a protected MCP server differs from the specification, or attacks its clients.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ResourceDeviation {
+    /// Refusals have no `WWW-Authenticate`.
+    OmitChallenge,
+    /// Challenges do not name the metadata, so that clients look at the well-known places.
+    OmitMetadataUrl,
+    /// Refusals have this `WWW-Authenticate`.
+    Challenge(String),
+    /// Another challenge stands before the right one, in the same header.
+    ChallengeBefore(String),
+    /// The metadata is published at the root of the origin only.
+    MetadataAtRoot,
+    /// There is no metadata, as in protocol revision 2025-03-26.
+    NoMetadata,
+    /// The metadata has this member. `null` removes it.
+    MetadataMember(String, Value),
+    /// Missing scopes are refused with status 401 instead of 403.
+    MissingScopesAs401,
+    /// The challenge does not name the missing scopes.
+    OmitMissingScopes,
+    /// Every token is refused as invalid.
+    RefuseAllTokens,
+    /// Every token has too few scopes.
+    WantMoreScopes,
+}
+
+/// An MCP server that answers only to requests with a token of its authorization servers. Clones share the server.
+///
+/// Created by [`AuthorizationServer::protect`].
+#[derive(Clone)]
+pub struct ProtectedServer(Arc<Shared>);
+
+struct Shared {
+    http: ScriptedHttp,
+    /// The identifier of the resource, which the authorization servers know, too.
+    resource: Arc<Mutex<String>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    url: String,
+    servers: Vec<AuthorizationServer>,
+    /// Authorization servers that are reachable, and that the metadata does not name.
+    others: Vec<AuthorizationServer>,
+    scopes_supported: Vec<String>,
+    /// The scopes that operations need, such as `tools/call echo`. An empty operation stands for all.
+    required: Vec<(String, String)>,
+    wants_proofs: bool,
+    proofs: Proofs,
+    deviations: Vec<ResourceDeviation>,
+    requests: Vec<HttpRequest>,
+}
+
+impl ProtectedServer {
+    pub(super) fn new(url: String, server: ScriptedServer, authorization: &AuthorizationServer) -> Self {
+        let state = State {
+            url: url.clone(),
+            servers: Vec::new(),
+            others: Vec::new(),
+            scopes_supported: Vec::new(),
+            required: Vec::new(),
+            wants_proofs: false,
+            proofs: Proofs::default(),
+            deviations: Vec::new(),
+            requests: Vec::new(),
+        };
+        let (http, resource) = (ScriptedHttp::new(server), Arc::new(Mutex::new(url)));
+        ProtectedServer(Arc::new(Shared { http, resource, state: Mutex::new(state) })).trust(authorization)
+    }
+
+    /// Accepts the tokens of another authorization server, too, and names it last in the metadata.
+    pub fn trust(&self, server: &AuthorizationServer) -> Self {
+        server.change(|state| state.resources.push(Arc::clone(&self.0.resource)));
+        self.change(|state| state.servers.push(server.clone()))
+    }
+
+    /// Accepts the tokens of this authorization server only, as after a move to it.
+    pub fn move_to(&self, server: &AuthorizationServer) -> Self {
+        let former = std::mem::take(&mut self.lock().servers);
+        self.trust(server).change(|state| state.others.extend(former))
+    }
+
+    /// Makes an authorization server reachable whose tokens are not accepted.
+    pub fn reach(&self, server: &AuthorizationServer) -> Self {
+        self.change(|state| state.others.push(server.clone()))
+    }
+
+    /// Sets the identifier of the resource. Default: the URL.
+    pub fn resource_id(&self, resource: impl Into<String>) -> Self {
+        *self.0.resource.lock().unwrap_or_else(PoisonError::into_inner) = resource.into();
+        self.clone()
+    }
+
+    /// Sets `scopes_supported` of the metadata. Default: none.
+    pub fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.change(|state| state.scopes_supported = scopes.into_iter().map(Into::into).collect())
+    }
+
+    /// Wants these scopes, separated by spaces, for an operation such as `tools/list` or `tools/call echo`. An empty operation
+    /// stands for all.
+    pub fn require(&self, operation: impl Into<String>, scopes: impl Into<String>) -> Self {
+        self.change(|state| state.required.push((operation.into(), scopes.into())))
+    }
+
+    /// Accepts only tokens that are bound to a key (DPoP).
+    pub fn require_dpop(&self) -> Self {
+        self.change(|state| state.wants_proofs = true)
+    }
+
+    /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
+    pub fn renew_dpop_nonce(&self) -> Self {
+        self.change(|state| state.proofs.renew_nonce())
+    }
+
+    /// Deviates from the specification in this way, too.
+    pub fn deviate(&self, deviation: ResourceDeviation) -> Self {
+        self.change(|state| state.deviations.push(deviation))
+    }
+
+    /// Ends all deviations.
+    pub fn conform(&self) -> Self {
+        self.change(|state| state.deviations.clear())
+    }
+
+    /// Changes the HTTP carrier of the MCP server, for example its [`ScriptedHttp::on_request`], which sees the requests
+    /// with a valid token.
+    pub fn over_http(&self, script: impl FnOnce(ScriptedHttp) -> ScriptedHttp) -> Self {
+        let _same = script(self.0.http.clone());
+        self.clone()
+    }
+
+    /// Returns the URL of the MCP server.
+    pub fn url(&self) -> String {
+        self.lock().url.clone()
+    }
+
+    /// Returns the MCP server.
+    pub fn server(&self) -> &ScriptedServer {
+        self.0.http.server()
+    }
+
+    /// Returns all requests so far, also those for the metadata and those without a valid token.
+    pub fn requests(&self) -> Vec<HttpRequest> {
+        self.lock().requests.clone()
+    }
+
+    /// Returns the URL of the metadata (RFC 9728).
+    pub fn metadata_url(&self) -> String {
+        let state = self.lock();
+        let (origin, _) = split_origin(&state.url);
+        format!("{origin}{}", state.metadata_path())
+    }
+
+    /// Responds to a request, or returns `None` if the request may go to the MCP server. `now` is the time since the beginning of
+    /// 1970.
+    pub fn respond(&self, request: &HttpRequest, now: Duration) -> Option<HttpAnswer> {
+        self.lock().requests.push(request.clone());
+        let (url, metadata_path) = {
+            let state = self.lock();
+            (state.url.clone(), state.metadata_path())
+        };
+        let asked = path(&request.url);
+        if asked.starts_with("/.well-known/oauth-protected-resource") {
+            let is_published = asked == metadata_path && !self.lock().deviates(&ResourceDeviation::NoMetadata);
+            return Some(if is_published { HttpAnswer::json(200, self.metadata()) } else { HttpAnswer::status(404) });
+        }
+        if asked != path(&url) {
+            return Some(HttpAnswer::status(404));
+        }
+        let answer = match self.check(request, now) {
+            Ok(()) => return None,
+            Err(refusal) => self.refuse(&refusal),
+        };
+        Some(self.lock().proofs.add_nonce(split_origin(&url).0, answer))
+    }
+
+    /// Adds the current DPoP nonce to the headers of a response of the MCP server.
+    pub(super) fn nonce_header(&self) -> Option<(String, Vec<u8>)> {
+        let state = self.lock();
+        let mut answer = state.proofs.add_nonce(split_origin(&state.url).0, HttpAnswer::status(200));
+        answer.headers.pop()
+    }
+
+    /// Returns the metadata document.
+    fn metadata(&self) -> Value {
+        let state = self.lock();
+        let mut document = json!({
+            "resource": self.resource(),
+            "authorization_servers": state.servers.iter().map(AuthorizationServer::issuer).collect::<Vec<_>>(),
+            "bearer_methods_supported": ["header"],
+        });
+        if !state.scopes_supported.is_empty() {
+            document["scopes_supported"] = json!(state.scopes_supported);
+        }
+        if state.wants_proofs {
+            document["dpop_bound_access_tokens_required"] = true.into();
+        }
+        for deviation in &state.deviations {
+            if let ResourceDeviation::MetadataMember(name, value) = deviation {
+                document[name] = value.clone();
+            }
+        }
+        if let Value::Object(members) = &mut document {
+            members.retain(|_, value| !value.is_null());
+        }
+        document
+    }
+
+    /// Checks the token of a request.
+    fn check(&self, request: &HttpRequest, now: Duration) -> Result<(), Refusal> {
+        let (servers, resource) = (self.servers(), self.resource());
+        let authorization = request.header("Authorization").ok_or(Refusal::NoToken)?;
+        let (scheme, token) = authorization.split_once(' ').ok_or(Refusal::NoToken)?;
+        let permission = servers.iter().find_map(|server| server.lock().tokens.permission(token, now).cloned());
+        let mut state = self.lock();
+        let permission = permission.filter(|_| !state.deviates(&ResourceDeviation::RefuseAllTokens));
+        let permission = permission.ok_or(Refusal::InvalidToken)?;
+        // A token without a resource is one of an authorization server that does not know resources.
+        if permission.resource.as_ref().is_some_and(|audience| *audience != resource) {
+            return Err(Refusal::InvalidToken);
+        }
+        let is_bound = permission.key.is_some();
+        if scheme != if is_bound { "DPoP" } else { "Bearer" } || state.wants_proofs && !is_bound {
+            return Err(Refusal::InvalidToken);
+        }
+        if is_bound {
+            let origin = split_origin(&state.url).0.to_owned();
+            match state.proofs.check(request, &origin, Some(token), now) {
+                Ok(key) if key == permission.key => {}
+                Ok(_) => return Err(Refusal::InvalidProof),
+                Err(ProofError::Invalid(_)) => return Err(Refusal::InvalidProof),
+                Err(ProofError::NonceWanted) => return Err(Refusal::NonceWanted),
+            }
+        }
+        let required = state.required_scopes(request);
+        let has = |scope: &&str| permission.scopes.iter().any(|granted| granted == scope);
+        let lacks_scopes = !required.split_ascii_whitespace().all(|scope| has(&scope));
+        if lacks_scopes || state.deviates(&ResourceDeviation::WantMoreScopes) {
+            return Err(Refusal::MissingScopes(required));
+        }
+        Ok(())
+    }
+
+    /// Returns the response to a request that is refused.
+    fn refuse(&self, refusal: &Refusal) -> HttpAnswer {
+        let metadata_url = self.metadata_url();
+        let state = self.lock();
+        let (status, error, scopes) = match refusal {
+            Refusal::NoToken => (401, None, state.required_scopes_of("")),
+            Refusal::InvalidToken => (401, Some("invalid_token"), state.required_scopes_of("")),
+            Refusal::InvalidProof => (401, Some("invalid_dpop_proof"), String::new()),
+            Refusal::NonceWanted => (401, Some("use_dpop_nonce"), String::new()),
+            Refusal::MissingScopes(scopes) => {
+                let status = if state.deviates(&ResourceDeviation::MissingScopesAs401) { 401 } else { 403 };
+                let is_named = !state.deviates(&ResourceDeviation::OmitMissingScopes);
+                (status, Some("insufficient_scope"), if is_named { scopes.clone() } else { String::new() })
+            }
+        };
+        let names_metadata = ![ResourceDeviation::OmitMetadataUrl, ResourceDeviation::NoMetadata]
+            .iter()
+            .any(|deviation| state.deviates(deviation));
+        let mut parameters = Vec::new();
+        parameters.extend(names_metadata.then(|| format!("resource_metadata=\"{metadata_url}\"")));
+        parameters.extend(error.map(|error| format!("error=\"{error}\"")));
+        parameters.extend((!scopes.is_empty()).then(|| format!("scope=\"{scopes}\"")));
+        parameters.extend(state.wants_proofs.then(|| "algs=\"ES256 EdDSA\"".to_owned()));
+        let scheme = if state.wants_proofs { "DPoP" } else { "Bearer" };
+        let mut challenge = Some(format!("{scheme} {}", parameters.join(", ")).trim_end().to_owned());
+        for deviation in &state.deviations {
+            match deviation {
+                ResourceDeviation::OmitChallenge => challenge = None,
+                ResourceDeviation::Challenge(other) => challenge = Some(other.clone()),
+                ResourceDeviation::ChallengeBefore(other) => {
+                    challenge = challenge.map(|challenge| format!("{other}, {challenge}"));
+                }
+                _ => {}
+            }
+        }
+        let answer = HttpAnswer::status(status);
+        match challenge {
+            Some(challenge) => answer.header("WWW-Authenticate", challenge),
+            None => answer,
+        }
+    }
+
+    /// Returns the identifier of the resource.
+    pub fn resource(&self) -> String {
+        self.0.resource.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn servers(&self) -> Vec<AuthorizationServer> {
+        self.lock().servers.clone()
+    }
+
+    /// Returns all authorization servers that clients of this server can reach.
+    pub(super) fn reachable(&self) -> Vec<AuthorizationServer> {
+        let state = self.lock();
+        state.servers.iter().chain(&state.others).cloned().collect()
+    }
+
+    pub(super) fn http(&self) -> &ScriptedHttp {
+        &self.0.http
+    }
+
+    /// Moves the server to another origin, and keeps the path of its URL.
+    pub(super) fn move_to_origin(&self, origin: &str) {
+        let mut state = self.lock();
+        let url = format!("{origin}{}", split_origin(&state.url).1);
+        let mut resource = self.0.resource.lock().unwrap_or_else(PoisonError::into_inner);
+        if *resource == state.url {
+            resource.clone_from(&url);
+        }
+        state.url = url;
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> Self {
+        change(&mut self.lock());
+        self.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a request is refused.
+enum Refusal {
+    NoToken,
+    InvalidToken,
+    InvalidProof,
+    NonceWanted,
+    MissingScopes(String),
+}
+
+impl State {
+    fn metadata_path(&self) -> String {
+        let at_root = self.deviates(&ResourceDeviation::MetadataAtRoot);
+        format!("/.well-known/oauth-protected-resource{}", if at_root { "" } else { path(&self.url) })
+    }
+
+    fn deviates(&self, deviation: &ResourceDeviation) -> bool {
+        self.deviations.contains(deviation)
+    }
+
+    /// Returns the scopes that a request needs.
+    fn required_scopes(&self, request: &HttpRequest) -> String {
+        let params = request.message.member::<mcpwire_driver::protocol::Json>("params");
+        let name = params.and_then(|params| params.member::<String>("name"));
+        let method = request.method();
+        self.required_scopes_of(&name.map_or_else(|| method.clone(), |name| format!("{method} {name}")))
+    }
+
+    fn required_scopes_of(&self, operation: &str) -> String {
+        let scopes = self.required.iter().filter(|(of, _)| of.is_empty() || of == operation);
+        let scopes: Vec<_> = scopes.map(|(_, scopes)| scopes.as_str()).collect();
+        scopes.join(" ")
+    }
+}
+
+impl fmt::Debug for ProtectedServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("ProtectedServer")
+            .field("url", &state.url)
+            .field("deviations", &state.deviations)
+            .field("requests", &state.requests.len())
+            .finish_non_exhaustive()
+    }
+}

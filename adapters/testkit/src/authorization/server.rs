@@ -1,0 +1,371 @@
+//! [`AuthorizationServer`]: an authorization server as a state machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcpwire_driver::protocol::http::Verb;
+use serde_json::Value;
+
+use super::client::Client;
+use super::deviation::{Deviation, Endpoint, MetadataPlace};
+use super::device::DeviceCode;
+use super::jwt::sha256;
+use super::pages;
+use super::proofs::Proofs;
+use super::resource::ProtectedServer;
+use super::tokens::Tokens;
+use super::url::{path, split_origin};
+use super::{Form, answers};
+use crate::http::{HttpAnswer, HttpRequest};
+use crate::server::ScriptedServer;
+
+/// An authorization server for tests. Clones share the server, and all settings can change at any time.
+///
+/// See the [module](super) for an example. It is reached through [`ProtectedServer::client_on`],
+/// [`SimulatedNetwork`](super::SimulatedNetwork) or [`AuthorizationServer::serve`].
+#[derive(Clone)]
+pub struct AuthorizationServer(Arc<Shared>);
+
+type Script = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
+
+struct Shared {
+    state: Mutex<State>,
+    /// Outside of `state`, because a script may use the server, which locks `state`.
+    script: Mutex<Option<Box<Script>>>,
+}
+
+pub(super) struct State {
+    pub(super) issuer: String,
+    pub(super) metadata_place: Option<MetadataPlace>,
+    pub(super) scopes_supported: Vec<String>,
+    pub(super) auth_methods: Vec<String>,
+    pub(super) registers_clients: bool,
+    pub(super) grants_devices: bool,
+    pub(super) takes_documents: bool,
+    pub(super) asks_users: bool,
+    pub(super) token_lifetime: Duration,
+    pub(super) deviations: Vec<Deviation>,
+    pub(super) clients: BTreeMap<String, Client>,
+    /// The metadata documents of clients, by URL.
+    pub(super) documents: BTreeMap<String, Value>,
+    /// The identifiers of all client assertions so far.
+    pub(super) assertions: BTreeSet<String>,
+    pub(super) proofs: Proofs,
+    pub(super) tokens: Tokens,
+    pub(super) devices: Vec<DeviceCode>,
+    /// The identifiers of the resources for which there are tokens. Empty: all.
+    pub(super) resources: Vec<Arc<Mutex<String>>>,
+    requests: Vec<HttpRequest>,
+    /// Scripted answers, each for the next request to its endpoint.
+    next_answers: Vec<(Endpoint, HttpAnswer)>,
+    secrets: Vec<String>,
+    last_number: u64,
+}
+
+impl AuthorizationServer {
+    /// Creates an authorization server with the issuer `https://auth.test`. It agrees to all logins at once.
+    pub fn new() -> Self {
+        AuthorizationServer::at("https://auth.test")
+    }
+
+    /// Creates an authorization server with this issuer, such as `https://auth.test/tenant`.
+    pub fn at(issuer: impl Into<String>) -> Self {
+        let methods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
+        let state = State {
+            issuer: issuer.into(),
+            metadata_place: Some(MetadataPlace::OAuth),
+            scopes_supported: Vec::new(),
+            auth_methods: methods.map(Into::into).into(),
+            registers_clients: true,
+            grants_devices: true,
+            takes_documents: false,
+            asks_users: false,
+            token_lifetime: Duration::from_secs(3600),
+            deviations: Vec::new(),
+            clients: BTreeMap::new(),
+            documents: BTreeMap::new(),
+            assertions: BTreeSet::new(),
+            proofs: Proofs::default(),
+            tokens: Tokens::default(),
+            devices: Vec::new(),
+            resources: Vec::new(),
+            requests: Vec::new(),
+            next_answers: Vec::new(),
+            secrets: Vec::new(),
+            last_number: 0,
+        };
+        AuthorizationServer(Arc::new(Shared { state: Mutex::new(state), script: Mutex::default() }))
+    }
+
+    /// Sets where the metadata is published. Default: [`MetadataPlace::OAuth`].
+    pub fn metadata_at(&self, place: MetadataPlace) -> Self {
+        self.change(|state| state.metadata_place = Some(place))
+    }
+
+    /// Publishes no metadata, as authorization servers of protocol revision 2025-03-26 may.
+    pub fn without_metadata(&self) -> Self {
+        self.change(|state| state.metadata_place = None)
+    }
+
+    /// Sets `scopes_supported` of the metadata. Default: none.
+    pub fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.change(|state| state.scopes_supported = scopes.into_iter().map(Into::into).collect())
+    }
+
+    /// Sets `token_endpoint_auth_methods_supported` of the metadata. Default: `none`, both methods with a secret, and
+    /// `private_key_jwt`.
+    pub fn auth_methods(&self, methods: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.change(|state| state.auth_methods = methods.into_iter().map(Into::into).collect())
+    }
+
+    /// Turns dynamic client registration off.
+    pub fn without_registration(&self) -> Self {
+        self.change(|state| state.registers_clients = false)
+    }
+
+    /// Turns the device grant off.
+    pub fn without_devices(&self) -> Self {
+        self.change(|state| state.grants_devices = false)
+    }
+
+    /// Adds a client, or replaces the one with its identifier.
+    pub fn client(&self, client: Client) -> Self {
+        self.change(|state| {
+            state.secrets.extend(client.secret.clone());
+            state.clients.insert(client.id.clone(), client);
+        })
+    }
+
+    /// Accepts clients that are identified by metadata documents, and lets the server find this one at its URL.
+    pub fn client_document(&self, url: impl Into<String>, document: Value) -> Self {
+        self.change(|state| {
+            state.takes_documents = true;
+            state.documents.insert(url.into(), document);
+        })
+    }
+
+    /// Sets the lifetime of access tokens. Default: one hour.
+    pub fn token_lifetime(&self, lifetime: Duration) -> Self {
+        self.change(|state| state.token_lifetime = lifetime)
+    }
+
+    /// Asks the user on a page with a form, instead of agreeing to each login at once.
+    pub fn with_login_page(&self) -> Self {
+        self.change(|state| state.asks_users = true)
+    }
+
+    /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
+    pub fn renew_dpop_nonce(&self) -> Self {
+        self.change(|state| state.proofs.renew_nonce())
+    }
+
+    /// Deviates from the specification in this way, too.
+    pub fn deviate(&self, deviation: Deviation) -> Self {
+        self.change(|state| state.deviations.push(deviation))
+    }
+
+    /// Ends all deviations.
+    pub fn conform(&self) -> Self {
+        self.change(|state| state.deviations.clear())
+    }
+
+    /// Answers the next request to an endpoint in this way. Several answers are given one after the other.
+    pub fn answer_next(&self, endpoint: Endpoint, answer: HttpAnswer) -> Self {
+        self.change(|state| state.next_answers.push((endpoint, answer)))
+    }
+
+    /// Sets a handler that answers requests in place of the server. If it returns `None`, the server answers.
+    pub fn on_request(&self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
+        *self.0.script.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(script));
+        self.clone()
+    }
+
+    /// Creates an MCP server at `https://mcp.test/mcp` that wants tokens of this authorization server.
+    pub fn protect(&self, server: ScriptedServer) -> ProtectedServer {
+        self.protect_at("https://mcp.test/mcp", server)
+    }
+
+    /// Creates an MCP server at this URL that wants tokens of this authorization server.
+    pub fn protect_at(&self, url: impl Into<String>, server: ScriptedServer) -> ProtectedServer {
+        ProtectedServer::new(url.into(), server, self)
+    }
+
+    /// Returns the issuer.
+    pub fn issuer(&self) -> String {
+        self.lock().issuer.clone()
+    }
+
+    /// Returns the URL of an endpoint.
+    pub fn endpoint(&self, endpoint: Endpoint) -> String {
+        let state = self.lock();
+        match endpoint {
+            Endpoint::Metadata => {
+                format!("{}{}", split_origin(&state.issuer).0, state.metadata_path().unwrap_or_default())
+            }
+            other => state.endpoint_url(other),
+        }
+    }
+
+    /// Returns all requests so far.
+    pub fn requests(&self) -> Vec<HttpRequest> {
+        self.lock().requests.clone()
+    }
+
+    /// Returns the requests to an endpoint so far.
+    pub fn requests_to(&self, endpoint: Endpoint) -> Vec<HttpRequest> {
+        let state = self.lock();
+        state.requests.iter().filter(|request| state.endpoint_of(&request.url) == Some(endpoint)).cloned().collect()
+    }
+
+    /// Returns all secrets that the server has issued or knows: codes, tokens, secrets of clients. For tests that look for leaks.
+    pub fn secrets(&self) -> Vec<String> {
+        self.lock().secrets.clone()
+    }
+
+    /// Returns the clients.
+    pub fn clients(&self) -> Vec<Client> {
+        self.lock().clients.values().cloned().collect()
+    }
+
+    /// Forgets a client, or all of them, with their tokens.
+    pub fn forget_clients(&self) {
+        let mut state = self.lock();
+        state.clients.clear();
+        state.tokens.revoke_all();
+    }
+
+    /// Makes all access tokens invalid, although they have not expired. Refresh tokens stay valid.
+    pub fn revoke_access_tokens(&self) {
+        self.lock().tokens.revoke_access_tokens();
+    }
+
+    /// Revokes all logins: access tokens and refresh tokens.
+    pub fn revoke_logins(&self) {
+        self.lock().tokens.revoke_all();
+    }
+
+    /// Returns the number of logins that were revoked because a refresh token was used twice.
+    pub fn reused_refresh_tokens(&self) -> usize {
+        self.lock().tokens.reused
+    }
+
+    /// Returns whether this refresh token is the newest of a login that is not revoked.
+    pub fn is_refresh_token_valid(&self, token: &str) -> bool {
+        self.lock().tokens.is_refresh_token_valid(token)
+    }
+
+    /// Lets the user with this code log in on his device, or refuses. Returns whether there is such a code.
+    pub fn answer_device(&self, user_code: &str, allow: bool) -> bool {
+        self.lock().answer_device(user_code, allow)
+    }
+
+    /// Responds to a request. `now` is the time since the beginning of 1970.
+    pub fn respond(&self, request: &HttpRequest, now: Duration) -> HttpAnswer {
+        self.lock().requests.push(request.clone());
+        let mut script = self.0.script.lock().unwrap_or_else(PoisonError::into_inner);
+        let scripted = script.as_mut().and_then(|script| script(request));
+        drop(script);
+        scripted.unwrap_or_else(|| self.lock().respond(request, now))
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut State)) -> Self {
+        change(&mut self.lock());
+        self.clone()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves the server to another origin, and keeps the path of its issuer.
+    pub(super) fn move_to(&self, origin: &str) {
+        let mut state = self.lock();
+        state.issuer = format!("{origin}{}", split_origin(&state.issuer).1);
+    }
+}
+
+impl State {
+    pub(super) fn endpoint_of(&self, url: &str) -> Option<Endpoint> {
+        let (asked, issuer) = (path(url), path(&self.issuer));
+        if self.metadata_path().is_some_and(|place| place == asked) {
+            return Some(Endpoint::Metadata);
+        }
+        let below = asked.strip_prefix(issuer)?;
+        Endpoint::ALL.into_iter().find(|endpoint| *endpoint != Endpoint::Metadata && endpoint.path() == below)
+    }
+
+    fn respond(&mut self, request: &HttpRequest, now: Duration) -> HttpAnswer {
+        let Some(endpoint) = self.endpoint_of(&request.url) else { return HttpAnswer::status(404) };
+        let scripted = self.next_answers.iter().position(|(of, _)| *of == endpoint);
+        if let Some(at) = scripted {
+            return self.next_answers.remove(at).1;
+        }
+        let form = Form::parse(&request.body);
+        match (endpoint, request.verb) {
+            (Endpoint::Metadata, Verb::Get) => HttpAnswer::json(200, self.metadata()),
+            (Endpoint::Authorization, Verb::Get) => self.authorization_page(request, now),
+            (Endpoint::Authorization, Verb::Post) => self.authorization_answer(request, &form, now),
+            (Endpoint::Token, Verb::Post) => self.token_response(request, &form, now),
+            (Endpoint::Registration, Verb::Post) if self.registers_clients => self.register(request, now),
+            (Endpoint::Revocation, Verb::Post) => self.revoke(request, &form, now),
+            (Endpoint::DeviceAuthorization, Verb::Post) if self.grants_devices => {
+                self.authorize_device(request, &form, now)
+            }
+            (Endpoint::DevicePage, Verb::Get) => pages::device(&request.parameter("user_code").unwrap_or_default()),
+            (Endpoint::DevicePage, Verb::Post) => {
+                let allow = form.get("decision") == Some("allow");
+                match self.answer_device(form.get("user_code").unwrap_or_default(), allow) {
+                    true => pages::message(200, "Done. You can close this page."),
+                    false => pages::message(404, "There is no such code."),
+                }
+            }
+            _ => answers::error(404, "not_found", "there is nothing for this method"),
+        }
+    }
+
+    pub(super) fn deviates(&self, deviation: &Deviation) -> bool {
+        self.deviations.contains(deviation)
+    }
+
+    /// Returns a value of the deviations: the last one that `select` returns.
+    pub(super) fn deviation<'s, T>(&'s self, select: impl FnMut(&'s Deviation) -> Option<T>) -> Option<T> {
+        self.deviations.iter().rev().find_map(select)
+    }
+
+    /// Creates a secret of this kind. No two servers create the same.
+    pub(super) fn new_secret(&mut self, kind: &str) -> String {
+        let secret = format!("{kind}-{}-{}", self.next_number(), &sha256(&self.issuer)[..6]);
+        self.secrets.push(secret.clone());
+        secret
+    }
+
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    /// Returns whether there are tokens for this resource.
+    pub(super) fn knows_resource(&self, resource: &str) -> bool {
+        self.resources.is_empty()
+            || self.resources.iter().any(|known| *known.lock().unwrap_or_else(PoisonError::into_inner) == resource)
+    }
+}
+
+impl Default for AuthorizationServer {
+    fn default() -> Self {
+        AuthorizationServer::new()
+    }
+}
+
+impl fmt::Debug for AuthorizationServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("AuthorizationServer")
+            .field("issuer", &state.issuer)
+            .field("deviations", &state.deviations)
+            .field("requests", &state.requests.len())
+            .finish_non_exhaustive()
+    }
+}
