@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
+use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::form::{Form, encode};
 use crate::jwk::SigningAlgorithm;
 use crate::jwt;
@@ -157,6 +157,7 @@ impl ClientAuthentication {
             [AuthMethod::PrivateKeyJwt, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::None];
         strongest_first.into_iter().filter(is_supported).find_map(with).ok_or_else(|| {
             let names = supported.unwrap_or_default().join(", ");
+            let names = quoted(&names);
             let has = if secret.is_some() { "a secret" } else { "a key" };
             let reason =
                 alloc::format!("the authorization server takes clients by {names} alone, and this one has {has}");

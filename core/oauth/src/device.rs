@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
 
+use mcpwire_types::printable;
 use serde_json::Value;
 
 use crate::client_authentication::ClientAuthentication;
@@ -87,7 +88,7 @@ pub enum DeviceInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceCode {
-    /// The code to enter. It contains no control characters.
+    /// The code to enter. It contains neither control characters nor invisible ones.
     pub user_code: String,
     /// Where to enter it: an `https` URL, or an `http` URL of this machine if the authorization server is on it.
     pub verification_uri: String,
@@ -260,7 +261,8 @@ fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCod
     else {
         return error(ErrorKind::Temporary, "the response contains no code");
     };
-    if user_code.chars().count() > MAX_USER_CODE || user_code.chars().any(char::is_control) {
+    let is_shown_as_it_is = !user_code.contains(char::is_control) && printable(user_code).to_string() == user_code;
+    if user_code.chars().count() > MAX_USER_CODE || !is_shown_as_it_is {
         return error(ErrorKind::Untrusted, "the code for the user is too long, or contains control characters");
     }
     if !is_secure_for(verification_uri, url) {

@@ -167,7 +167,7 @@ fn b5_b7_addresses_and_codes_that_could_harm_are_refused() {
         code["verification_uri"] = json!(uri);
         assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Untrusted, "{uri}");
     }
-    for user_code in ["A\u{1b}[2J", "A\nB", &"A".repeat(MAX_USER_CODE + 1)] {
+    for user_code in ["A\u{1b}[2J", "A\nB", "A\u{202e}B", "A\u{200b}B", &"A".repeat(MAX_USER_CODE + 1)] {
         let mut code = code();
         code["user_code"] = json!(user_code);
         assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Untrusted, "{user_code:?}");

@@ -192,7 +192,8 @@ fn without_secrets(url: &str) -> String {
 /// Maximum number of bytes of a server's text in an error.
 const MAX_QUOTED: usize = 200;
 
-fn quoted(text: &str) -> &str {
+/// Returns the beginning of a server's text, for an error.
+pub(crate) fn quoted(text: &str) -> &str {
     let mut end = text.len().min(MAX_QUOTED);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -2,3 +2,4 @@
 //! official suite does not cover, named after it.
 
 mod carriers;
+mod hostile;
