@@ -142,16 +142,14 @@ pub(super) const ATTACKS: &[Attack] = &[
         "redirects",
     ),
     Attack::new(
-        "metadata of the server that redirect to another host",
+        "a server without metadata that is no authorization server",
         |world| {
             world.web.server.deviate(ResourceDeviation::NoMetadata);
             world.web.server.deviate(ResourceDeviation::OmitChallenge);
-            // Servers of 2025-03-26 are their own authorization server.
-            world.web.server.over_http(|http| http.on_request(|_| Some(redirect("https://evil.test/")())));
         },
-        Misconfigured,
+        ClientIdRequired,
         Registration,
-        "",
+        "does not let this client register (https://mcp.test/register, HTTP status 404)",
     ),
     Attack::new(
         "metadata of another resource",

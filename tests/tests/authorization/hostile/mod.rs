@@ -190,7 +190,7 @@ fn check_request(name: &str, exchange: &Exchange, secrets: &[String]) {
     }
 }
 
-/// An HTTP client that records requests, and refuses addresses that are not public as the real ones do.
+/// An HTTP client that refuses addresses that are not public, as the real ones do, and records the other requests.
 struct Recorder {
     network: SimulatedNetwork,
     asked: Arc<Mutex<Vec<Exchange>>>,
@@ -198,7 +198,6 @@ struct Recorder {
 
 impl HttpClient for Recorder {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(exchange.clone());
         let is_private = ["10.", "127.", "169.254.", "192.168.", "[", "localhost"]
             .iter()
             .any(|start| exchange.uri.split("://").nth(1).is_some_and(|rest| rest.starts_with(start)));
@@ -207,6 +206,7 @@ impl HttpClient for Recorder {
                 Failure::new(FailureKind::NotMade, "it is an address of this machine or of a private network");
             return Box::pin(async { Err(failure) });
         }
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(exchange.clone());
         self.network.send(exchange)
     }
 }
