@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcpwire_authorization::OAuth;
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::protocol::{
     CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Progress, RpcError, ServerInfo, ServerRequest,
@@ -12,6 +13,7 @@ use mcpwire_blocking::protocol::{
 use mcpwire_blocking::{ConnectOptions, Error, ErrorKind, McpServerDef, ShutdownReport};
 use mcpwire_client::TraceListener;
 use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_driver::Runtime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,6 +29,11 @@ pub trait Adapter: Sized {
     fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
         Self::connect_with(def, options.into())
     }
+    /// Goes to a server that wants a login, with an authorizer that is built on the runtime of the adapter.
+    fn connect_authorized(
+        def: &McpServerDef,
+        authorizer: impl FnOnce(Arc<dyn Runtime>) -> OAuth,
+    ) -> Result<Self, Failure>;
     /// The handshake.
     fn initialize(&mut self) -> Result<ServerInfo, Failure>;
     /// All pages of the list of tools.

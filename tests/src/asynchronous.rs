@@ -10,12 +10,15 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use mcpwire_authorization::OAuth;
+use mcpwire_driver::http::HttpOptions;
 use mcpwire_driver::protocol::{
     CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Notification, ServerInfo, ServerRequest,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
-    ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, ShutdownReport, Subscription,
+    ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef, Notifications, RunningTask, Runtime,
+    ShutdownReport, Subscription,
 };
 use serde_json::Value;
 
@@ -104,6 +107,19 @@ impl<H: Host> Adapter for Async<H> {
 
     fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
         Ok(Self::connect(def, options, &Heard::default())?)
+    }
+
+    fn connect_authorized(
+        def: &McpServerDef,
+        authorizer: impl FnOnce(Arc<dyn Runtime>) -> OAuth,
+    ) -> Result<Self, Failure> {
+        let host = H::start();
+        let client = host.enter(|| {
+            let http = HttpOptions::default().authorizer(authorizer(H::Runtime::current()));
+            McpClient::connect_with(def, ConnectOptions::default().http(http))
+        })?;
+        let notifications = client.notifications();
+        Ok(Self { subscription: None, client, logs: Arc::default(), notifications, host })
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {

@@ -1,9 +1,12 @@
 //! The blocking adapter, as the suite sees it.
 
 use std::future::ready;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use mcpwire_authorization::OAuth;
+use mcpwire_blocking::http::{HttpOptions, Runtime};
 use mcpwire_blocking::protocol::{
     CallTool, CallToolParams, CallToolResult, Config, InvalidItem, Json, LoggingLevel, Notification, RequestOptions,
     ServerInfo, ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
@@ -38,6 +41,14 @@ impl Adapter for Blocking {
 
     fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
         Ok(Self(McpClient::connect_with(def, options)?, None))
+    }
+
+    fn connect_authorized(
+        def: &McpServerDef,
+        authorizer: impl FnOnce(Arc<dyn Runtime>) -> OAuth,
+    ) -> Result<Self, Failure> {
+        let http = HttpOptions::default().authorizer(authorizer(mcpwire_blocking::http::runtime()));
+        Self::connect_with(def, ConnectOptions::default().http(http))
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {

@@ -2,6 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use mcpwire_types::url::host;
+
 /// Which hosts may have loopback, private and link-local addresses.
 ///
 /// A server chooses the URLs of its authorization server, so it could make the client ask programs in the user's network.
@@ -23,17 +25,6 @@ impl Addresses {
                 }
                 _ => false,
             }
-    }
-}
-
-/// Returns the host of an HTTP URL, with the brackets of an IPv6 address.
-fn host(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit('@').next()?;
-    match host.find(']') {
-        Some(end) => host.get(..=end),
-        None => host.split(':').next(),
     }
 }
 

@@ -1,23 +1,40 @@
 //! [`Documents`]: the documents of one account on one server, in a [`TokenStore`].
+//!
+//! | document | content |
+//! |---|---|
+//! | `token-HASH` | the login of an account on a server: its token and client, with the issuer of both |
+//! | `login-HASH` | the login of that account that waits for the user |
+//! | `key-HASH` | the private key to which the tokens of that account are bound |
+//! | `client-HASH` | the registrations at one issuer |
+//!
+//! A refresh token belongs to one account, server and issuer. The document of a login is named by account and server, because
+//! the issuer is known only after the document is read; the document names its issuer, and the token goes to no other one.
 
 use std::sync::Arc;
 
 use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
-use mcpwire_oauth::{ClientInformation, StoredToken, TokenKey};
+use mcpwire_oauth::{ClientInformation, SigningAlgorithm, StoreError, StoredToken, TokenKey};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::signing_key::{KeyError, SigningKey};
 use crate::store::{StoreFailed, StoreLock, TokenStore};
-use mcpwire_oauth::SigningAlgorithm;
+
+/// Begins the names of documents that are private keys.
+pub(crate) const KEY_PREFIX: &str = "key-";
+
+/// Maximum number of registrations at one issuer. Each has another redirect URI: the settings of a server can name one.
+const MAX_REGISTRATIONS: usize = 16;
 
 /// The documents of one account on one server.
 #[derive(Clone)]
 pub(crate) struct Documents {
     store: Arc<dyn TokenStore>,
     runtime: Arc<dyn Runtime>,
-    /// Begins the names of the documents.
-    name: String,
+    /// Ends the names of the documents.
+    hash: String,
 }
 
 /// A token with the client that has requested it. Refreshes use the same client.
@@ -28,10 +45,24 @@ pub(crate) struct Grant {
     pub(crate) client: Option<ClientInformation>,
 }
 
+/// A [`Grant`] as it is read. The token has a version, which is checked first.
+#[derive(Deserialize)]
+struct StoredGrant<'d> {
+    #[serde(borrow)]
+    token: &'d RawValue,
+    client: Option<ClientInformation>,
+}
+
+/// The registrations at one issuer, the one that was used last in front.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Registrations {
+    clients: Vec<ClientInformation>,
+}
+
 impl Documents {
     pub(crate) fn new(store: Arc<dyn TokenStore>, runtime: Arc<dyn Runtime>, server_url: &str, account: &str) -> Self {
-        let name = TokenKey::new(server_url, account).file_name();
-        Documents { store, runtime, name }
+        let hash = TokenKey::new(server_url, account).file_name();
+        Documents { store, runtime, hash }
     }
 
     pub(crate) async fn lock(&self) -> Result<StoreLock, StoreFailed> {
@@ -39,15 +70,39 @@ impl Documents {
         self.blocking(move |store| store.lock(&name)).await
     }
 
+    /// Returns the stored login.
+    ///
+    /// # Errors
+    /// If the store fails, or the document is damaged, or its client is not one of the token's issuer.
     pub(crate) async fn load(&self) -> Result<Option<Grant>, StoreFailed> {
         let name = self.token_name();
-        let document = self.blocking(move |store| store.load(&name)).await?;
-        document.map(|document| read(&document)).transpose()
+        self.blocking(move |store| load_grant(store, &name)).await
     }
 
+    /// Writes the login. The caller holds the lock, and has loaded the document since.
     pub(crate) async fn save(&self, grant: &Grant) -> Result<(), StoreFailed> {
         let (name, document) = (self.token_name(), write(grant)?);
         self.blocking(move |store| store.save(&name, &document)).await
+    }
+
+    /// Checks that the login can be written now.
+    pub(crate) async fn check_save(&self) -> Result<(), StoreFailed> {
+        let name = self.token_name();
+        self.blocking(move |store| store.check_save(&name)).await
+    }
+
+    /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
+    ///
+    /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
+    /// it is at least the time of the login in seconds, and refreshes are rarer than one a second.
+    pub(crate) async fn save_login(&self, grant: &mut Grant) -> Result<(), StoreFailed> {
+        let name = self.token_name();
+        let _lock = self.lock().await?;
+        let stored = self.blocking(move |store| load_grant(store, &name)).await.ok().flatten();
+        let after_stored = stored.map_or(0, |stored| stored.token.generation.saturating_add(1));
+        let token = &mut grant.token;
+        token.generation = token.generation.max(after_stored).max(token.obtained_at.as_secs());
+        self.save(grant).await
     }
 
     pub(crate) async fn remove(&self) -> Result<(), StoreFailed> {
@@ -56,7 +111,7 @@ impl Documents {
     }
 
     /// Returns the login that waits for the user. One that cannot be read is as none.
-    pub(crate) async fn load_attempt<T: for<'de> Deserialize<'de>>(&self) -> Result<Option<T>, StoreFailed> {
+    pub(crate) async fn load_attempt<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreFailed> {
         let name = self.attempt_name();
         let document = self.blocking(move |store| store.load(&name)).await?;
         Ok(document.and_then(|document| read(&document).ok()))
@@ -72,33 +127,70 @@ impl Documents {
         self.blocking(move |store| store.remove(&name)).await
     }
 
-    /// Returns the registration that was used last at this issuer.
-    pub(crate) async fn load_client(&self, issuer: &str) -> Result<Option<ClientInformation>, StoreFailed> {
-        let name = client_name(issuer);
-        let document = self.blocking(move |store| store.load(&name)).await?;
-        // A registration that cannot be read is replaced.
-        Ok(document.and_then(|document| read(&document).ok()))
+    /// Returns the registration at this issuer with this redirect URI, or the one that was used last if there is none.
+    pub(crate) async fn load_client(
+        &self,
+        issuer: &str,
+        redirect_uri: Option<&str>,
+    ) -> Result<Option<ClientInformation>, StoreFailed> {
+        let (issuer, redirect_uri) = (issuer.to_owned(), redirect_uri.map(str::to_owned));
+        self.blocking(move |store| {
+            let mut clients = load_registrations(store, &issuer)?.clients;
+            let wanted = clients.iter().position(|client| Some(&client.redirect_uri) == redirect_uri.as_ref());
+            Ok((!clients.is_empty()).then(|| clients.swap_remove(wanted.unwrap_or(0))))
+        })
+        .await
     }
 
+    /// Keeps a registration for the next login, in the place of the one with the same redirect URI.
     pub(crate) async fn save_client(&self, client: &ClientInformation) -> Result<(), StoreFailed> {
-        let (name, document) = (client_name(&client.issuer), write(client)?);
-        self.blocking(move |store| store.save(&name, &document)).await
+        let client = client.clone();
+        self.change_registrations(client.issuer.clone(), move |clients| {
+            clients.retain(|other| other.redirect_uri != client.redirect_uri);
+            clients.insert(0, client);
+            clients.truncate(MAX_REGISTRATIONS);
+        })
+        .await
     }
 
-    pub(crate) async fn remove_client(&self, issuer: &str) -> Result<(), StoreFailed> {
-        let name = client_name(issuer);
-        self.blocking(move |store| store.remove(&name)).await
+    /// Deletes a registration that the issuer no longer knows.
+    pub(crate) async fn remove_client(&self, issuer: &str, client_id: &str) -> Result<(), StoreFailed> {
+        let client_id = client_id.to_owned();
+        self.change_registrations(issuer.to_owned(), move |clients| {
+            clients.retain(|client| client.client_id != client_id);
+        })
+        .await
+    }
+
+    async fn change_registrations(
+        &self,
+        issuer: String,
+        change: impl FnOnce(&mut Vec<ClientInformation>) + Send + 'static,
+    ) -> Result<(), StoreFailed> {
+        self.blocking(move |store| {
+            let name = client_name(&issuer);
+            let _lock = store.lock(&name)?;
+            let mut registrations = load_registrations(store, &issuer)?;
+            change(&mut registrations.clients);
+            if registrations.clients.is_empty() {
+                return store.remove(&name);
+            }
+            store.save(&name, &write(&registrations)?)
+        })
+        .await
     }
 
     /// Returns the key of this account, and creates it at the first time.
     pub(crate) async fn dpop_key(&self) -> Result<SigningKey, StoreFailed> {
         let _lock = self.lock().await?;
-        let name = format!("key-{}", self.name);
+        let name = format!("{KEY_PREFIX}{}", self.hash);
         self.blocking(move |store| {
-            let failed = |error: KeyError| StoreFailed(error.to_string());
             if let Some(document) = store.load(&name)? {
-                return SigningKey::from_pkcs8(&document, SigningAlgorithm::Es256).map_err(failed);
+                return SigningKey::from_pkcs8(&document, SigningAlgorithm::Es256).map_err(|_| {
+                    StoreFailed(format!("the key in {} is damaged. Remove it and log in again", store.locate(&name)))
+                });
             }
+            let failed = |error: KeyError| StoreFailed(error.to_string());
             let (key, document) = SigningKey::generate().map_err(failed)?;
             store.save(&name, &document)?;
             Ok(key)
@@ -107,11 +199,11 @@ impl Documents {
     }
 
     fn token_name(&self) -> String {
-        format!("token-{}", self.name)
+        format!("token-{}", self.hash)
     }
 
     fn attempt_name(&self) -> String {
-        format!("login-{}", self.name)
+        format!("login-{}", self.hash)
     }
 
     /// Runs a function on a thread that may block.
@@ -131,15 +223,41 @@ impl Documents {
     }
 }
 
+fn load_grant(store: &dyn TokenStore, name: &str) -> Result<Option<Grant>, StoreFailed> {
+    let Some(document) = store.load(name)? else { return Ok(None) };
+    let failed =
+        |error: StoreError| StoreFailed(format!("the login in {} cannot be used: {error}", store.locate(name)));
+    let stored: StoredGrant<'_> = read(&document).map_err(failed)?;
+    let token = StoredToken::from_bytes(stored.token.get().as_bytes()).map_err(failed)?;
+    let client: Option<ClientInformation> = stored.client;
+    // The refresh token goes only to the issuer that knows the client.
+    if client.as_ref().is_some_and(|client| client.issuer != token.endpoint.issuer) {
+        return Err(failed(StoreError::Damaged));
+    }
+    Ok(Some(Grant { token, client }))
+}
+
+/// Loads the registrations at this issuer. A document that cannot be read is replaced at the next login, which registers again.
+fn load_registrations(store: &dyn TokenStore, issuer: &str) -> Result<Registrations, StoreFailed> {
+    let document = store.load(&client_name(issuer))?;
+    let mut registrations: Registrations = document.and_then(|document| read(&document).ok()).unwrap_or_default();
+    registrations.clients.retain(|client| client.issuer == issuer);
+    Ok(registrations)
+}
+
 fn client_name(issuer: &str) -> String {
     format!("client-{}", TokenKey::new(issuer, "").file_name())
 }
 
-fn read<T: for<'de> Deserialize<'de>>(document: &[u8]) -> Result<T, StoreFailed> {
-    // The error would quote the document, which is secret.
-    serde_json::from_slice(document).map_err(|_| StoreFailed("the stored login cannot be read. Log in again".into()))
+fn read<'d, T: Deserialize<'d>>(document: &'d [u8]) -> Result<T, StoreError> {
+    // The errors of the JSON reader are left out, because they may quote a secret.
+    serde_json::from_slice(document).map_err(|_| StoreError::Damaged)
 }
 
 fn write(document: &impl Serialize) -> Result<Vec<u8>, StoreFailed> {
     serde_json::to_vec(document).map_err(|_| StoreFailed("the login cannot be written as JSON".into()))
 }
+
+#[cfg(test)]
+#[path = "documents_tests.rs"]
+mod tests;

@@ -12,11 +12,15 @@ mod authorizer;
 mod browser;
 mod documents;
 mod error;
+#[cfg(feature = "file-store")]
+mod file_store;
 mod loopback;
 mod machine;
 mod paste_back;
 mod redirect;
 mod run;
+#[cfg(feature = "file-store")]
+mod secret_keeper;
 mod signing_key;
 mod status;
 mod store;
@@ -24,12 +28,16 @@ mod store;
 pub use authorizer::{LoginRequest, OAuth, OAuthBuilder, PendingLogin};
 pub use browser::{Browser, LoginPrompt, LoginWindow};
 pub use error::{LoginError, LoginErrorKind, LoginRequired};
+#[cfg(feature = "file-store")]
+pub use file_store::FileStore;
 pub use loopback::{LoopbackError, LoopbackListener};
 pub use machine::{Enterprise, MachineGrant};
 pub use mcpwire_oauth as oauth;
 pub use mcpwire_oauth::{DeviceCode, Scopes};
 pub use paste_back::PasteBack;
 pub use run::{FlowKeys, FlowRunner};
+#[cfg(feature = "file-store")]
+pub use secret_keeper::SecretKeeper;
 pub use signing_key::{KeyError, SigningKey, random_seed};
 pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

@@ -14,11 +14,22 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Writes a document so that it survives a crash. If this fails, the document before it must still be there.
     fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed>;
 
+    /// Checks that a document can be written now. A refresh asks before its request, because the response is lost if it cannot be
+    /// written.
+    fn check_save(&self, _name: &str) -> Result<(), StoreFailed> {
+        Ok(())
+    }
+
     /// Deletes a document. Succeeds if there is none.
     fn remove(&self, name: &str) -> Result<(), StoreFailed>;
 
     /// Waits for the lock of a document, which all processes that use the store share. Dropping the result releases it.
     fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed>;
+
+    /// Returns where a document is kept, for errors: the path of a file, for example.
+    fn locate(&self, _name: &str) -> String {
+        "the store".into()
+    }
 }
 
 /// A lock of a [`TokenStore`]. Dropping it releases the lock.

@@ -1,7 +1,8 @@
-//! Options for servers over HTTP: tokens ([`TokenProvider`]), and another HTTP client than the default one ([`HttpClient`]).
+//! Options for servers over HTTP: tokens ([`TokenProvider`]), logins ([`Authorizer`]), and another HTTP client than the default one
+//! ([`HttpClient`]).
 //!
 //! The calling thread drives the protocol and reads the responses, as with a process. One background thread sends the requests of
-//! all clients of the program, and maintains their connections between calls.
+//! all clients of the program, renews their tokens, and maintains their connections between calls.
 //!
 //! ```no_run
 //! use mcpwire_blocking::http::{EnvToken, HttpOptions};
@@ -12,8 +13,44 @@
 //! client.initialize()?;
 //! # Ok::<(), mcpwire_blocking::Error>(())
 //! ```
+//!
+//! The `OAuth` of `mcpwire-authorization` logs users in. Its runtime is [`runtime`], and [`block_on`] waits for its logins.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 pub use mcpwire_client::http::{
-    EnvToken, HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenError, TokenFuture,
-    TokenProvider,
+    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, EnvToken, HttpClient,
+    HttpOptions, HttpResponse, Refusal, RefusalFuture, ResponseFuture, ResponseHead, StaticToken, TokenError,
+    TokenFuture, TokenProvider,
 };
+pub use mcpwire_smol::Runtime;
+
+/// Returns the runtime of the background thread, for an `OAuth` of `mcpwire-authorization`. Its tasks run between calls, too.
+pub fn runtime() -> Arc<dyn Runtime> {
+    Arc::new(mcpwire_smol::Smol)
+}
+
+/// Runs a future to its end on this thread, such as the `login` of an `OAuth`.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

@@ -13,7 +13,6 @@
 //! | `observer`, `hooks` | [`Observer`]: receives the events of connections and their requests |
 //! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
 //! | `panics` | [`PanicCallbacks`], [`CallbackPanic`]: panics in the program's handlers and callbacks |
-//! | `regular_file` | opens and reads files whose paths come from the user or from a configuration |
 //! | `stderr` | [`Stderr`]: the last output of a server on standard error |
 //! | `trace` | [`Tracer`]: passes the messages on the wire to a callback |
 //! | `trace_source` | [`TraceSource`]: the trace contexts of requests |
@@ -44,8 +43,6 @@ mod messages;
 mod observer;
 mod options;
 mod panics;
-#[doc(hidden)]
-pub mod regular_file;
 mod shutdown_report;
 mod stderr;
 mod streams;

@@ -1,5 +1,6 @@
 //! [`Client`]: the HTTP client.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,7 +68,19 @@ impl Client {
 impl HttpClient for Client {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
         let inner = Arc::clone(&self.inner);
-        Box::pin(async move { inner.send(exchange).await })
+        Box::pin(async move {
+            let mut exchange = exchange;
+            let body = Bytes::from(std::mem::take(&mut exchange.body));
+            inner.send(&exchange, body).await
+        })
+    }
+
+    fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move {
+            let body = SharedBody(Arc::clone(&exchange));
+            inner.send(&exchange, Bytes::from_owner(body)).await
+        })
     }
 
     fn capacity(&self) -> usize {
@@ -76,24 +89,24 @@ impl HttpClient for Client {
 }
 
 impl Inner {
-    /// Sends a request, and follows redirects to the same origin.
-    async fn send(&self, exchange: Exchange) -> Result<HttpResponse, Failure> {
-        let Exchange { verb, uri: mut url, headers, body, follow_redirects, .. } = exchange;
-        let body = Bytes::from(body);
+    /// Sends a request with this body, and follows redirects to the same origin.
+    async fn send(&self, exchange: &Exchange, body: Bytes) -> Result<HttpResponse, Failure> {
+        let Exchange { verb, uri, headers, follow_redirects, public_addresses_only, .. } = exchange;
+        let mut url = Cow::Borrowed(&**uri);
         for _ in 0..=MAX_REDIRECTS {
             let uri: Uri = url.parse().map_err(|error| not_made(format!("invalid URL: {url}: {error}")))?;
-            let request = self.request(verb, uri, &headers, body.clone())?;
-            let response = self.pool.send(request).await?;
+            let request = self.request(*verb, uri, headers, body.clone())?;
+            let response = self.pool.send(request, *public_addresses_only).await?;
             if !follow_redirects {
                 return Ok(into_http_response(response));
             }
             let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
-            match redirect_target(verb, &url, response.status().as_u16(), location)? {
+            match redirect_target(*verb, &url, response.status().as_u16(), location)? {
                 None => return Ok(into_http_response(response)),
                 Some(target) => {
                     // Dropping a response without a body returns its connection to the pool.
                     drop(response);
-                    url = target;
+                    url = Cow::Owned(target);
                 }
             }
         }
@@ -126,6 +139,15 @@ impl Inner {
         }
         *request.uri_mut() = uri;
         Ok(request)
+    }
+}
+
+/// The body of a request that the caller may send again.
+struct SharedBody(Arc<Exchange>);
+
+impl AsRef<[u8]> for SharedBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.body
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`Connector`]: opens a connection for a URL: TCP or a Unix socket, then a proxy, then TLS.
 
+use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -7,9 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use mcpwire_driver::http::{Net, Socket};
+use mcpwire_driver::http::{Net, Socket, is_public_address};
 
-use crate::address::is_public;
 use crate::connect_failure::ConnectFailure;
 use crate::io::Io;
 use crate::meter::{Meter, MeteredSocket};
@@ -31,8 +31,9 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Opens a connection for requests to this URL.
-    pub(crate) async fn connect(&self, uri: &Uri) -> Result<Io, ConnectFailure> {
+    /// Opens a connection for requests to this URL. If `public_address_only`, the address must be public.
+    pub(crate) async fn connect(&self, uri: &Uri, public_address_only: bool) -> Result<Io, ConnectFailure> {
+        let public_address_only = public_address_only || self.public_addresses_only;
         let is_secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the URL has no host".into()))?;
         let port = port(uri);
@@ -41,14 +42,16 @@ impl Connector {
             Some(proxy) => {
                 let host = proxy.uri().host().unwrap_or_default();
                 // The proxy resolves names, so only an IP address in the URL can be checked here.
-                if let Ok(address) = bare(uri.host().unwrap_or_default()).parse() {
-                    self.check(address).map_err(|error| ConnectFailure::unreachable(error.to_string()))?;
+                if let Ok(address) = bare(uri.host().unwrap_or_default()).parse()
+                    && public_address_only
+                {
+                    check_public(address).map_err(|error| ConnectFailure::refused(error.to_string()))?;
                 }
                 self.connect_tcp(host, crate::connect::port(proxy.uri()), false).await?
             }
             None => match &self.unix_socket {
                 Some(path) => self.connect_unix(path).await?,
-                None => self.connect_tcp(host, port, true).await?,
+                None => self.connect_tcp(host, port, public_address_only).await?,
             },
         };
         let handshakes = async {
@@ -83,16 +86,16 @@ impl Connector {
         })
     }
 
-    async fn connect_tcp(&self, host: &str, port: u16, is_checked: bool) -> Result<Socket, ConnectFailure> {
-        self.finish(&format!("{host}:{port}"), self.connect_first(bare(host), port, is_checked)).await
+    async fn connect_tcp(&self, host: &str, port: u16, public_only: bool) -> Result<Socket, ConnectFailure> {
+        self.finish(&format!("{host}:{port}"), self.connect_first(bare(host), port, public_only)).await
     }
 
     /// Resolves the host, and connects to the first address that accepts the connection.
-    async fn connect_first(&self, host: &str, port: u16, is_checked: bool) -> io::Result<Socket> {
+    async fn connect_first(&self, host: &str, port: u16, public_only: bool) -> io::Result<Socket> {
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
         for address in self.net.resolve(host.to_owned(), port).await? {
-            if is_checked {
-                self.check(address.ip())?;
+            if public_only {
+                check_public(address.ip())?;
             }
             match self.net.connect_tcp(address).await {
                 Ok(socket) => return Ok(socket),
@@ -100,15 +103,6 @@ impl Connector {
             }
         }
         Err(last)
-    }
-
-    /// Returns an error if this client must not connect to the address.
-    fn check(&self, address: IpAddr) -> io::Result<()> {
-        if self.public_addresses_only && !is_public(address) {
-            let error = format!("{address} is an address of this machine or of a private network");
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, error));
-        }
-        Ok(())
     }
 
     async fn connect_unix(&self, path: &Path) -> Result<Socket, ConnectFailure> {
@@ -123,12 +117,35 @@ impl Connector {
     ) -> Result<Socket, ConnectFailure> {
         match within(&*self.net, self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
+            Some(Err(error)) if is_refused(&error) => Err(ConnectFailure::refused(format!("{address}: {error}"))),
             Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{address}: {error}"))),
             None => {
                 let detail = format!("{address} did not answer within {:?}", self.connect_timeout);
                 Err(ConnectFailure::unreachable(detail))
             }
         }
+    }
+}
+
+/// Returns an error if the address is not public.
+fn check_public(address: IpAddr) -> io::Result<()> {
+    if is_public_address(address) { Ok(()) } else { Err(io::Error::other(NotPublic(address))) }
+}
+
+/// Returns whether an address was refused because it is not public.
+fn is_refused(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<NotPublic>())
+}
+
+/// The error of an address that is not public.
+#[derive(Debug)]
+struct NotPublic(IpAddr);
+
+impl std::error::Error for NotPublic {}
+
+impl fmt::Display for NotPublic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is an address of this machine or of a private network", self.0)
     }
 }
 

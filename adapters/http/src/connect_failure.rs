@@ -16,6 +16,11 @@ impl ConnectFailure {
         ConnectFailure { kind: FailureKind::Unreachable, detail }
     }
 
+    /// The address is one to which the request must not go.
+    pub(crate) fn refused(detail: String) -> Self {
+        ConnectFailure { kind: FailureKind::NotMade, detail }
+    }
+
     pub(crate) fn tls(error: impl fmt::Display) -> Self {
         ConnectFailure { kind: FailureKind::Tls, detail: error.to_string() }
     }

@@ -67,11 +67,16 @@ struct IdleEntry {
 
 /// The scheme and authority of a URL. A connection is reused for requests to the same origin only.
 #[derive(Clone, PartialEq, Eq)]
-struct Origin(Option<Scheme>, Option<Authority>);
+struct Origin {
+    scheme: Option<Scheme>,
+    authority: Option<Authority>,
+    /// Whether the connection must be to a public address.
+    public_address_only: bool,
+}
 
 impl Origin {
-    fn from_uri(uri: &Uri) -> Self {
-        Origin(uri.scheme().cloned(), uri.authority().cloned())
+    fn new(uri: &Uri, public_address_only: bool) -> Self {
+        Origin { scheme: uri.scheme().cloned(), authority: uri.authority().cloned(), public_address_only }
     }
 }
 
@@ -126,8 +131,12 @@ impl Pool {
 
     /// Sends a request, and waits for the head of the response. An HTTP/1.1 connection returns to the pool when the body of the
     /// response has been read.
-    pub(crate) async fn send(&self, mut request: Request<FullBody>) -> Result<Response<UnreadBody>, Failure> {
-        let origin = Origin::from_uri(request.uri());
+    pub(crate) async fn send(
+        &self,
+        mut request: Request<FullBody>,
+        public_address_only: bool,
+    ) -> Result<Response<UnreadBody>, Failure> {
+        let origin = Origin::new(request.uri(), public_address_only);
         loop {
             let (mut connection, is_new) = match self.take_idle(&origin).await {
                 Some(connection) => (connection, false),
@@ -173,7 +182,7 @@ impl Pool {
         } else {
             None
         };
-        let io = self.connector.connect(uri).await?;
+        let io = self.connector.connect(uri, origin.public_address_only).await?;
         self.is_http2.store(io.is_http2, Ordering::Relaxed);
         let connection = self.handshaker.handshake(io).await?;
         if let Some(shared) = connection.share() {

@@ -10,8 +10,8 @@ use futures_rustls::pki_types::pem::PemObject;
 use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
-use mcpwire_client::regular_file::read_regular;
 use mcpwire_driver::http::Socket;
+use mcpwire_files::read_regular;
 
 use crate::connect_failure::ConnectFailure;
 

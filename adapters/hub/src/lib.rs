@@ -33,7 +33,7 @@ mod tasks;
 /// Functions that open files safely: an MCP configuration file that is a named pipe or a device cannot block the program.
 #[doc(hidden)]
 pub mod files {
-    pub use mcpwire_client::regular_file::{Links, open_regular};
+    pub use mcpwire_files::{Links, open_regular};
 }
 
 /// The asynchronous runtimes on which a hub can run. See [`HubOptions::on`].

@@ -19,13 +19,18 @@
 //!   timeouts.
 //! * reqwest reports a failed TLS handshake like any other failed connection, as
 //!   [`Unreachable`](FailureKind::Unreachable).
+//! * For requests that must go to public addresses ([`Exchange::public_addresses_only`]), names are resolved before reqwest resolves them
+//!   again. A DNS server that answers differently the second time is not noticed; `mcpwire-http` checks the address that it connects to.
 //! * reqwest does not limit the data that a server sends outside of responses. `mcpwire-http` does.
 
+mod address;
 mod body;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpwire_driver::http::{
@@ -65,20 +70,44 @@ impl ReqwestClient {
 impl HttpClient for ReqwestClient {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
         let client = self.0.clone();
-        Box::pin(async move { send(&client, exchange).await })
+        Box::pin(async move {
+            let mut exchange = exchange;
+            let body = Bytes::from(std::mem::take(&mut exchange.body));
+            send(&client, &exchange, body).await
+        })
+    }
+
+    fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
+        let client = self.0.clone();
+        Box::pin(async move {
+            let body = SharedBody(Arc::clone(&exchange));
+            send(&client, &exchange, Bytes::from_owner(body)).await
+        })
     }
 }
 
-/// Sends a request, and follows redirects to the same origin.
-async fn send(client: &Client, exchange: Exchange) -> Result<HttpResponse, Failure> {
+/// The body of a request that the caller may send again.
+struct SharedBody(Arc<Exchange>);
+
+impl AsRef<[u8]> for SharedBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.body
+    }
+}
+
+/// Sends a request with this body, and follows redirects to the same origin.
+async fn send(client: &Client, exchange: &Exchange, body: Bytes) -> Result<HttpResponse, Failure> {
     if Handle::try_current().is_err() {
         return Err(not_made("reqwest needs a tokio runtime, and this task runs on another one".into()));
     }
-    let Exchange { verb, uri: mut url, headers, body, follow_redirects, .. } = exchange;
-    let body = Bytes::from(body);
+    let Exchange { verb, uri, headers, follow_redirects, public_addresses_only, .. } = exchange;
+    let mut url = Cow::Borrowed(&**uri);
     for _ in 0..=MAX_REDIRECTS {
-        let request = build_request(verb, &url, &headers, body.clone())?;
+        let request = build_request(*verb, &url, headers, body.clone())?;
         let target = request.url().clone();
+        if *public_addresses_only {
+            address::check_public(&target).await?;
+        }
         let response = client.execute(request).await.map_err(send_failure)?;
         if *response.url() != target {
             let detail = "reqwest has followed a redirect. Create the client with `ReqwestClient::from_builder`";
@@ -88,9 +117,9 @@ async fn send(client: &Client, exchange: Exchange) -> Result<HttpResponse, Failu
             return Ok(into_http_response(response));
         }
         let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
-        match redirect_target(verb, &url, response.status().as_u16(), location)? {
+        match redirect_target(*verb, &url, response.status().as_u16(), location)? {
             None => return Ok(into_http_response(response)),
-            Some(target) => url = target,
+            Some(target) => url = Cow::Owned(target),
         }
     }
     Err(Failure::new(FailureKind::Redirect, format!("more than {MAX_REDIRECTS} times in a row")))

@@ -31,3 +31,19 @@ fn invalid_requests_are_not_sent() {
         assert!(!failure.to_string().contains("s3cret"), "{failure}");
     }
 }
+
+#[tokio::test]
+async fn private_addresses_are_refused_for_requests_that_must_go_to_public_ones() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let client = ReqwestClient::from_builder(Client::builder().no_proxy()).unwrap();
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "169.254.169.254"] {
+        let mut request = Exchange::new(Verb::Get, format!("http://{host}:{port}/"));
+        request.public_addresses_only = true;
+        let failure = client.send_shared(Arc::new(request)).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::NotMade, "{failure}");
+        assert!(failure.detail.contains("of this machine or of a private network"), "{failure}");
+    }
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "nothing was connected");
+}

@@ -158,6 +158,11 @@ impl Error {
         Error::new(ErrorKind::Temporary, Step::Refresh, reason)
     }
 
+    /// Creates the error of a renewal that only a login can replace. `reason` must not contain secrets.
+    pub fn login_required(reason: impl Into<String>) -> Self {
+        Error::new(ErrorKind::LoginRequired, Step::Refresh, reason).with_advice("log in again")
+    }
+
     /// Returns what a program can do about the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

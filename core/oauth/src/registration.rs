@@ -76,18 +76,8 @@ impl Registration {
             .stored
             .as_ref()
             .filter(|stored| stored.source == ClientSource::PreRegistered && stored.client_id == client_id);
-        let expected = self.settings.client_issuer.as_ref().or(used_before.map(|stored| &stored.issuer));
-        match expected {
-            Some(expected) if *expected != self.metadata.issuer => {
-                let reason = format!(
-                    "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
-                    quoted(&self.metadata.issuer)
-                );
-                Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason)
-                    .with_advice("if the change is right, register a client there and configure its identifier"))
-            }
-            _ => Ok(()),
-        }
+        let used_before = used_before.map(|stored| &*stored.issuer);
+        self.metadata.check_client_issuer(client_id, &self.settings, used_before)
     }
 
     fn ask(&mut self, state: State) -> Result<Action<ClientInformation>, Error> {
@@ -189,6 +179,31 @@ impl Registration {
             registration_client_uri: registered.registration_client_uri,
             ..client
         })
+    }
+}
+
+impl AuthorizationServerMetadata {
+    /// Fails if a client that somebody has registered belongs to another authorization server: its credentials must not be sent to
+    /// this one (basic/authorization/client-registration, "Authorization Server Binding").
+    ///
+    /// That is the issuer of the settings, or else `used_before`, the issuer at which the client was used before.
+    pub fn check_client_issuer(
+        &self,
+        client_id: &str,
+        settings: &OAuthSettings,
+        used_before: Option<&str>,
+    ) -> Result<(), Error> {
+        match settings.client_issuer.as_deref().or(used_before) {
+            Some(expected) if *expected != self.issuer => {
+                let reason = format!(
+                    "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
+                    self.issuer
+                );
+                Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason)
+                    .with_advice("if the change is right, register a client there and configure its identifier"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

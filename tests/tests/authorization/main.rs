@@ -3,3 +3,5 @@
 
 mod carriers;
 mod hostile;
+mod logins;
+mod renewals;

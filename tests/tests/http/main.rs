@@ -2,6 +2,7 @@
 
 mod answers;
 mod async_clients;
+mod authorization;
 mod blocking_client;
 mod cancel;
 mod failures;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use mcpwire_driver::http::HttpClient;
 use mcpwire_driver::{HttpSetupError, McpServerDef, Runtime};
@@ -138,6 +139,7 @@ impl OAuthBuilder {
             grant: self.grant,
             client_key: self.client_key,
             uses_dpop: self.uses_dpop,
+            failed_renewals: AtomicU32::new(0),
         }))
     }
 }

@@ -9,7 +9,6 @@ use mcpwire_oauth::{
 
 use super::login::LoginWish;
 use super::{Inner, LoginError, new_entropy};
-use crate::run::now;
 use crate::status::LoginStatus;
 
 /// The redirect URI of clients that only use device codes. Authorization servers want one in each registration.
@@ -27,10 +26,7 @@ impl Inner {
         let Some(url) = discovered.metadata.device_authorization_endpoint.clone() else {
             return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
         };
-        let stored = match wish.anew {
-            true => None,
-            false => self.documents.load_client(&discovered.metadata.issuer).await?,
-        };
+        let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, wish).await?;
         let client = self.device_client(&discovered, stored.clone()).await?;
         let scopes = discovered.scopes_to_request(&self.settings_for(wish.chosen_scopes.as_ref()), None, None);
         let (client, response) = match self.get_by_device(&url, &discovered, &client, &scopes, show).await {
@@ -88,7 +84,7 @@ impl Inner {
         let login = DeviceLogin::new(url, endpoint, authentication, resource, scopes.clone(), new_entropy()?);
         let mut login = login.dpop(self.dpop());
         let keys = self.keys();
-        let mut action = login.start(now(&*self.runtime))?;
+        let mut action = login.start(self.now())?;
         loop {
             let input = match action {
                 DeviceAction::Fetch(request) => DeviceInput::Network(self.runner.fetch_input(request).await),
@@ -104,13 +100,13 @@ impl Inner {
                 DeviceAction::Done(response) => return Ok(response),
                 _ => return Err(Error::temporary("this version does not know the next step of the login").into()),
             };
-            action = login.resume(input, now(&*self.runtime))?;
+            action = login.resume(input, self.now())?;
         }
     }
 
     async fn wait_until(&self, until: UnixTime) {
         let mut timer = self.runner.runtime().timer();
-        timer.reset(until.duration_since(now(&*self.runtime)));
+        timer.reset(until.duration_since(self.now()));
         poll_fn(|cx| timer.poll(cx)).await;
     }
 }

@@ -12,7 +12,6 @@ use super::pending::StoredAttempt;
 use super::{Ended, Inner, LoginError, new_entropy};
 use crate::browser::{LoginPrompt, LoginWindow};
 use crate::documents::Grant;
-use crate::run::now;
 use crate::status::LoginStatus;
 
 /// What an explicit login asks for.
@@ -113,12 +112,9 @@ impl Inner {
         }
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
-        let client = match wish.anew {
-            true => None,
-            false => self.documents.load_client(&discovered.metadata.issuer).await?,
-        };
-        let window = prompt.prepare(client.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
-        let stored = self.begin(discovered, client, window.redirect_uri(), wish).await?;
+        let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
+        let window = prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
+        let stored = self.begin(discovered, window.redirect_uri(), wish).await?;
         self.show(window, stored).await
     }
 
@@ -131,24 +127,22 @@ impl Inner {
             return Ok(stored);
         }
         let discovered = self.discover(None).await?;
-        let client = match wish.anew {
-            true => None,
-            false => self.documents.load_client(&discovered.metadata.issuer).await?,
-        };
-        self.begin(discovered, client, redirect_uri, wish).await
+        self.begin(discovered, redirect_uri, wish).await
     }
 
     /// Begins a login, and stores it, so that it can be finished after a restart of the program.
     async fn begin(
         &self,
         discovered: Discovered,
-        client: Option<ClientInformation>,
         redirect_uri: &str,
         wish: &LoginWish,
     ) -> Result<StoredAttempt, LoginError> {
+        let client = self.stored_client(&discovered, redirect_uri, wish).await?;
         let settings = self.settings_for(wish.chosen_scopes.as_ref()).redirect_uri(redirect_uri);
         let resource = discovered.resource.clone();
-        let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
+        // The credentials of a client that the user has registered go to the authorization server that they are for.
+        let used_before = self.shared.lock().client.clone().filter(|used| used.source == ClientSource::PreRegistered);
+        let login = Login::new(discovered, settings, client.clone().or(used_before), new_entropy()?)
             .challenge(wish.challenge.as_ref())
             .requested_before(wish.requested_before.clone());
         let started = self.run(login).await?;
@@ -156,6 +150,19 @@ impl Inner {
         let stored = StoredAttempt::new(started.url, resource, started.attempt, wish, &self.settings);
         self.documents.save_attempt(&stored).await?;
         Ok(stored)
+    }
+
+    /// Returns the registration of an earlier login.
+    pub(super) async fn stored_client(
+        &self,
+        discovered: &Discovered,
+        redirect_uri: &str,
+        wish: &LoginWish,
+    ) -> Result<Option<ClientInformation>, LoginError> {
+        if wish.anew {
+            return Ok(None);
+        }
+        Ok(self.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?)
     }
 
     async fn show(&self, window: Box<dyn LoginWindow>, stored: StoredAttempt) -> Result<LoginStatus, LoginError> {
@@ -167,7 +174,7 @@ impl Inner {
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
         match stored {
-            Some(stored) if stored.is_too_old(now(&*self.runtime)) => {
+            Some(stored) if stored.is_too_old(self.now()) => {
                 self.documents.remove_attempt().await?;
                 Ok(None)
             }
@@ -207,16 +214,9 @@ impl Inner {
         client: Option<ClientInformation>,
         new: impl FnOnce(Option<&StoredToken>) -> StoredToken,
     ) -> Result<LoginStatus, LoginError> {
-        let _lock = self.documents.lock().await?;
         let known = self.shared.lock().access.token().cloned();
-        // A document that cannot be read is replaced.
-        let stored = self.documents.load().await.ok().flatten().map(|grant| grant.token);
-        let previous = match (known, stored) {
-            (Some(known), Some(stored)) => Some(if known.generation > stored.generation { known } else { stored }),
-            (known, stored) => known.or(stored),
-        };
-        let grant = Grant { token: new(previous.as_ref()), client };
-        let saved = self.documents.save(&grant).await;
+        let mut grant = Grant { token: new(known.as_ref()), client };
+        let saved = self.documents.save_login(&mut grant).await;
         let status = LoginStatus::new(&grant, &self.account);
         self.shared.change(|state| {
             state.client = grant.client;

@@ -1,6 +1,6 @@
 //! The logout of a user.
 
-use mcpwire_oauth::{ClientAuthentication, Revocation, StoredToken};
+use mcpwire_oauth::{ClientAuthentication, Revocation, TokenEndpoint};
 
 use super::{Inner, LoginError, new_entropy};
 use crate::documents::Grant;
@@ -50,19 +50,22 @@ impl Inner {
         let Some(url) = endpoint.filter(|_| discovered.metadata.issuer == token.endpoint.issuer) else {
             return Ok(RevocationOutcome::Unsupported);
         };
-        let client = self.client_of(grant)?;
+        let client = self.client_of(grant, &token.endpoint)?;
         self.run(Revocation::new(url, token, client, new_entropy()?)).await?;
         Ok(RevocationOutcome::Revoked)
     }
 
-    /// Returns how the client that has requested the token authenticates.
-    pub(super) fn client_of(&self, grant: &Grant) -> Result<ClientAuthentication, LoginError> {
-        let StoredToken { endpoint, client_id, .. } = &grant.token;
+    /// Returns how the client that has requested the token authenticates at this endpoint.
+    pub(super) fn client_of(
+        &self,
+        grant: &Grant,
+        endpoint: &TokenEndpoint,
+    ) -> Result<ClientAuthentication, LoginError> {
         let key = self.client_key.as_ref().map(|(description, _)| description);
         Ok(match (&grant.client, &self.grant) {
             (Some(client), _) => client.authentication(endpoint, key)?,
             (None, Some(machine)) => self.machine_client(machine, endpoint)?,
-            (None, None) => ClientAuthentication::public(client_id.clone().unwrap_or_default()),
+            (None, None) => ClientAuthentication::public(grant.token.client_id.clone().unwrap_or_default()),
         })
     }
 }

@@ -11,6 +11,7 @@ mod state;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
@@ -19,7 +20,7 @@ use mcpwire_driver::http::{
     ResponseHead, TokenError,
 };
 use mcpwire_oauth as oauth;
-use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Entropy, OAuthSettings, Scopes};
+use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Entropy, OAuthSettings, Scopes, UnixTime};
 
 pub use self::builder::OAuthBuilder;
 pub use self::login::LoginRequest;
@@ -53,6 +54,8 @@ struct Inner {
     grant: Option<MachineGrant>,
     client_key: Option<(oauth::ClientKey, Arc<SigningKey>)>,
     uses_dpop: bool,
+    /// Number of renewals that have failed one after the other.
+    failed_renewals: AtomicU32,
     shared: Shared,
 }
 
@@ -186,7 +189,7 @@ impl Inner {
     async fn credentials(self: &Arc<Self>, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
         self.ensure_loaded().await?;
         loop {
-            let answer = self.shared.lock().credentials(request.verb(), request.url(), now(&*self.runtime));
+            let answer = self.shared.lock().credentials(request.verb(), request.url(), self.now());
             let waiting = match answer {
                 Ok(state::Answer::Send { credentials, start_renewal }) => {
                     if start_renewal {
@@ -223,6 +226,11 @@ impl Inner {
         Inner::login_in_task(self, prompt, wish).await.map(drop)
     }
 
+    /// Returns the time by the runtime's clock.
+    fn now(&self) -> UnixTime {
+        now(&*self.runtime)
+    }
+
     fn login_required(&self, scopes: Option<Scopes>, reason: &str) -> LoginRequired {
         LoginRequired {
             server_url: self.server_url.clone(),
@@ -253,7 +261,7 @@ impl Inner {
         let (decision, waiting) = {
             let mut state = self.shared.lock();
             let has_new_nonce = nonce.is_some_and(|nonce| state.access.take_nonce(refusal.request.url(), &nonce));
-            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, now(&*self.runtime));
+            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, self.now());
             let waiting = matches!(decision, Decision::Renew { .. }).then(|| state.wait_for_renewal());
             (decision, waiting)
         };

@@ -1,15 +1,18 @@
 //! Renewals: refreshes a token as a transaction on the store, or gets another one by a grant without a user.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mcpwire_oauth::{
-    ClientAuthentication, ClientSource, Discovered, Discovery, Error, Flow, Refresh, RefreshAction, RefreshInput,
-    RefreshSource, StoredToken,
+    ClientSource, Discovered, Discovery, Error, ErrorKind, Flow, Refresh, RefreshAction, RefreshInput, RefreshSource,
+    StoredToken, TokenEndpoint,
 };
 
 use super::{Inner, LoginError, NO_TOKEN, new_entropy};
 use crate::documents::Grant;
-use crate::run::now;
+
+/// Number of renewals that fail without an answer before the authorization server is looked for again.
+const FAILURES_BEFORE_DISCOVERY: u32 = 3;
 
 /// Starts the renewal as a task of its own: it goes on when the request that needed it is given up.
 pub(super) fn spawn(inner: &Arc<Inner>) {
@@ -20,10 +23,20 @@ pub(super) fn spawn(inner: &Arc<Inner>) {
             Some(_) => inner.get_by_grant().await,
             None => inner.refresh().await,
         };
-        let now = now(&*inner.runtime);
+        let now = inner.now();
         inner.shared.change(|state| match result {
-            Ok(token) => state.access.renewed(Ok(token), now),
+            Ok(Grant { token, client }) => {
+                let generation = token.generation;
+                state.access.renewed(Ok(token), now);
+                // The result is dropped if somebody has logged out or in meanwhile.
+                if state.access.token().is_some_and(|token| token.generation == generation) {
+                    state.client = client;
+                }
+            }
             Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now),
+            Err(LoginError::LoginRequired(required)) => {
+                state.access.renewed(Err(Error::login_required(required.reason)), now);
+            }
             Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now),
         });
     }));
@@ -43,7 +56,11 @@ impl Inner {
     pub(super) async fn adopt_stored(&self) -> Result<bool, LoginError> {
         let Some(Grant { token, client }) = self.documents.load().await? else { return Ok(false) };
         Ok(self.shared.change(|state| {
-            let is_newer = state.access.token().is_none_or(|known| token.generation > known.generation);
+            let is_newer = state.access.token().is_none_or(|known| {
+                // A login in the second in which the known token was deleted has the same generation.
+                token.generation > known.generation
+                    || (token.generation == known.generation && token.access_token != known.access_token)
+            });
             let is_adopted = is_newer && state.access.replace(token).is_ok();
             if is_adopted {
                 state.client = client;
@@ -66,36 +83,86 @@ impl Inner {
         self.runner.run(flow, &self.keys()).await
     }
 
-    async fn get_by_grant(&self) -> Result<StoredToken, LoginError> {
+    async fn get_by_grant(&self) -> Result<Grant, LoginError> {
         let Some(grant) = &self.grant else { return Err(self.login_required(None, NO_TOKEN).into()) };
-        let discovered = self.discover(None).await?;
         let previous = self.shared.lock().access.token().cloned();
+        let issuer = previous.as_ref().map(|token| &*token.endpoint.issuer);
+        let discovered = self.discover(issuer).await?;
+        if let Some(client_id) = grant.client_id() {
+            discovered.metadata.check_client_issuer(client_id, &self.settings, issuer)?;
+        }
         let scopes = grant.scopes(self.shared.lock().challenge.as_ref());
         let response = self.run_grant(grant, &discovered, scopes.clone()).await?;
         let endpoint = discovered.token_endpoint();
         let token =
             StoredToken::new(endpoint, discovered.resource, grant.client_id(), scopes, response, previous.as_ref());
+        let grant = Grant { token, client: None };
         // The token can be had again, so it does not matter if it cannot be stored.
-        let _ = self.documents.save(&Grant { token: token.clone(), client: None }).await;
-        Ok(token)
+        let _ = self.documents.save(&grant).await;
+        Ok(grant)
+    }
+
+    /// Renews the token with its refresh token.
+    async fn refresh(&self) -> Result<Grant, LoginError> {
+        let grant = self.newest_grant().await?;
+        if grant.token.refresh_at().is_none_or(|at| at > self.now())
+            && self.generation() != Some(grant.token.generation)
+        {
+            return Ok(grant);
+        }
+        let error = match self.refresh_at(&grant, None).await {
+            Err(LoginError::Flow(error)) if self.may_have_moved(&error) => error,
+            result => return result,
+        };
+        let known = &grant.token.endpoint;
+        let Ok(discovered) = self.discover(Some(&known.issuer)).await else { return Err(error.into()) };
+        let issuer = &discovered.metadata.issuer;
+        if *issuer != known.issuer {
+            let reason = format!("it uses the authorization server {issuer} now, and the token is of {}", known.issuer);
+            return Err(self.login_required(None, &reason).into());
+        }
+        let endpoint = discovered.token_endpoint();
+        if endpoint.url == known.url { Err(error.into()) } else { self.refresh_at(&grant, Some(endpoint)).await }
+    }
+
+    fn generation(&self) -> Option<u64> {
+        self.shared.lock().access.token().map(|token| token.generation)
+    }
+
+    /// Returns the known token with its client, or the stored one if another process has written a newer one.
+    async fn newest_grant(&self) -> Result<Grant, LoginError> {
+        let known = {
+            let state = self.shared.lock();
+            state.access.token().cloned().map(|token| Grant { token, client: state.client.clone() })
+        };
+        let known = known.ok_or_else(|| self.login_required(None, NO_TOKEN))?;
+        Ok(match self.documents.load().await {
+            Ok(Some(stored)) if stored.token.generation > known.token.generation => stored,
+            // The transaction reports a store that cannot be read.
+            _ => known,
+        })
+    }
+
+    /// Returns whether a failed refresh may mean that the authorization server has another address now.
+    fn may_have_moved(&self, error: &Error) -> bool {
+        let failures = self.failed_renewals.fetch_add(1, Ordering::Relaxed) + 1;
+        match error.http_status() {
+            Some(status) => matches!(status, 300..400 | 404 | 405 | 410),
+            None => error.kind() == ErrorKind::Temporary && failures.is_multiple_of(FAILURES_BEFORE_DISCOVERY),
+        }
     }
 
     /// Runs the refresh transaction. The lock is released at its end.
-    async fn refresh(&self) -> Result<StoredToken, LoginError> {
-        let (known, client) = {
-            let state = self.shared.lock();
-            (state.access.token().cloned(), state.client.clone())
-        };
-        let known = known.ok_or_else(|| self.login_required(None, NO_TOKEN))?;
-        let description = self.client_key.as_ref().map(|(description, _)| description);
-        let authentication = match &client {
-            Some(client) => client.authentication(&known.endpoint, description)?,
-            None => ClientAuthentication::public(known.client_id.clone().unwrap_or_default()),
-        };
+    async fn refresh_at(&self, grant: &Grant, moved_to: Option<TokenEndpoint>) -> Result<Grant, LoginError> {
+        let Grant { token: known, client } = grant;
+        let authentication = self.client_of(grant, moved_to.as_ref().unwrap_or(&known.endpoint))?;
         let is_dynamic = client.as_ref().is_some_and(|client| client.source == ClientSource::Registered);
         let issuer = known.endpoint.issuer.clone();
         let mut refresh =
-            Refresh::new(known, authentication, new_entropy()?).client_is_dynamic(is_dynamic).dpop(self.dpop());
+            Refresh::new(known.clone(), authentication, new_entropy()?).client_is_dynamic(is_dynamic).dpop(self.dpop());
+        if let Some(endpoint) = moved_to {
+            refresh = refresh.moved_to(endpoint);
+        }
         let keys = self.keys();
         let mut lock = None;
         let mut action = refresh.start();
@@ -112,13 +179,20 @@ impl Inner {
                     Ok(grant) => RefreshInput::Loaded(grant.map(|grant| Box::new(grant.token))),
                     Err(error) => RefreshInput::Failed(error.0),
                 },
-                RefreshAction::Fetch(request) => RefreshInput::Network(self.runner.fetch_input(request).await),
+                // The request uses up the refresh token, so the response must not be lost on a full disk.
+                RefreshAction::Fetch(request) => match self.documents.check_save().await {
+                    Ok(()) => RefreshInput::Network(self.runner.fetch_input(request).await),
+                    Err(error) => RefreshInput::Failed(error.0),
+                },
                 RefreshAction::Sign { key, bytes } => RefreshInput::Network(keys.sign(key, &bytes)),
                 RefreshAction::Store(token) => {
                     done(self.documents.save(&Grant { token: *token, client: client.clone() }).await)
                 }
                 RefreshAction::Delete { generation } => done(self.delete(generation).await),
-                RefreshAction::DeleteRegistration => done(self.documents.remove_client(&issuer).await),
+                RefreshAction::DeleteRegistration => match &client {
+                    Some(client) => done(self.documents.remove_client(&issuer, &client.client_id).await),
+                    None => RefreshInput::Done,
+                },
                 RefreshAction::Done(result) => {
                     drop(lock);
                     let refreshed = result?;
@@ -126,13 +200,14 @@ impl Inner {
                         // The other process may have logged in with another client.
                         && let Ok(Some(grant)) = self.documents.load().await
                     {
-                        self.shared.lock().client = grant.client;
+                        return Ok(grant);
                     }
-                    return Ok(refreshed.token);
+                    self.failed_renewals.store(0, Ordering::Relaxed);
+                    return Ok(Grant { token: refreshed.token, client: client.clone() });
                 }
                 _ => return Err(Error::temporary("this version does not know the next step of the refresh").into()),
             };
-            action = refresh.resume(input, now(&*self.runtime));
+            action = refresh.resume(input, self.now());
         }
     }
 

@@ -126,8 +126,8 @@ fn spawn_errors() -> Vec<SpawnError> {
 }
 
 #[cfg(feature = "http")]
-fn http_errors() -> Vec<mcpwire_core::http::HttpError> {
-    use mcpwire_core::http::{Failure, FailureKind, HttpError};
+fn http_errors() -> Vec<HttpError> {
+    use mcpwire_core::http::{Failure, FailureKind};
 
     let (excerpt, retry_after) = (mark(1), Some(Duration::from_secs(7)));
     let failed = |kind| HttpError::Failed(Failure::new(kind, mark(1)));
@@ -360,4 +360,30 @@ fn http_statuses_have_kinds() {
         assert_eq!((connect.kind(), connect.http_status()), (connecting, Some(status)));
         assert_eq!((connect.method(), connect.is_connecting()), (Some("initialize"), true));
     }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn errors_of_an_authorizer_have_kinds_and_are_sources() {
+    use mcpwire_core::http::{Failure, FailureKind, HttpError};
+
+    let cases = [
+        (FailureKind::Unauthorized, ErrorKind::Unauthorized, false),
+        (FailureKind::LoginRequired, ErrorKind::LoginRequired, false),
+        (FailureKind::TokenUnavailable, ErrorKind::Unavailable, true),
+    ];
+    for (failure, kind, is_retryable) in cases {
+        let cause = io::Error::other("nobody is there");
+        let failure = Failure::new(failure, cause.to_string()).with_cause(cause.into());
+        let error = Arc::new(HttpError::Failed(failure));
+        let call = Error::new("a", CallError::Http { method: "tools/call".into(), error: Arc::clone(&error) });
+        let connect = Error::new("a", ConnectError::Http { method: "initialize", error });
+        for error in [call, connect] {
+            assert_eq!((error.kind(), error.is_retryable()), (kind, is_retryable));
+            assert!(error.to_string().contains("nobody is there"), "{error}");
+            assert!(StdError::source(&error).unwrap().is::<io::Error>());
+        }
+    }
+    let without = Error::new("a", ConnectError::Http { method: "initialize", error: HttpError::SessionLost.into() });
+    assert!(StdError::source(&without).is_none());
 }

@@ -251,18 +251,21 @@ async fn send(
     client: &dyn HttpClient,
     exchange: Exchange,
 ) -> Result<HttpResponse, Failure> {
+    // Shared with the HTTP client, so that a request that is not refused costs no copy.
+    let mut exchange = Arc::new(exchange);
     let mut attempts = 0;
     loop {
-        let request = AuthorizedRequest(&exchange);
-        let sent = guarded(|| authorizer.authorize(request)).await?;
-        let response = client.send(authorized(&exchange, &sent)).await?;
+        let mut sent = guarded(|| authorizer.authorize(AuthorizedRequest(&exchange))).await?;
+        let own_headers = add_headers(&mut exchange, &mut sent);
+        let response = client.send_shared(Arc::clone(&exchange)).await?;
         attempts += 1;
         let head = ResponseHead::new(&response);
-        caught(|| authorizer.responded(request, head))?;
+        caught(|| authorizer.responded(AuthorizedRequest(&exchange), head))?;
         if !matches!(response.status, 401 | 403) || attempts == MAX_ATTEMPTS {
             return Ok(response);
         }
-        let refusal = Refusal { request, sent: &sent, response: head, attempts };
+        sent.headers = Arc::make_mut(&mut exchange).headers.split_off(own_headers);
+        let refusal = Refusal { request: AuthorizedRequest(&exchange), sent: &sent, response: head, attempts };
         match guarded(|| authorizer.refused(refusal)).await? {
             AfterRefusal::Repeat => {}
             AfterRefusal::GiveUp => return Ok(response),
@@ -270,13 +273,16 @@ async fn send(
     }
 }
 
-/// Returns a copy of the request with the headers of the credentials.
-fn authorized(exchange: &Exchange, credentials: &Credentials) -> Exchange {
-    let mut exchange = exchange.clone();
-    let replaces = |name: &str| credentials.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
-    exchange.headers.retain(|(name, _)| !replaces(name));
-    exchange.headers.extend_from_slice(&credentials.headers);
-    exchange
+/// Moves the headers of the credentials to the end of the request's headers. Returns the number of the other headers.
+fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> usize {
+    if credentials.headers.is_empty() {
+        return exchange.headers.len();
+    }
+    let headers = &mut Arc::make_mut(exchange).headers;
+    headers.retain(|(name, _)| !credentials.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
+    let own_headers = headers.len();
+    headers.append(&mut credentials.headers);
+    own_headers
 }
 
 /// Runs a future of the authorizer. A panic and an error become a [`Failure`].

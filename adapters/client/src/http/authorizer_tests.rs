@@ -128,3 +128,84 @@ fn credentials_hide_their_values_and_refuse_line_breaks() {
         assert!(Credentials::dpop(token, proof).is_err());
     }
 }
+
+/// A client that shares requests, and notes where the body and the headers of each are in memory.
+#[derive(Default)]
+struct SharingClient {
+    sent: Mutex<Vec<(usize, usize)>>,
+    statuses: Mutex<Vec<u16>>,
+    /// Whether to keep the requests, as a client does that still sends the body.
+    keeps: Option<Mutex<Vec<Arc<Exchange>>>>,
+}
+
+impl HttpClient for SharingClient {
+    fn send(&self, _: Exchange) -> ResponseFuture {
+        panic!("the request was copied");
+    }
+
+    fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
+        let header = exchange.headers.iter().find(|(name, _)| name == "Accept").unwrap();
+        self.sent.lock().unwrap().push((exchange.body.as_ptr() as usize, header.1.as_ptr() as usize));
+        if let Some(kept) = &self.keeps {
+            kept.lock().unwrap().push(exchange);
+        }
+        let (status, body): (_, &[u8]) = (self.statuses.lock().unwrap().remove(0), b"");
+        Box::pin(ready(Ok(HttpResponse { status, headers: Vec::new(), body: Box::pin(body) })))
+    }
+}
+
+#[test]
+fn a_request_with_credentials_is_not_copied() {
+    for statuses in [vec![200], vec![401, 200]] {
+        let client = Arc::new(SharingClient { statuses: Mutex::new(statuses.clone()), ..SharingClient::default() });
+        let exchange = call();
+        let (body, header) = (exchange.body.as_ptr() as usize, exchange.headers[1].1.as_ptr() as usize);
+        let options = HttpOptions::default().client(Arc::clone(&client)).authorizer(Arc::<Counting>::default());
+        let authorized = options.into_client(|| Err(HttpSetupError::Missing)).unwrap();
+        assert_eq!(poll_ready(authorized.send(exchange)).unwrap().status, 200);
+        assert_eq!(*client.sent.lock().unwrap(), vec![(body, header); statuses.len()]);
+    }
+}
+
+#[test]
+fn a_request_that_is_still_being_sent_is_copied_for_its_repetition() {
+    let statuses = Mutex::new(vec![401, 200]);
+    let client = Arc::new(SharingClient { statuses, keeps: Some(Mutex::default()), ..SharingClient::default() });
+    let options = HttpOptions::default().client(Arc::clone(&client)).authorizer(Arc::<Counting>::default());
+    let authorized = options.into_client(|| Err(HttpSetupError::Missing)).unwrap();
+    assert_eq!(poll_ready(authorized.send(call())).unwrap().status, 200);
+    let kept = client.keeps.as_ref().unwrap().lock().unwrap();
+    let token =
+        |exchange: &Exchange| exchange.headers.iter().find(|(name, _)| name == "Authorization").unwrap().1.clone();
+    let tokens: Vec<_> = kept.iter().map(|exchange| token(exchange)).collect();
+    assert_eq!(tokens, ["DPoP token-1", "DPoP token-2"], "the first request is as it was sent");
+    assert_eq!(kept[0].body, kept[1].body);
+}
+
+#[test]
+fn errors_of_the_authorizer_keep_their_kind_and_type() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("log in at the desk")]
+    struct AtTheDesk;
+
+    struct Failing(fn() -> TokenError);
+
+    impl Authorizer for Failing {
+        fn authorize<'a>(&'a self, _: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+            Box::pin(ready(Err((self.0)())))
+        }
+    }
+
+    let cases: [(fn() -> TokenError, _); 3] = [
+        (|| AuthorizerError::LoginRequired(AtTheDesk.into()).into(), FailureKind::LoginRequired),
+        (|| AuthorizerError::Temporary(AtTheDesk.into()).into(), FailureKind::TokenUnavailable),
+        (|| AtTheDesk.into(), FailureKind::Unauthorized),
+    ];
+    for (error, kind) in cases {
+        let options = HttpOptions::default().client(SharingClient::default()).authorizer(Failing(error));
+        let client = options.into_client(|| Err(HttpSetupError::Missing)).unwrap();
+        let failure = poll_ready(client.send(call())).unwrap_err();
+        assert_eq!((failure.kind, failure.detail.as_str()), (kind, "log in at the desk"));
+        assert!(failure.cause.unwrap().get().is::<AtTheDesk>());
+    }
+}

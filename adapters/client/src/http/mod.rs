@@ -41,6 +41,7 @@ mod error_chain;
 mod exchanges;
 mod hooked_client;
 mod options;
+mod public_address;
 mod redirect;
 #[cfg(test)]
 mod tests;
@@ -64,6 +65,7 @@ pub use exchanges::Exchanges;
 pub use hooked_client::{CallInfo, RequestHead};
 pub(crate) use hooked_client::{HookedClient, OnRequest};
 pub use options::HttpOptions;
+pub use public_address::is_public_address;
 pub use redirect::{MAX_REDIRECTS, redirect_target};
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
 
@@ -77,6 +79,7 @@ use crate::Reader;
 ///   `Content-Length`.
 /// * Follow redirects to the same origin only, and redirects of a `POST` or `DELETE` only if they preserve the method (307, 308).
 ///   [`redirect_target`] implements this rule.
+/// * Obey the settings of the request: [`Exchange::follow_redirects`] and [`Exchange::public_addresses_only`].
 /// * Return the response as soon as its head has arrived, because an event stream may stay open for days.
 ///
 /// Closures that take an [`Exchange`] and return a future implement this trait, as do `Arc<T>` and `Box<dyn HttpClient>`.
@@ -89,6 +92,14 @@ pub trait HttpClient: Send + Sync + 'static {
     /// The task that drives the connection calls this function and polls the future, without holding a lock. Neither may block.
     /// A panic fails the request with the message of the panic.
     fn send(&self, exchange: Exchange) -> ResponseFuture;
+
+    /// Sends a request that the caller may send again, as [`send`](Self::send) does.
+    ///
+    /// The default implementation copies the request. An implementation that reads the body from the shared request saves the copy of
+    /// each request with an access token.
+    fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
+        self.send(Arc::unwrap_or_clone(exchange))
+    }
 
     /// Returns the number of requests that may be in flight at the same time. Further requests wait.
     ///
@@ -107,6 +118,10 @@ impl<T: HttpClient + ?Sized> HttpClient for Arc<T> {
         (**self).send(exchange)
     }
 
+    fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
+        (**self).send_shared(exchange)
+    }
+
     fn capacity(&self) -> usize {
         (**self).capacity()
     }
@@ -115,6 +130,10 @@ impl<T: HttpClient + ?Sized> HttpClient for Arc<T> {
 impl HttpClient for Box<dyn HttpClient> {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
         (**self).send(exchange)
+    }
+
+    fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
+        (**self).send_shared(exchange)
     }
 
     fn capacity(&self) -> usize {

@@ -68,7 +68,7 @@ fn private_addresses_are_refused_however_they_are_written() {
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
         let request = Exchange::new(Verb::Get, format!("http://{host}:{port}/"));
         let failure = block_on(client.send(request)).unwrap_err();
-        assert_eq!(failure.kind, FailureKind::Unreachable);
+        assert_eq!(failure.kind, FailureKind::NotMade);
         assert!(failure.detail.contains("of this machine or of a private network"), "{failure}");
     }
     let client = Client::new(Arc::new(RebindingNet), options).unwrap();
@@ -84,7 +84,31 @@ fn a_proxy_may_be_on_this_machine_but_not_lead_back_to_it() {
     let client = Client::new(Arc::new(Threads), options).unwrap();
     let request = |host: &str| Exchange::new(Verb::Get, format!("http://{host}/"));
     assert_eq!(block_on(client.send(request("example.com"))).unwrap().status, 302);
-    assert_eq!(block_on(client.send(request("169.254.169.254"))).unwrap_err().kind, FailureKind::Unreachable);
+    assert_eq!(block_on(client.send(request("169.254.169.254"))).unwrap_err().kind, FailureKind::NotMade);
+}
+
+#[test]
+fn a_request_that_must_go_to_a_public_address_uses_no_connection_of_another_request() {
+    let client = client(ClientOptions::default());
+    let mut request = Exchange::new(Verb::Get, format!("http://127.0.0.1:{}/", redirecting_server()));
+    for _ in 0..2 {
+        assert_eq!(block_on(client.send(request.clone())).unwrap().status, 302);
+    }
+    request.public_addresses_only = true;
+    assert_eq!(block_on(client.send(request.clone())).unwrap_err().kind, FailureKind::NotMade);
+    assert_eq!(block_on(client.send_shared(Arc::new(request))).unwrap_err().kind, FailureKind::NotMade);
+}
+
+#[test]
+fn a_shared_request_is_not_copied_and_can_be_sent_again() {
+    let client = client(ClientOptions::default());
+    let mut request = Exchange::new(Verb::Post, format!("http://127.0.0.1:{}/", redirecting_server()));
+    request.body = b"body".to_vec();
+    let request = Arc::new(request);
+    for _ in 0..2 {
+        drop(block_on(client.send_shared(Arc::clone(&request))).unwrap());
+    }
+    assert_eq!(*request.body, *b"body");
 }
 
 #[test]

@@ -53,7 +53,7 @@ mod zed;
 use std::io;
 use std::path::Path;
 
-use mcpwire_client::regular_file::read_regular;
+use mcpwire_files::read_regular;
 use serde_json::Value;
 
 pub use dialect::Dialect;

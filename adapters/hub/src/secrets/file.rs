@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
 
-use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
+use mcpwire_files::{
+    FileError, Fs, SystemFs, check_private_directory, check_private_file, read_private, remove_leftovers, replace,
+};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use zeroize::{Zeroize, Zeroizing};
@@ -16,7 +18,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::store::not_kept_here;
 use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
-use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
+use crate::disk::unavailable;
 
 /// Maximum size of the file with the secrets of one server, in bytes. A private key with its certificates takes only some KiB.
 const MAX_BYTES: u64 = 1 << 20;
@@ -70,26 +72,14 @@ impl FileSecrets {
             is_ours && path.extension().is_some_and(|end| end == "key" || end == "oauth")
         };
         let paths = entries.flatten().map(|entry| entry.path()).filter(is_key);
-        paths.filter_map(|path| check_file(&path).err()).collect()
+        paths.filter_map(|path| check_private_file(&path).err().map(refused)).collect()
     }
 
     fn read(&self, id: Uuid) -> Result<Values, HubError> {
         let path = self.path(id);
         self.check_directory()?;
-        if !check_file(&path)? {
-            return Ok(Values::default());
-        }
-        let failed = |error: io::Error| unavailable("read", &path, &error).at("secrets");
-        let mut options = fs::OpenOptions::new();
-        options.read(true);
-        let (file, metadata) = match open_regular(&path, options, Links::Refuse) {
-            Ok(opened) => opened,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Values::default()),
-            Err(error) => return Err(failed(error)),
-        };
-        // Another file may have taken the place of the one that was checked.
-        check_private(&path, &metadata, 0o600)?;
-        let bytes = Zeroizing::new(read_open_file(file, &metadata, MAX_BYTES).map_err(failed)?);
+        let Some(bytes) = read_private(&path, MAX_BYTES).map_err(refused)? else { return Ok(Values::default()) };
+        let bytes = Zeroizing::new(bytes);
         // The error of the JSON parser is left out, because it may contain a part of a secret.
         Values::parse(&bytes).ok_or_else(|| {
             let message = format!(
@@ -124,55 +114,17 @@ impl FileSecrets {
     /// Checks that only this user can enter the directory of secrets, and that it is not a symbolic link. A missing directory
     /// is no error.
     fn check_directory(&self) -> Result<(), HubError> {
-        check(&self.directory, fs::FileType::is_dir, "a directory", 0o700).map(|_| ())
+        check_private_directory(&self.directory).map(|_| ()).map_err(refused)
     }
 }
 
-/// Returns whether the file `path` exists. Returns an error if other users can read it.
-fn check_file(path: &Path) -> Result<bool, HubError> {
-    check(path, fs::FileType::is_file, "a file", 0o600)
-}
-
-/// Returns whether the file or directory `path` exists. Returns an error if it is a symbolic link, is of the wrong kind, or is
-/// accessible to other users.
-fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> Result<bool, HubError> {
-    let metadata = match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(unavailable("examined", path, &error).at("secrets")),
+/// Creates the error for a file or directory of secrets that cannot be used.
+fn refused(error: FileError) -> HubError {
+    let message = match error {
+        FileError::NotPrivate { .. } => format!("{error}, so the secrets there are not used"),
+        error => error.to_string(),
     };
-    if metadata.is_symlink() {
-        return Err(refused(path, "is a link"));
-    }
-    if !is(&metadata.file_type()) {
-        return Err(refused(path, &format!("is not {what}")));
-    }
-    check_private(path, &metadata, mode).map(|()| true)
-}
-
-/// Checks that the file or directory `path` belongs to this user and is closed to other users. `mode` is the mode that the
-/// error recommends.
-#[cfg(unix)]
-fn check_private(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), HubError> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refused(path, "belongs to another user"));
-    }
-    if metadata.mode() & 0o077 != 0 {
-        return Err(refused(path, &format!("is open to other users (`chmod {mode:o}` closes it)")));
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
-fn check_private(_: &Path, _: &fs::Metadata, _: u32) -> Result<(), HubError> {
-    Ok(())
-}
-
-fn refused(path: &Path, reason: &str) -> HubError {
-    HubError::unavailable(format!("{} {reason}, so the secrets there are not used", path.display())).at("secrets")
+    HubError::unavailable(message).at("secrets")
 }
 
 impl SecretStore for FileSecrets {

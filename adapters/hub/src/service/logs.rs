@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use mcpwire_client::regular_file::{Links, open_regular, read_regular};
 use mcpwire_core::printable;
 use mcpwire_driver::CallbackPanic;
+use mcpwire_files::{Links, open_regular, read_regular};
 
 use crate::redact::Redactor;
 

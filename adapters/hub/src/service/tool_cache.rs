@@ -8,10 +8,10 @@ use std::io;
 use std::path::PathBuf;
 
 use mcpwire_core::{CacheHints, ItemList, Tool, ToolList};
+use mcpwire_files::{Fs as _, SystemFs, replace};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{McpConfig, McpPackageType};
-use crate::disk::{Fs as _, SystemFs, replace};
 use crate::layout::Layout;
 
 /// Maximum number of removed tools in the cache file of a server. The supervisor remembers the same number of removed

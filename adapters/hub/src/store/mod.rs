@@ -31,11 +31,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mcpwire_files::{Fs, SystemFs, remove_leftovers, replace};
 use uuid::Uuid;
 
 use crate::HubError;
 use crate::config::McpConfig;
-use crate::disk::{Fs, SystemFs, remove_leftovers, replace, unavailable};
+use crate::disk::unavailable;
 use document::Document;
 
 pub use draft::Draft;

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use mcpwire_files::faults::{Fault, FaultyFs};
 use tempfile::TempDir;
 
 use super::Store;
 use crate::ErrorCode;
 use crate::config::McpConfig;
-use crate::disk::faults::{Fault, FaultyFs};
 
 /// Creates a configuration file with two servers. Returns its store, a changed configuration of the first server, and the
 /// content of the file.

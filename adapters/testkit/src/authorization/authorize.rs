@@ -7,7 +7,7 @@ use super::answers::redirect;
 use super::client::Client;
 use super::deviation::Deviation;
 use super::pages::{self, Question};
-use super::server::State;
+use super::state::State;
 use super::tokens::{Code, Permission};
 use super::url::{query, split_origin, with_parameters};
 use crate::http::{HttpAnswer, HttpRequest};

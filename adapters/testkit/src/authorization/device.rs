@@ -9,8 +9,8 @@ use super::answers::{error, secret_json};
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint};
 use super::grants::Refused;
-use super::server::State;
-use super::tokens::Permission;
+use super::state::State;
+use super::tokens::{DeviceCode, Permission};
 use super::url::encode;
 use crate::http::{HttpAnswer, HttpRequest};
 
@@ -19,19 +19,6 @@ const LIFETIME: Duration = Duration::from_secs(600);
 
 /// The time between two requests of a device.
 const INTERVAL: Duration = Duration::from_secs(5);
-
-/// A login on another device.
-#[derive(Clone, Debug)]
-pub(super) struct DeviceCode {
-    device_code: String,
-    user_code: String,
-    permission: Permission,
-    expires_at: Duration,
-    interval: Duration,
-    last_request: Option<Duration>,
-    /// The decision of the user.
-    decision: Option<bool>,
-}
 
 impl State {
     /// Answers a request to the device authorization endpoint.

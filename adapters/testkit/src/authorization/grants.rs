@@ -10,7 +10,7 @@ use super::client::Client;
 use super::deviation::Deviation;
 use super::jwt::sha256;
 use super::proofs::ProofError;
-use super::server::State;
+use super::state::State;
 use super::tokens::Permission;
 use super::url::split_origin;
 use crate::http::{HttpAnswer, HttpRequest};

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::deviation::{Deviation, Endpoint, MetadataPlace};
-use super::server::State;
+use super::state::State;
 use super::url::{path, split_origin};
 
 impl State {

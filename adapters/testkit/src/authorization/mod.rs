@@ -29,6 +29,7 @@
 mod answers;
 mod authorize;
 mod client;
+mod client_authentication;
 mod deviation;
 mod device;
 mod grants;
@@ -41,6 +42,7 @@ mod registration;
 mod resource;
 mod serve;
 mod server;
+mod state;
 mod thread_runtime;
 mod tokens;
 mod url;

@@ -7,8 +7,9 @@ use mcpwire_driver::Runtime;
 use mcpwire_driver::http::{HttpClient, ResponseFuture};
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
 
+use super::resource::ProtectedServer;
+use super::server::AuthorizationServer;
 use super::url::split_origin;
-use super::{AuthorizationServer, ProtectedServer};
 use crate::http::{HttpRequest, respond};
 
 /// An HTTP client that reaches the authorization servers and protected servers of a test instead of a network.

@@ -8,7 +8,7 @@ use super::answers::{error, secret_json};
 use super::client::Client;
 use super::deviation::Deviation;
 use super::jwt::text;
-use super::server::State;
+use super::state::State;
 use crate::http::{HttpAnswer, HttpRequest};
 
 impl State {

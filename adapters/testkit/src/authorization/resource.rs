@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::AuthorizationServer;
 use super::proofs::{ProofError, Proofs};
+use super::server::AuthorizationServer;
 use super::url::{path, split_origin};
 use crate::http::{HttpAnswer, HttpRequest, ScriptedHttp};
 use crate::server::ScriptedServer;
@@ -65,6 +65,18 @@ struct State {
     proofs: Proofs,
     deviations: Vec<ResourceDeviation>,
     requests: Vec<HttpRequest>,
+}
+
+impl AuthorizationServer {
+    /// Creates an MCP server at `https://mcp.test/mcp` that wants tokens of this authorization server.
+    pub fn protect(&self, server: ScriptedServer) -> ProtectedServer {
+        self.protect_at("https://mcp.test/mcp", server)
+    }
+
+    /// Creates an MCP server at this URL that wants tokens of this authorization server.
+    pub fn protect_at(&self, url: impl Into<String>, server: ScriptedServer) -> ProtectedServer {
+        ProtectedServer::new(url.into(), server, self)
+    }
 }
 
 impl ProtectedServer {

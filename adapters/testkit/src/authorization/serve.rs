@@ -13,9 +13,11 @@ use mcpwire_driver::Runtime;
 use mcpwire_driver::http::{HttpClient, HttpResponse};
 use mcpwire_driver::protocol::http::{Exchange, Verb};
 
+use super::network::SimulatedNetwork;
+use super::resource::ProtectedServer;
+use super::server::AuthorizationServer;
 use super::thread_runtime::{ThreadRuntime, block_on};
 use super::url::split_origin;
-use super::{AuthorizationServer, ProtectedServer, SimulatedNetwork};
 
 /// Maximum length of a request's body.
 const MAX_BODY: usize = 16 * 1024 * 1024;

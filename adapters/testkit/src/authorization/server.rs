@@ -1,6 +1,5 @@
 //! [`AuthorizationServer`]: an authorization server as a state machine.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,20 +9,15 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint, MetadataPlace};
-use super::device::DeviceCode;
-use super::jwt::sha256;
 use super::pages;
-use super::proofs::Proofs;
-use super::resource::ProtectedServer;
-use super::tokens::Tokens;
-use super::url::{path, split_origin};
+use super::state::State;
+use super::url::split_origin;
 use super::{Form, answers};
 use crate::http::{HttpAnswer, HttpRequest};
-use crate::server::ScriptedServer;
 
 /// An authorization server for tests. Clones share the server, and all settings can change at any time.
 ///
-/// See the [module](super) for an example. It is reached through [`ProtectedServer::client_on`],
+/// See the [module](super) for an example. It is reached through [`ProtectedServer::client_on`](super::ProtectedServer::client_on),
 /// [`SimulatedNetwork`](super::SimulatedNetwork) or [`AuthorizationServer::serve`].
 #[derive(Clone)]
 pub struct AuthorizationServer(Arc<Shared>);
@@ -36,34 +30,6 @@ struct Shared {
     script: Mutex<Option<Box<Script>>>,
 }
 
-pub(super) struct State {
-    pub(super) issuer: String,
-    pub(super) metadata_place: Option<MetadataPlace>,
-    pub(super) scopes_supported: Vec<String>,
-    pub(super) auth_methods: Vec<String>,
-    pub(super) registers_clients: bool,
-    pub(super) grants_devices: bool,
-    pub(super) takes_documents: bool,
-    pub(super) asks_users: bool,
-    pub(super) token_lifetime: Duration,
-    pub(super) deviations: Vec<Deviation>,
-    pub(super) clients: BTreeMap<String, Client>,
-    /// The metadata documents of clients, by URL.
-    pub(super) documents: BTreeMap<String, Value>,
-    /// The identifiers of all client assertions so far.
-    pub(super) assertions: BTreeSet<String>,
-    pub(super) proofs: Proofs,
-    pub(super) tokens: Tokens,
-    pub(super) devices: Vec<DeviceCode>,
-    /// The identifiers of the resources for which there are tokens. Empty: all.
-    pub(super) resources: Vec<Arc<Mutex<String>>>,
-    requests: Vec<HttpRequest>,
-    /// Scripted answers, each for the next request to its endpoint.
-    next_answers: Vec<(Endpoint, HttpAnswer)>,
-    secrets: Vec<String>,
-    last_number: u64,
-}
-
 impl AuthorizationServer {
     /// Creates an authorization server with the issuer `https://auth.test`. It agrees to all logins at once.
     pub fn new() -> Self {
@@ -72,31 +38,8 @@ impl AuthorizationServer {
 
     /// Creates an authorization server with this issuer, such as `https://auth.test/tenant`.
     pub fn at(issuer: impl Into<String>) -> Self {
-        let methods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
-        let state = State {
-            issuer: issuer.into(),
-            metadata_place: Some(MetadataPlace::OAuth),
-            scopes_supported: Vec::new(),
-            auth_methods: methods.map(Into::into).into(),
-            registers_clients: true,
-            grants_devices: true,
-            takes_documents: false,
-            asks_users: false,
-            token_lifetime: Duration::from_secs(3600),
-            deviations: Vec::new(),
-            clients: BTreeMap::new(),
-            documents: BTreeMap::new(),
-            assertions: BTreeSet::new(),
-            proofs: Proofs::default(),
-            tokens: Tokens::default(),
-            devices: Vec::new(),
-            resources: Vec::new(),
-            requests: Vec::new(),
-            next_answers: Vec::new(),
-            secrets: Vec::new(),
-            last_number: 0,
-        };
-        AuthorizationServer(Arc::new(Shared { state: Mutex::new(state), script: Mutex::default() }))
+        let state = Mutex::new(State::new(issuer.into()));
+        AuthorizationServer(Arc::new(Shared { state, script: Mutex::default() }))
     }
 
     /// Sets where the metadata is published. Default: [`MetadataPlace::OAuth`].
@@ -180,16 +123,6 @@ impl AuthorizationServer {
     pub fn on_request(&self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
         *self.0.script.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(script));
         self.clone()
-    }
-
-    /// Creates an MCP server at `https://mcp.test/mcp` that wants tokens of this authorization server.
-    pub fn protect(&self, server: ScriptedServer) -> ProtectedServer {
-        self.protect_at("https://mcp.test/mcp", server)
-    }
-
-    /// Creates an MCP server at this URL that wants tokens of this authorization server.
-    pub fn protect_at(&self, url: impl Into<String>, server: ScriptedServer) -> ProtectedServer {
-        ProtectedServer::new(url.into(), server, self)
     }
 
     /// Returns the issuer.
@@ -287,15 +220,6 @@ impl AuthorizationServer {
 }
 
 impl State {
-    pub(super) fn endpoint_of(&self, url: &str) -> Option<Endpoint> {
-        let (asked, issuer) = (path(url), path(&self.issuer));
-        if self.metadata_path().is_some_and(|place| place == asked) {
-            return Some(Endpoint::Metadata);
-        }
-        let below = asked.strip_prefix(issuer)?;
-        Endpoint::ALL.into_iter().find(|endpoint| *endpoint != Endpoint::Metadata && endpoint.path() == below)
-    }
-
     fn respond(&mut self, request: &HttpRequest, now: Duration) -> HttpAnswer {
         let Some(endpoint) = self.endpoint_of(&request.url) else { return HttpAnswer::status(404) };
         let scripted = self.next_answers.iter().position(|(of, _)| *of == endpoint);
@@ -323,33 +247,6 @@ impl State {
             }
             _ => answers::error(404, "not_found", "there is nothing for this method"),
         }
-    }
-
-    pub(super) fn deviates(&self, deviation: &Deviation) -> bool {
-        self.deviations.contains(deviation)
-    }
-
-    /// Returns a value of the deviations: the last one that `select` returns.
-    pub(super) fn deviation<'s, T>(&'s self, select: impl FnMut(&'s Deviation) -> Option<T>) -> Option<T> {
-        self.deviations.iter().rev().find_map(select)
-    }
-
-    /// Creates a secret of this kind. No two servers create the same.
-    pub(super) fn new_secret(&mut self, kind: &str) -> String {
-        let secret = format!("{kind}-{}-{}", self.next_number(), &sha256(&self.issuer)[..6]);
-        self.secrets.push(secret.clone());
-        secret
-    }
-
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.last_number += 1;
-        self.last_number
-    }
-
-    /// Returns whether there are tokens for this resource.
-    pub(super) fn knows_resource(&self, resource: &str) -> bool {
-        self.resources.is_empty()
-            || self.resources.iter().any(|known| *known.lock().unwrap_or_else(PoisonError::into_inner) == resource)
     }
 }
 

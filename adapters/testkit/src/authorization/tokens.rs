@@ -22,6 +22,19 @@ pub(super) struct Code {
     pub(super) expires_at: Duration,
 }
 
+/// A login on another device.
+#[derive(Clone, Debug)]
+pub(super) struct DeviceCode {
+    pub(super) device_code: String,
+    pub(super) user_code: String,
+    pub(super) permission: Permission,
+    pub(super) expires_at: Duration,
+    pub(super) interval: Duration,
+    pub(super) last_request: Option<Duration>,
+    /// The decision of the user.
+    pub(super) decision: Option<bool>,
+}
+
 /// A login: its access tokens, and a chain of refresh tokens, each of which replaces the one before.
 #[derive(Clone, Debug)]
 pub(super) struct Login {

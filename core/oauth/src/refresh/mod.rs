@@ -19,6 +19,7 @@ use crate::grant::Grant;
 use crate::http::Request;
 use crate::store::StoredToken;
 use crate::time::UnixTime;
+use crate::token_endpoint::TokenEndpoint;
 use crate::token_request::TokenRequest;
 use crate::token_response::TokenResponse;
 
@@ -83,6 +84,7 @@ pub struct Refresh {
     client: ClientAuthentication,
     client_is_dynamic: bool,
     dpop: Option<Dpop>,
+    moved_to: Option<TokenEndpoint>,
     entropy: Entropy,
     state: State,
 }
@@ -192,7 +194,7 @@ impl Refresh {
     ///
     /// `client` must be the client that has requested the token, as it is registered at the token's issuer.
     pub const fn new(known: StoredToken, client: ClientAuthentication, entropy: Entropy) -> Self {
-        Refresh { known, client, client_is_dynamic: false, dpop: None, entropy, state: State::New }
+        Refresh { known, client, client_is_dynamic: false, dpop: None, moved_to: None, entropy, state: State::New }
     }
 
     /// Says that the client has registered dynamically. If the authorization server no longer knows it, registration and
@@ -205,6 +207,13 @@ impl Refresh {
     /// Passes the state of the key to which the token is bound.
     pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
         self.dpop = dpop;
+        self
+    }
+
+    /// Sends the request to this endpoint, because the authorization server has moved. An endpoint of another issuer is ignored:
+    /// tokens are never sent to another authorization server.
+    pub fn moved_to(mut self, endpoint: TokenEndpoint) -> Self {
+        self.moved_to = Some(endpoint);
         self
     }
 
@@ -271,7 +280,10 @@ impl Refresh {
         }
     }
 
-    fn request(&mut self, base: Box<StoredToken>, now: UnixTime) -> RefreshAction {
+    fn request(&mut self, mut base: Box<StoredToken>, now: UnixTime) -> RefreshAction {
+        if let Some(endpoint) = self.moved_to.take_if(|endpoint| endpoint.issuer == base.endpoint.issuer) {
+            base.endpoint = endpoint;
+        }
         let Some(refresh_token) = base.refresh_token.clone() else { return self.fail(Error::misuse(Step::Refresh)) };
         // Without scopes: the token keeps those that it has, and some servers refuse others (RFC 6749, section 6).
         let grant = Grant::RefreshToken(refresh_token);

@@ -319,3 +319,18 @@ fn t4_debug_output_of_a_transaction_shows_no_secrets() {
     let text = format!("{flow:?} {action:?} {:?}", RefreshAction::Store(Box::new(stored(1))));
     assert!(!text.contains("hidden") && !text.contains("refresh-1") && !text.contains("access-1"), "{text}");
 }
+
+#[test]
+fn a10_a_refresh_follows_an_authorization_server_that_has_moved_but_no_other_one() {
+    let moved = |issuer: &str| {
+        let mut world = World::answering(200, ISSUED);
+        let endpoint = crate::token_endpoint::TokenEndpoint::new(issuer, "https://new.example.com/token");
+        let refreshed = world.run(&mut refresh().moved_to(endpoint)).unwrap();
+        assert_eq!(world.stored.as_ref(), Some(&refreshed.token), "the next refresh goes to the same endpoint");
+        assert_eq!(refreshed.token.endpoint.url, world.requests[0].url);
+        world.requests.remove(0).url
+    };
+    assert_eq!(moved("https://auth.example.com"), "https://new.example.com/token");
+    assert_eq!(moved("https://auth.example.com/"), "https://auth.example.com/token");
+    assert_eq!(moved("https://evil.example"), "https://auth.example.com/token");
+}

@@ -1,20 +1,19 @@
 //! Replaces files atomically: readers see the old content or the new one, even after a crash.
 
 use std::ffi::OsString;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use uuid::Uuid;
-
-use super::Fs;
+use crate::Fs;
 
 /// Replaces the content of the file `path` atomically, by writing a temporary file and renaming it. The new content survives a
 /// loss of power. If `backup` is given, the old file stays under that name.
 ///
 /// If `path` is a symbolic link, the file that it leads to is replaced. An existing file keeps its permissions. A new file can
 /// be read and written only by this user.
-pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> io::Result<()> {
+pub fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> io::Result<()> {
     let target = fs.resolve(path)?;
     let mode = fs.mode(&target)?;
     if let (Some(backup), Some(mode)) = (backup, mode) {
@@ -25,8 +24,17 @@ pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Pa
 
 /// Replaces the content of the file `path` atomically, but much faster than [`replace`], because it does not sync the disk. Use
 /// this for content that is worthless after the machine has stopped.
-pub(crate) fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(fs, &fs.resolve(path)?, bytes, 0o600, false)
+}
+
+/// Checks that [`replace`] can write a file of this size in the place of `path` now, and leaves `path` as it is. Use this before
+/// an action whose result must not be lost.
+pub fn check_replace(fs: &dyn Fs, path: &Path, size: usize) -> io::Result<()> {
+    let new = beside(&fs.resolve(path)?);
+    let written = write(fs, &new, &vec![0; size], 0o600, true);
+    let _ = fs.remove(&new);
+    written
 }
 
 fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
@@ -75,7 +83,7 @@ const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
 ///
 /// Such a temporary file may still contain a secret that the user has removed. Errors are ignored, because the next change of
 /// the file tries again.
-pub(crate) fn remove_leftovers(path: &Path) {
+pub fn remove_leftovers(path: &Path) {
     let Some(name) = path.file_name() else { return };
     let prefix = format!(".{}", name.to_string_lossy());
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -94,10 +102,12 @@ pub(crate) fn remove_leftovers(path: &Path) {
     }
 }
 
-/// Returns the path for a new temporary file in the directory of `path`. The path contains a random id.
+/// Returns the path for a new temporary file in the directory of `path`. The path contains a random number.
 fn beside(path: &Path) -> PathBuf {
+    // Each `RandomState` has other keys. The process id tells forked processes apart.
+    let random = RandomState::new().hash_one((std::process::id(), SystemTime::now()));
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", Uuid::new_v4().simple()));
+    name.push(format!(".{random:016x}.tmp"));
     path.with_file_name(name)
 }

@@ -1,4 +1,4 @@
-//! [`Fs`]: the file operations of the hub. Tests replace them, to fail or to crash at each step.
+//! [`Fs`]: the file operations. Tests replace them, to fail or to crash at each step.
 
 use std::fmt;
 #[cfg(unix)]
@@ -10,15 +10,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_client::regular_file::{Links, open_regular, read_open_file};
+use crate::regular::{Links, open_regular, read_open_file};
 
-/// Maximum size of a file that the hub reads, in bytes. A configuration of 1,000 servers takes 1 MiB, and 10,000 cached tools
+/// Maximum size of a file, in bytes. A hub's configuration of 1,000 servers takes 1 MiB, and 10,000 cached tools
 /// 10 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The operations on files that the hub needs. Tests replace them. `mode` parameters are Unix permissions, and have no effect
+/// The operations on files. Tests replace them. `mode` parameters are Unix permissions, and have no effect
 /// on other systems.
-pub(crate) trait Fs: fmt::Debug + Send + Sync {
+pub trait Fs: fmt::Debug + Send + Sync {
     /// Reads the whole file at `path`. Returns `None` if the file does not exist.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub(crate) trait Fs: fmt::Debug + Send + Sync {
 }
 
 /// A new file that [`Fs::create`] has created, open for writing.
-pub(crate) trait NewFile {
+pub trait NewFile {
     /// Writes all of `bytes` to the end of the file.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
@@ -65,7 +65,7 @@ pub(crate) trait NewFile {
 
 /// The operations on the real file system of the machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SystemFs;
+pub struct SystemFs;
 
 /// Maximum number of symbolic links to follow for one path. Linux has the same limit.
 const MAX_LINKS: usize = 40;

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Fs, NewFile, SystemFs};
+use crate::{Fs, NewFile, SystemFs};
 
 /// A fault that the file system for tests simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// The machine loses power: later steps fail, and files that were not synced lose half of their content.
     Crash,
     /// The step fails with this error, and later steps succeed.
@@ -20,7 +20,7 @@ pub(crate) enum Fault {
 
 /// A file system for tests. It uses the real files, and simulates a fault at a chosen step.
 #[derive(Clone, Debug)]
-pub(crate) struct FaultyFs {
+pub struct FaultyFs {
     state: Arc<Mutex<State>>,
 }
 
@@ -36,27 +36,31 @@ struct State {
 
 impl FaultyFs {
     /// Creates a file system on which `steps` changes succeed, and at the next change `fault` happens.
-    pub(crate) fn new(steps: usize, fault: Fault) -> Self {
+    pub fn new(steps: usize, fault: Fault) -> Self {
         let state = State { fault, left: Some(steps), steps: 0, volatile: BTreeSet::new() };
         FaultyFs { state: Arc::new(Mutex::new(state)) }
     }
 
     /// Returns the number of changes that were made or tried so far.
-    pub(crate) fn steps(&self) -> usize {
-        self.state.lock().unwrap().steps
+    pub fn steps(&self) -> usize {
+        self.lock_state().steps
     }
 
     /// Simulates a loss of power: truncates the files that were not synced to half of their content.
-    pub(crate) fn lose_power(&self) {
-        for path in &self.state.lock().unwrap().volatile {
+    pub fn lose_power(&self) {
+        for path in &self.lock_state().volatile {
             if let Ok(bytes) = fs::read(path) {
-                fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+                let _ = fs::write(path, &bytes[..bytes.len() / 2]);
             }
         }
     }
 
+    fn lock_state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn step<T>(&self, change: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.lock_state();
         state.steps += 1;
         match (state.left, state.fault) {
             (None, Fault::Crash) => Err(io::Error::other("the machine is off")),

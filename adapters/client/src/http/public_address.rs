@@ -1,11 +1,11 @@
-//! [`is_public`]: tells public IP addresses from private and reserved ones.
+//! [`is_public_address`]: tells public IP addresses from private and reserved ones.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Returns whether an address belongs to the public internet: not to this machine, a private network or a reserved range.
 ///
 /// An IPv6 address that contains an IPv4 address (mapped, NAT64 or 6to4) is public if that IPv4 address is.
-pub(crate) fn is_public(address: IpAddr) -> bool {
+pub fn is_public_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -83,7 +83,7 @@ mod tests {
             "64:ff9b:1::1",
             "100::1",
         ] {
-            assert!(!is_public(address.parse().unwrap()), "{address}");
+            assert!(!is_public_address(address.parse().unwrap()), "{address}");
         }
     }
 
@@ -102,7 +102,7 @@ mod tests {
             "64:ff9b::8.8.8.8",
             "2002:808:808::1",
         ] {
-            assert!(is_public(address.parse().unwrap()), "{address}");
+            assert!(is_public_address(address.parse().unwrap()), "{address}");
         }
     }
 }

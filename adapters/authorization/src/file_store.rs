@@ -1,0 +1,191 @@
+//! [`FileStore`]: keeps logins in private files.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_files::{
+    FileError, Fs, SystemFs, check_private_directory, check_private_file, check_replace, read_private,
+    remove_leftovers, replace,
+};
+
+use crate::secret_keeper::{self, SecretKeeper, SplitDocument};
+use crate::store::{StoreFailed, StoreLock, TokenStore};
+
+/// Maximum size of a document, in bytes. Logins take a few KiB: access tokens with many claims are the largest part.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Maximum time to wait for the lock of a document. A refresh holds the lock for at most two requests of 30 s.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
+
+/// Keeps logins in private files, which the processes of a user share.
+///
+/// Each document is a file with the mode 0600, in a directory with the mode 0700. A crash, a kill or a loss of power during a
+/// write leaves the old document or the new one. If other users own a file or the directory, or can open them, the store
+/// refuses them, and the error says what to do. On systems without Unix permissions, choose a directory in the profile of the
+/// user.
+///
+/// Each document has a lock, a file whose name ends in `.lock`. The system holds it for one process, and releases it when that
+/// process ends. The lock files stay: a process could otherwise lock a file that another one has just removed.
+///
+/// With [`keep_secrets_in`](Self::keep_secrets_in), refresh tokens and private keys of new logins are in a keychain. A login stays
+/// where it was first stored until it is deleted.
+#[derive(Clone)]
+pub struct FileStore {
+    directory: PathBuf,
+    fs: Arc<dyn Fs>,
+    keeper: Option<Arc<dyn SecretKeeper>>,
+    lock_timeout: Duration,
+}
+
+impl FileStore {
+    /// Opens the store in this directory, and creates the directory if it is missing.
+    ///
+    /// # Errors
+    /// If the directory cannot be created, or is not private to this user.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, StoreFailed> {
+        Self::on(directory.into(), Arc::new(SystemFs))
+    }
+
+    fn on(directory: PathBuf, fs: Arc<dyn Fs>) -> Result<Self, StoreFailed> {
+        let store = FileStore { directory, fs, keeper: None, lock_timeout: LOCK_TIMEOUT };
+        store.create_directory()?;
+        Ok(store)
+    }
+
+    /// Keeps the refresh tokens and private keys of new logins in `keeper`, and the rest in the files.
+    pub fn keep_secrets_in(mut self, keeper: impl SecretKeeper) -> Self {
+        self.keeper = Some(Arc::new(keeper));
+        self
+    }
+
+    /// Describes to users where logins are kept: "the files in PATH", or "the keychain and the files in PATH".
+    pub fn describe(&self) -> String {
+        let keychain = if self.keeper.is_some() { "the keychain and " } else { "" };
+        format!("{keychain}the files in {}", self.directory.display())
+    }
+
+    fn create_directory(&self) -> Result<(), StoreFailed> {
+        if check_private_directory(&self.directory).map_err(refused)? {
+            return Ok(());
+        }
+        self.fs.create_directory(&self.directory).map_err(|error| failed("created", &self.directory, &error))?;
+        check_private_directory(&self.directory).map(|_| ()).map_err(refused)
+    }
+
+    /// Returns the path of a document.
+    fn path(&self, name: &str) -> Result<PathBuf, StoreFailed> {
+        let is_valid = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        if name.is_empty() || !name.bytes().all(is_valid) {
+            return Err(StoreFailed(format!("`{name}` is not the name of a document")));
+        }
+        Ok(self.directory.join(name))
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, StoreFailed> {
+        check_private_directory(&self.directory).map_err(refused)?;
+        read_private(path, MAX_BYTES).map_err(refused)
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreFailed> {
+        replace(&*self.fs, path, bytes, None).map_err(|error| failed("written", path, &error))
+    }
+}
+
+impl TokenStore for FileStore {
+    fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
+        let path = self.path(name)?;
+        let Some(bytes) = self.read(&path)? else { return Ok(None) };
+        let Some(members) = secret_keeper::marked(&bytes) else { return Ok(Some(bytes)) };
+        let unusable = |reason: &str| StoreFailed(format!("the login in {} {reason}. Log in again", path.display()));
+        let Some(keeper) = &self.keeper else {
+            return Err(unusable("has its secret in the keychain, which this program does not use"));
+        };
+        let Some(secret) = keeper.get(name)? else { return Err(unusable("has lost its secret in the keychain")) };
+        secret_keeper::join(name, members, secret).map(Some).ok_or_else(|| unusable("is damaged"))
+    }
+
+    fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
+        let path = self.path(name)?;
+        self.create_directory()?;
+        check_private_file(&path).map_err(refused)?;
+        remove_leftovers(&path);
+        let Some(keeper) = &self.keeper else { return self.replace(&path, document) };
+        let stored = self.read(&path)?;
+        let is_in_file =
+            |stored: Vec<u8>| secret_keeper::marked(&stored).is_none() && secret_keeper::split(name, &stored).is_some();
+        let uses_keychain = !stored.is_some_and(is_in_file);
+        match secret_keeper::split(name, document) {
+            Some(SplitDocument { rest, secret }) if uses_keychain => {
+                // First the secret: if this process ends here, the old login has the newest refresh token, and goes on.
+                keeper.set(name, &secret)?;
+                self.replace(&path, &rest)
+            }
+            _ => {
+                self.replace(&path, document)?;
+                if uses_keychain { keeper.remove(name) } else { Ok(()) }
+            }
+        }
+    }
+
+    fn check_save(&self, name: &str) -> Result<(), StoreFailed> {
+        /// How much larger the next document may be than the stored one, in bytes.
+        const GROWTH: usize = 4096;
+
+        let path = self.path(name)?;
+        self.create_directory()?;
+        let size = self.read(&path)?.map_or(0, |stored| stored.len());
+        check_replace(&*self.fs, &path, size + GROWTH).map_err(|error| failed("written", &path, &error))?;
+        // A locked keychain asks the user now.
+        self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.get(name).map(|_| ()))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreFailed> {
+        let path = self.path(name)?;
+        check_private_directory(&self.directory).map_err(refused)?;
+        let forgotten = self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.remove(name));
+        match self.fs.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("removed", &path, &error)),
+            _ => forgotten,
+        }
+    }
+
+    fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed> {
+        let path = self.path(name)?.with_extension("lock");
+        self.create_directory()?;
+        let locked = self.fs.lock(&path, self.lock_timeout).map_err(|error| failed("locked", &path, &error))?;
+        Ok(Box::new(locked))
+    }
+
+    fn locate(&self, name: &str) -> String {
+        self.directory.join(name).display().to_string()
+    }
+}
+
+fn failed(operation: &'static str, path: &Path, error: &io::Error) -> StoreFailed {
+    StoreFailed(FileError::new(operation, path, error).to_string())
+}
+
+/// Creates the error for a file or directory that cannot be used.
+fn refused(error: FileError) -> StoreFailed {
+    StoreFailed(match error {
+        FileError::NotPrivate { .. } => {
+            format!(
+                "{error}, so the logins there are not used. Make it private to this user, or remove it and log in again"
+            )
+        }
+        error => error.to_string(),
+    })
+}
+
+impl fmt::Debug for FileStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileStore").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[path = "file_store_tests.rs"]
+mod tests;

@@ -1,0 +1,35 @@
+//! Files that survive crashes and stay private. Programs use the crates that are built on this one, such as `mcpwire-hub`.
+//!
+//! | file | content |
+//! |---|---|
+//! | `regular` | [`open_regular`], [`read_regular`]: files whose paths come from the user or from a configuration |
+//! | `error` | `FileError`: names the file, the reason, and what to do |
+//! | `fs` | `Fs`: the file operations, which tests replace; `SystemFs`: those of the system, with locks across processes |
+//! | `private` | `read_private`: reads a file that only this user may read |
+//! | `replace` | `replace`: replaces a file atomically; `remove_leftovers` removes what killed programs have left |
+//! | `faults` | `FaultyFs`: a file system for tests that fails or loses power |
+
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "replace")]
+mod error;
+#[cfg(feature = "faults")]
+pub mod faults;
+#[cfg(feature = "replace")]
+#[clippy::msrv = "1.89"]
+mod fs;
+#[cfg(feature = "replace")]
+mod private;
+mod regular;
+#[cfg(feature = "replace")]
+mod replace;
+
+#[cfg(feature = "replace")]
+pub use error::FileError;
+#[cfg(feature = "replace")]
+pub use fs::{Fs, NewFile, SystemFs};
+#[cfg(feature = "replace")]
+pub use private::{check_private_directory, check_private_file, read_private};
+pub use regular::{Links, open_regular, read_open_file, read_regular};
+#[cfg(feature = "replace")]
+pub use replace::{check_replace, remove_leftovers, replace, replace_for_now};

@@ -1,0 +1,85 @@
+//! [`read_private`]: reads files that only this user may read.
+
+use std::fs::{self, FileType, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::FileError;
+use crate::regular::{Links, open_regular, read_open_file};
+
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// Reads a whole file of at most `max_bytes` that only this user may read. Returns `None` if the file does not exist.
+///
+/// Systems without Unix permissions have no such check.
+///
+/// # Errors
+/// [`FileError::NotPrivate`] if the file is a symbolic link, or belongs to other users or is open to them.
+pub fn read_private(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, FileError> {
+    if !check_private_file(path)? {
+        return Ok(None);
+    }
+    let failed = |error: io::Error| FileError::new("read", path, &error);
+    let mut options = OpenOptions::new();
+    options.read(true);
+    let (file, metadata) = match open_regular(path, options, Links::Refuse) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    // Another file may have taken the place of the one that was checked.
+    check_owner(path, &metadata, FILE_MODE)?;
+    read_open_file(file, &metadata, max_bytes).map(Some).map_err(failed)
+}
+
+/// Returns whether the file `path` exists. Returns an error if it is a symbolic link, or belongs to other users or is open to
+/// them.
+pub fn check_private_file(path: &Path) -> Result<bool, FileError> {
+    check(path, FileType::is_file, "a file", FILE_MODE)
+}
+
+/// Returns whether the directory `path` exists. Returns an error if it is a symbolic link, or belongs to other users or is open
+/// to them.
+pub fn check_private_directory(path: &Path) -> Result<bool, FileError> {
+    check(path, FileType::is_dir, "a directory", DIRECTORY_MODE)
+}
+
+fn check(path: &Path, is: fn(&FileType) -> bool, what: &str, mode: u32) -> Result<bool, FileError> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(FileError::new("examined", path, &error)),
+    };
+    if metadata.is_symlink() {
+        return Err(not_private(path, "is a link".into()));
+    }
+    if !is(&metadata.file_type()) {
+        return Err(not_private(path, format!("is not {what}")));
+    }
+    check_owner(path, &metadata, mode).map(|()| true)
+}
+
+/// Checks that a file or directory belongs to this user and is closed to other users. The error recommends `mode`.
+#[cfg(unix)]
+fn check_owner(path: &Path, metadata: &Metadata, mode: u32) -> Result<(), FileError> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(not_private(path, "belongs to another user".into()));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        return Err(not_private(path, format!("is open to other users (`chmod {mode:o}` closes it)")));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
+fn check_owner(_: &Path, _: &Metadata, _: u32) -> Result<(), FileError> {
+    Ok(())
+}
+
+fn not_private(path: &Path, reason: String) -> FileError {
+    FileError::NotPrivate { path: path.to_owned(), reason }
+}
