@@ -76,7 +76,7 @@ impl OAuth {
     /// # Errors
     /// If the login fails.
     pub async fn login_with(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
-        self.0.ensure_loaded().await?;
+        self.0.load_for_login().await?;
         Inner::login(&self.0, prompt, request.into()).await
     }
 
@@ -91,7 +91,7 @@ impl OAuth {
         request: LoginRequest,
         mut show: impl FnMut(&DeviceCode) + Send,
     ) -> Result<LoginStatus, LoginError> {
-        self.0.ensure_loaded().await?;
+        self.0.load_for_login().await?;
         self.0.login_by_device(&request.into(), &mut show).await
     }
 
@@ -120,7 +120,7 @@ impl OAuth {
     /// If no login waits, the address is not its response, or the login has failed. A response with another `state` leaves the login as
     /// it is.
     pub async fn finish_login(&self, callback: &str) -> Result<LoginStatus, LoginError> {
-        self.0.ensure_loaded().await?;
+        self.0.load_for_login().await?;
         let stored = self.0.stored_attempt().await?.ok_or(LoginError::NotPending)?;
         self.0.finish(stored, callback).await
     }
@@ -165,6 +165,17 @@ const MORE_SCOPES: &str = "the stored token lacks them";
 impl Inner {
     /// Loads the stored token and the key at the first time.
     async fn ensure_loaded(&self) -> Result<(), LoginError> {
+        self.load(false).await
+    }
+
+    /// Loads the stored token before a login replaces it. A token that cannot be read is as none.
+    async fn load_for_login(&self) -> Result<(), LoginError> {
+        // A login that cannot be kept is not begun.
+        self.documents.check_save().await?;
+        self.load(true).await
+    }
+
+    async fn load(&self, is_login: bool) -> Result<(), LoginError> {
         loop {
             match self.shared.begin_load() {
                 Next::Ready => return Ok(()),
@@ -173,7 +184,11 @@ impl Inner {
                 }
                 Next::Start(started) => {
                     let key = if self.uses_dpop { Some(Arc::new(self.documents.dpop_key().await?)) } else { None };
-                    started.finish(key, self.documents.load().await?);
+                    let grant = match self.documents.load().await {
+                        Err(_) if is_login => None,
+                        grant => grant?,
+                    };
+                    started.finish(key, grant);
                 }
             }
         }

@@ -93,7 +93,9 @@ impl State {
             return Err(("invalid_target", "the resource is missing, or unknown"));
         }
         let text = form.get("refresh_token").ok_or(("invalid_request", "there is no refresh token"))?;
-        let login = self.tokens.use_refresh_token(text, &client.id).map_err(|refused| ("invalid_grant", refused.0))?;
+        let accepts_last = self.deviates(&Deviation::AcceptLastRefreshToken);
+        let login = self.tokens.use_refresh_token(text, &client.id, accepts_last);
+        let login = login.map_err(|refused| ("invalid_grant", refused.0))?;
         let permission = self.tokens.login(login).map(|login| login.permission.clone()).unwrap_or_default();
         if permission.key.as_deref() != key {
             return Err(("invalid_dpop_proof", "the token is bound to another key"));

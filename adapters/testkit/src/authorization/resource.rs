@@ -46,11 +46,15 @@ pub enum ResourceDeviation {
 #[derive(Clone)]
 pub struct ProtectedServer(Arc<Shared>);
 
+type Script = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
+
 struct Shared {
     http: ScriptedHttp,
     /// The identifier of the resource, which the authorization servers know, too.
     resource: Arc<Mutex<String>>,
     state: Mutex<State>,
+    /// Outside of `state`, because a script may use the server, which locks `state`.
+    script: Mutex<Option<Box<Script>>>,
 }
 
 struct State {
@@ -93,7 +97,8 @@ impl ProtectedServer {
             requests: Vec::new(),
         };
         let (http, resource) = (ScriptedHttp::new(server), Arc::new(Mutex::new(url)));
-        ProtectedServer(Arc::new(Shared { http, resource, state: Mutex::new(state) })).trust(authorization)
+        ProtectedServer(Arc::new(Shared { http, resource, state: Mutex::new(state), script: Mutex::default() }))
+            .trust(authorization)
     }
 
     /// Accepts the tokens of another authorization server, too, and names it last in the metadata.
@@ -150,6 +155,13 @@ impl ProtectedServer {
         self.change(|state| state.deviations.clear())
     }
 
+    /// Sets a handler that answers requests in place of the server, also those without a valid token. If it returns `None`, the
+    /// server answers.
+    pub fn on_request(&self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
+        *self.0.script.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(script));
+        self.clone()
+    }
+
     /// Changes the HTTP carrier of the MCP server, for example its [`ScriptedHttp::on_request`], which sees the requests
     /// with a valid token.
     pub fn over_http(&self, script: impl FnOnce(ScriptedHttp) -> ScriptedHttp) -> Self {
@@ -183,6 +195,12 @@ impl ProtectedServer {
     /// 1970.
     pub fn respond(&self, request: &HttpRequest, now: Duration) -> Option<HttpAnswer> {
         self.lock().requests.push(request.clone());
+        let mut script = self.0.script.lock().unwrap_or_else(PoisonError::into_inner);
+        let scripted = script.as_mut().and_then(|script| script(request));
+        drop(script);
+        if scripted.is_some() {
+            return scripted;
+        }
         let (url, metadata_path) = {
             let state = self.lock();
             (state.url.clone(), state.metadata_path())
