@@ -37,6 +37,15 @@ pub(crate) struct Documents {
     hash: String,
 }
 
+/// Returns the name of the document with the login of an account on a server, for [`TokenStore::revision`].
+pub fn login_document(server_url: &str, account: &str) -> String {
+    token_name(&TokenKey::new(server_url, account).file_name())
+}
+
+fn token_name(hash: &str) -> String {
+    format!("token-{hash}")
+}
+
 /// A token with the client that has requested it. Refreshes use the same client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grant {
@@ -199,7 +208,7 @@ impl Documents {
     }
 
     fn token_name(&self) -> String {
-        format!("token-{}", self.hash)
+        token_name(&self.hash)
     }
 
     fn attempt_name(&self) -> String {

@@ -1,6 +1,7 @@
 //! [`FileStore`]: keeps logins in private files.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,10 +50,19 @@ impl FileStore {
         Self::on(directory.into(), Arc::new(SystemFs))
     }
 
+    /// Creates a store in this directory, which the first login creates if it is missing. Does not access the disk.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self::with_fs(directory.into(), Arc::new(SystemFs))
+    }
+
     fn on(directory: PathBuf, fs: Arc<dyn Fs>) -> Result<Self, StoreFailed> {
-        let store = FileStore { directory, fs, keeper: None, lock_timeout: LOCK_TIMEOUT };
+        let store = Self::with_fs(directory, fs);
         store.create_directory()?;
         Ok(store)
+    }
+
+    fn with_fs(directory: PathBuf, fs: Arc<dyn Fs>) -> Self {
+        FileStore { directory, fs, keeper: None, lock_timeout: LOCK_TIMEOUT }
     }
 
     /// Keeps the refresh tokens and private keys of new logins in `keeper`, and the rest in the files.
@@ -157,6 +167,21 @@ impl TokenStore for FileStore {
         self.create_directory()?;
         let locked = self.fs.lock(&path, self.lock_timeout).map_err(|error| failed("locked", &path, &error))?;
         Ok(Box::new(locked))
+    }
+
+    /// Looks at the metadata of the file only. A write replaces the file, so its number or its time changes.
+    fn revision(&self, name: &str) -> Result<Option<u64>, StoreFailed> {
+        let path = self.path(name)?;
+        let metadata = match path.symlink_metadata() {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed("read", &path, &error)),
+        };
+        let mut hasher = DefaultHasher::new();
+        (metadata.len(), metadata.modified().ok()).hash(&mut hasher);
+        #[cfg(unix)]
+        std::os::unix::fs::MetadataExt::ino(&metadata).hash(&mut hasher);
+        Ok(Some(hasher.finish()))
     }
 
     fn locate(&self, name: &str) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Keeps the documents of logins: tokens, registrations, private keys. They are secrets.
@@ -26,9 +27,45 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Waits for the lock of a document, which all processes that use the store share. Dropping the result releases it.
     fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed>;
 
+    /// Returns a number that changes when the document changes, or `None` if there is none. Programs poll it to notice logins of
+    /// other processes. The default implementation reads the document.
+    fn revision(&self, name: &str) -> Result<Option<u64>, StoreFailed> {
+        Ok(self.load(name)?.map(|document| {
+            let mut hasher = DefaultHasher::new();
+            document.hash(&mut hasher);
+            hasher.finish()
+        }))
+    }
+
     /// Returns where a document is kept, for errors: the path of a file, for example.
     fn locate(&self, _name: &str) -> String {
         "the store".into()
+    }
+}
+
+impl<T: TokenStore + ?Sized> TokenStore for Arc<T> {
+    fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
+        (**self).load(name)
+    }
+
+    fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
+        (**self).save(name, document)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreFailed> {
+        (**self).remove(name)
+    }
+
+    fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed> {
+        (**self).lock(name)
+    }
+
+    fn revision(&self, name: &str) -> Result<Option<u64>, StoreFailed> {
+        (**self).revision(name)
+    }
+
+    fn locate(&self, name: &str) -> String {
+        (**self).locate(name)
     }
 }
 

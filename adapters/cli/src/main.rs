@@ -7,6 +7,7 @@ mod console;
 mod failure;
 mod hub;
 mod log;
+mod login;
 mod save;
 mod session;
 mod show;

@@ -13,6 +13,37 @@ pub(crate) fn local(time: &str) -> Option<String> {
     Some(in_zone(time, &TimeZone::system()))
 }
 
+/// Formats a number of seconds since 1970 as an RFC 3339 time in UTC, for JSON. Returns `None` for years beyond 9999.
+pub(crate) fn utc_of_unix(seconds: u64) -> Option<String> {
+    Some(Timestamp::from_second(seconds.try_into().ok()?).ok()?.to_string())
+}
+
+/// Formats a number of seconds since 1970 in the local time zone, and how far away that is, as in `2026-11-23T21:40:23+01:00 (in
+/// 59 minutes)`.
+pub(crate) fn local_of_unix(seconds: u64) -> String {
+    local_from(seconds, Timestamp::now(), &TimeZone::system())
+}
+
+fn local_from(seconds: u64, now: Timestamp, zone: &TimeZone) -> String {
+    let time = seconds.try_into().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    // A server may claim any time.
+    let Some(time) = time else { return "in the distant future".to_owned() };
+    let away = time.as_second() - now.as_second();
+    let shown = time.display_with_offset(zone.to_offset(time));
+    let span = rough(away.unsigned_abs());
+    if away >= 0 { format!("{shown} (in {span})") } else { format!("{shown} ({span} ago)") }
+}
+
+/// Formats a duration in the largest unit that it contains at least twice.
+fn rough(seconds: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
+    match UNITS.into_iter().find(|(unit, _)| seconds >= 2 * unit) {
+        Some((unit, name)) => format!("{} {name}", seconds / unit),
+        None if seconds == 1 => "1 second".to_owned(),
+        None => format!("{seconds} seconds"),
+    }
+}
+
 fn in_zone(time: Timestamp, zone: &TimeZone) -> String {
     let time = time.round(Unit::Millisecond).unwrap_or(time);
     format!("{:.3}", time.display_with_offset(zone.to_offset(time)))
@@ -32,6 +63,23 @@ mod tests {
     use jiff::tz::offset;
 
     use super::*;
+
+    #[test]
+    fn a_time_says_how_far_away_it_is() {
+        let (now, zone) = (Timestamp::from_second(1_000_000_000).expect("a time"), TimeZone::fixed(offset(2)));
+        for (away, shown) in [
+            (3_599, "2001-09-09T04:46:39+02:00 (in 59 minutes)"),
+            (0, "2001-09-09T03:46:40+02:00 (in 0 seconds)"),
+            (-1, "2001-09-09T03:46:39+02:00 (1 second ago)"),
+            (-90_000, "2001-09-08T02:46:40+02:00 (25 hours ago)"),
+            (200_000, "2001-09-11T11:20:00+02:00 (in 2 days)"),
+        ] {
+            assert_eq!(local_from(1_000_000_000_u64.saturating_add_signed(away), now, &zone), shown);
+        }
+        assert_eq!(local_from(u64::MAX, now, &zone), "in the distant future");
+        assert_eq!(utc_of_unix(1_000_000_000).as_deref(), Some("2001-09-09T01:46:40Z"));
+        assert_eq!(utc_of_unix(u64::MAX), None);
+    }
 
     #[test]
     fn times_are_local_with_milliseconds_and_offset() {

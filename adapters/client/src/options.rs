@@ -220,6 +220,13 @@ impl ConnectOptions {
         self
     }
 
+    /// Returns the options of a connection over HTTP.
+    #[cfg(feature = "http")]
+    #[doc(hidden)]
+    pub fn http_options(&self) -> &crate::http::HttpOptions {
+        &self.http
+    }
+
     /// Sets the callback that adds headers to each HTTP request, right before the request is sent.
     ///
     /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. If the

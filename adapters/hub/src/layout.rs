@@ -66,6 +66,11 @@ impl Layout {
         &self.secrets
     }
 
+    /// Returns the directory in which the logins of HTTP servers are stored, for [`Logins::new`](crate::logins::Logins::new).
+    pub fn logins(&self) -> PathBuf {
+        self.secrets.join("logins")
+    }
+
     /// Returns the directory of cached files. They can be deleted, because the hub recreates them.
     pub fn cache(&self) -> &Path {
         &self.cache

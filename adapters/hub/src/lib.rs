@@ -6,6 +6,7 @@
 //! | [`store`] | [`Store`](store::Store): the configuration file, `servers.json` |
 //! | [`mod@import`] | reads and writes the configuration files of other programs |
 //! | [`secrets`] | [`SecretStore`](secrets::SecretStore): where secrets are stored, and how configurations refer to them |
+//! | [`logins`] | [`Logins`](logins::Logins): the OAuth logins of HTTP servers, which all programs of the user share |
 //! | [`launch`] | [`Launch`](launch::Launch): resolves a configuration and its secrets to a command or a URL |
 //! | [`redact`] | [`Redactor`](redact::Redactor): removes secrets from text |
 //! | [`process_registry`] | [`ProcessRegistry`](process_registry::ProcessRegistry): a file that lists the running server processes, so that the next hub can end those that survive a crash |
@@ -22,6 +23,7 @@ mod jsonc;
 
 pub mod launch;
 pub mod layout;
+pub mod logins;
 pub mod process_registry;
 
 pub mod redact;
@@ -45,6 +47,7 @@ pub mod runtime {
     pub use mcpwire_tokio::Tokio;
 }
 
+pub use mcpwire_authorization as authorization;
 pub use mcpwire_client::McpServerDef;
 pub use mcpwire_core as protocol;
 pub use mcpwire_driver::ConnectOptions;

@@ -78,6 +78,10 @@ impl Tasks {
         .await
     }
 
+    pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.0
+    }
+
     pub(crate) fn timer(&self) -> Box<dyn Timer> {
         self.0.timer()
     }

@@ -79,8 +79,10 @@ pub enum HubErrorKind {
     InvalidArguments,
     /// The server rejected the arguments of a tool call.
     RejectedArguments,
-    /// The server requires a login, or rejected the credentials.
+    /// The server rejected the credentials, or requires credentials that the client cannot get by a login.
     Unauthorized,
+    /// The user must log in to the server.
+    LoginRequired,
     /// The server is disabled.
     Disabled,
     /// The user has not agreed to what the server starts.
@@ -129,7 +131,8 @@ impl HubErrorKind {
             | Kind::MissingValue
             | Kind::InvalidArguments
             | Kind::RejectedArguments
-            | Kind::Unauthorized => ErrorCode::ValidationError,
+            | Kind::Unauthorized
+            | Kind::LoginRequired => ErrorCode::ValidationError,
             Kind::Disabled | Kind::NeedsConsent | Kind::Denied | Kind::Cancelled | Kind::Conflict => {
                 ErrorCode::Conflict
             }
@@ -157,6 +160,7 @@ impl HubErrorKind {
             (ErrorCode::NotFound, _) => HubErrorKind::NotFound,
             (ErrorCode::ValidationError, "arguments") => HubErrorKind::RejectedArguments,
             (ErrorCode::ValidationError, "authorization") => HubErrorKind::Unauthorized,
+            (ErrorCode::ValidationError, "login") => HubErrorKind::LoginRequired,
             (ErrorCode::ValidationError, _) => HubErrorKind::InvalidConfiguration,
             (ErrorCode::Conflict, "enabled") => HubErrorKind::Disabled,
             (ErrorCode::Conflict, "consent") => HubErrorKind::NeedsConsent,
@@ -302,6 +306,11 @@ impl HubError {
     /// Creates the error for a tool that no server offers, or that a [`Filter`](crate::Filter) excludes.
     pub fn unknown_tool(name: &str) -> Self {
         HubError::new(HubErrorKind::UnknownTool, alloc::format!("Tool not found: {name}")).at("tool_name")
+    }
+
+    /// Creates the error for an operation on a server to which the user must log in first.
+    pub fn login_required(message: impl Into<String>) -> Self {
+        HubError::new(HubErrorKind::LoginRequired, message).at("login")
     }
 
     /// Creates the error for an operation on a disabled server.

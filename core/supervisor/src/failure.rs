@@ -16,7 +16,7 @@ pub enum Retry {
     Backoff,
     /// A retry can succeed after the delay that the server requested.
     After(Duration),
-    /// A retry can succeed after the user has logged in.
+    /// A retry can succeed after the user has logged in, or has supplied other credentials.
     Login,
     /// A retry can succeed after the user has supplied a missing value, such as a secret or variable.
     Input,

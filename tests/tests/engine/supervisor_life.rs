@@ -323,6 +323,29 @@ fn a_login_is_waited_for_without_an_end() {
 }
 
 #[test]
+fn a_server_that_asks_for_a_login_is_not_started_again_until_it_is_told_to() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    let generation = fleet.generation(id);
+    let login = HubError::login_required("log in first");
+    fleet.event(id, generation, Event::Failed(Failure::new(login.clone(), Retry::Login)));
+    // The error is the same while the connection is being closed.
+    let by = fleet.now + SECOND;
+    assert_eq!(fleet.state(id), State::Stopping);
+    let call = fleet.command(id, Command::PrepareCall { by });
+    assert_eq!(fleet.reply(call), Some(&Err(login.clone())));
+    fleet.settle(&tools(["a"]));
+    assert_eq!(fleet.state(id), State::NeedsLogin);
+    let call = fleet.command(id, Command::PrepareCall { by });
+    assert_eq!(fleet.reply(call), Some(&Err(login)));
+    fleet.pass(10_000 * SECOND);
+    assert_eq!(fleet.launched(id), 1);
+    fleet.command(id, Command::Boot);
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.state(id), fleet.launched(id)), (State::Running, 2));
+}
+
+#[test]
 fn everything_may_go_without_a_word() {
     let (mut fleet, id) = one();
     fleet.run(id, &tools(["a"]));

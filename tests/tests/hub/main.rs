@@ -2,5 +2,6 @@
 #![cfg(target_os = "linux")]
 
 mod launchers;
+mod logins;
 mod on_another_runtime;
 mod readme_example;

@@ -2,6 +2,7 @@
 
 mod configured;
 mod header;
+mod login;
 mod options;
 mod place;
 mod target;
@@ -11,10 +12,11 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgGroup, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::configured::{AddServer, HubCommand, SecretCommand, ServerCommand};
+pub(crate) use self::login::{LoginArgs, LoginPlace};
 pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction};
 pub(crate) use self::place::Place;
 pub(crate) use self::target::{Target, TlsArgs};
@@ -37,7 +39,7 @@ use crate::failure::Failure;
         mcpwire server add things --npm @modelcontextprotocol/server-everything\n  \
         mcpwire call things__echo '{\"message\":\"hi\"}'\n\n\
         Exit status: 0 ok, 1 the tool reported an error, 2 usage, 3 could not start or connect,\n\
-        4 the connection or the protocol failed afterwards, 5 timed out, 130 interrupted."
+        4 the connection or the protocol failed afterwards, 5 timed out, 6 log in first, 130 interrupted."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -210,6 +212,45 @@ pub(crate) enum Command {
         resources: Vec<String>,
         #[command(flatten)]
         target: Target,
+    },
+    /// Log in to a server that wants OAuth, so that later commands can use it
+    ///
+    /// Opens the login page in a browser, and waits until the browser comes back. The page is also printed, for a browser that
+    /// is already open. A login that is interrupted goes on with the next `mcpwire login` of the same server.
+    #[command(
+        override_usage = "mcpwire login [OPTIONS] (NAME | --url URL)",
+        group = ArgGroup::new("server").args(["configured", "url"]).required(true),
+        after_help = "--timeout limits the time to log in; without it, 5 minutes, or as long as the code of --device lasts.\n\
+            With --json, the address or code to open is one JSON object on a line of stderr.\n\n\
+            Examples:\n  \
+            mcpwire login notes\n  \
+            mcpwire login --url https://example.com/mcp --scope files:read\n  \
+            mcpwire login notes --no-browser\n  \
+            mcpwire login notes --device"
+    )]
+    Login(Box<LoginArgs>),
+    /// Delete the login of a server from this machine
+    #[command(
+        override_usage = "mcpwire logout [OPTIONS] (NAME | --url URL)",
+        group = ArgGroup::new("server").args(["configured", "url"]).required(true),
+        after_help = "Examples:\n  mcpwire logout notes\n  mcpwire logout --url https://example.com/mcp --revoke"
+    )]
+    Logout {
+        #[command(flatten)]
+        login: Box<LoginPlace>,
+        /// Also ask the authorization server to revoke the tokens
+        #[arg(long)]
+        revoke: bool,
+    },
+    /// Show the logins on this machine, without their tokens: issuer, client, scopes, expiry, and where they are kept
+    #[command(
+        override_usage = "mcpwire whoami [OPTIONS] [NAME | --url URL]",
+        group = ArgGroup::new("server").args(["configured", "url"]),
+        after_help = "Examples:\n  mcpwire whoami\n  mcpwire whoami notes --json"
+    )]
+    Whoami {
+        #[command(flatten)]
+        login: Box<LoginPlace>,
     },
     /// Configure servers, to use them by name
     Server {

@@ -31,6 +31,9 @@ pub(crate) struct Target {
     pub(crate) command: Vec<String>,
     #[command(flatten)]
     pub(crate) http: HttpArgs,
+    /// Never ask to log in: use stored logins only, and end with exit status 6 if a login is needed
+    #[arg(long)]
+    pub(crate) stored_auth_only: bool,
     #[command(flatten)]
     pub(crate) place: Place,
 }
@@ -45,6 +48,9 @@ pub(crate) struct HttpArgs {
     /// Send the token in this environment variable, as `Authorization: Bearer`
     #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) bearer_env: Option<String>,
+    /// Use the login of this account, see `mcpwire login --account`
+    #[arg(long, value_name = "ACCOUNT", requires = "url", conflicts_with_all = WITHOUT_URL)]
+    pub(crate) account: Option<String>,
     /// Connect to this Unix socket instead of the host of the URL
     #[arg(long, value_name = "PATH", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) unix_socket: Option<PathBuf>,

@@ -42,6 +42,12 @@ impl Prompt {
         self.show(&format!("{question} [y/N] "));
         matches!(self.read(), Typed::Line(line) if matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
     }
+
+    /// Asks the user a question to which Enter alone means yes. Ctrl-C and the end of the input mean no.
+    pub(crate) fn agrees_by_default(&mut self, question: &str) -> bool {
+        self.show(&format!("{question} [Y/n] "));
+        matches!(self.read(), Typed::Line(line) if matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+    }
 }
 
 impl Terminal for Prompt {

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
 
-use super::{CONNECTION_FAILED, Code, Failure, NOT_CONNECTED, TIMED_OUT, USAGE};
+use super::{CONNECTION_FAILED, Code, Failure, LOGIN_REQUIRED, NOT_CONNECTED, TIMED_OUT, USAGE};
 use crate::text;
 
 /// Returns the message of a hub error on one line. The message begins in lower case, as all messages of this tool do.
@@ -34,10 +34,11 @@ impl Failure {
             ErrorCode::ServiceUnavailable => (Code::Unavailable, NOT_CONNECTED),
             ErrorCode::NetworkError => (Code::Network, NOT_CONNECTED),
         };
-        let exit = match error.kind {
-            HubErrorKind::Timeout => TIMED_OUT,
-            HubErrorKind::PackageNotFound | HubErrorKind::RunnerNotFound => NOT_CONNECTED,
-            _ => exit,
+        let (code, exit) = match error.kind {
+            HubErrorKind::Timeout => (code, TIMED_OUT),
+            HubErrorKind::PackageNotFound | HubErrorKind::RunnerNotFound => (code, NOT_CONNECTED),
+            HubErrorKind::LoginRequired => (Code::LoginRequired, LOGIN_REQUIRED),
+            _ => (code, exit),
         };
         Self::new((exit, code, &error.field), hub_message(error))
     }
@@ -79,6 +80,7 @@ mod tests {
             (HubErrorKind::Network, CONNECTION_FAILED),
             (HubErrorKind::Timeout, TIMED_OUT),
             (HubErrorKind::Disabled, USAGE),
+            (HubErrorKind::LoginRequired, LOGIN_REQUIRED),
         ] {
             assert_eq!(Failure::from_hub_call("tool", &HubError::new(kind, "")).exit(), exit, "{kind:?}");
         }

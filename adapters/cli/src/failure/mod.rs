@@ -5,7 +5,9 @@ mod hub_error;
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
+use mcpwire_authorization::StoreFailed;
 use mcpwire_hub::redact::Redactor;
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -24,6 +26,8 @@ pub(crate) const NOT_CONNECTED: u8 = 3;
 /// Exit status if the connection or the protocol failed after the server was reached.
 const CONNECTION_FAILED: u8 = 4;
 const TIMED_OUT: u8 = 5;
+/// Exit status if the user must log in first.
+pub(crate) const LOGIN_REQUIRED: u8 = 6;
 /// Exit status after Ctrl-C: 128 + SIGINT, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -47,6 +51,19 @@ pub(crate) enum Mistake {
     Arguments,
 }
 
+/// Why a login failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoginFailure {
+    /// A server could not be reached, or has a problem. Another attempt may succeed.
+    Network,
+    /// The configuration of this client or of a server is wrong.
+    Configuration,
+    /// The login could not be stored or read.
+    Store,
+    /// The user or the authorization server refused the login, or did not finish it, or its response cannot be trusted.
+    Refused,
+}
+
 /// The exit status and the code of a failure, and the name of the option, argument or configuration field that caused the
 /// failure.
 type Kind<'a> = (u8, Code, &'a str);
@@ -64,6 +81,8 @@ pub(crate) enum Code {
     Unavailable,
     #[serde(rename = "NETWORK_ERROR")]
     Network,
+    #[serde(rename = "LOGIN_REQUIRED")]
+    LoginRequired,
 }
 
 impl Failure {
@@ -119,6 +138,36 @@ impl Failure {
         Self { mistake: Some(Mistake::Tool), ..Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message) }
     }
 
+    /// Creates the failure of a command that needs a login. `reason` names the server, and `command` logs in to it.
+    pub(crate) fn login_required(reason: &str, command: &str) -> Self {
+        let message = format!("{reason}; log in first: {command}");
+        Self::new((LOGIN_REQUIRED, Code::LoginRequired, "login"), message)
+    }
+
+    /// Creates the failure of a login that nobody has finished in time.
+    pub(crate) fn login_timed_out(after: Duration) -> Self {
+        let message = format!(
+            "nobody has logged in within {after:?}; the same command goes on with this login, and --timeout allows more time"
+        );
+        Self::new((TIMED_OUT, Code::Network, "timeout"), message)
+    }
+
+    /// Creates the failure of a login.
+    pub(crate) fn login(kind: LoginFailure, message: String) -> Self {
+        let kind = match kind {
+            LoginFailure::Network => (NOT_CONNECTED, Code::Network, "login"),
+            LoginFailure::Configuration => (USAGE, Code::Validation, "login"),
+            LoginFailure::Store => (NOT_CONNECTED, Code::Unavailable, "login"),
+            LoginFailure::Refused => (CONNECTION_FAILED, Code::Unavailable, "login"),
+        };
+        Self::new(kind, message)
+    }
+
+    /// Creates the failure of a store of logins that cannot be used.
+    pub(crate) fn login_store(error: &StoreFailed) -> Self {
+        Self::login(LoginFailure::Store, text::line(&error.to_string()))
+    }
+
     /// Creates the failure for a command that was interrupted, for example by Ctrl-C.
     pub(crate) fn interrupted() -> Self {
         Self::new((INTERRUPTED, Code::Network, "connection"), "interrupted")
@@ -152,6 +201,10 @@ impl Failure {
     /// Returns the wrong part of a tool call, or `None` if the command failed for another reason.
     pub(crate) fn mistake(&self) -> Option<Mistake> {
         self.mistake
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     pub(crate) fn exit(&self) -> u8 {

@@ -1,5 +1,6 @@
 //! Suggestions for how users can solve errors of configured servers. Most suggestions are commands of this tool.
 
+use mcpwire_hub::logins::RequiredLogin;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
@@ -16,6 +17,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
         }
         Kind::Disabled => format!("Enable it: {}", enable_command(name)),
+        Kind::LoginRequired => format!("Log in: {}", login_command(name, &[])),
         Kind::Unauthorized => "Give it credentials: a header with a token, or a secret variable".into(),
         Kind::MissingValue => {
             // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
@@ -50,6 +52,24 @@ pub(crate) fn enable_command(name: &str) -> String {
     format!("mcpwire server enable {}", word(name))
 }
 
+/// Returns the command line that logs in to the server `name` with these scopes: `mcpwire login NAME --scope SCOPE`.
+pub(crate) fn login_command(name: &str, scopes: &[String]) -> String {
+    let scopes: String = scopes.iter().map(|scope| format!(" --scope {}", word(scope))).collect();
+    format!("mcpwire login {}{scopes}", word(name))
+}
+
+/// Adds the command that logs in to the server `name` to an error that asks for a login. Returns other errors unchanged.
+pub(crate) fn with_login_command(name: &str, login: Option<&RequiredLogin>, mut error: HubError) -> HubError {
+    // The hub's text, which names no command of this tool.
+    const LOG_IN: &str = "log in first";
+    if error.kind == HubErrorKind::LoginRequired && error.message.ends_with(LOG_IN) {
+        let scopes = login.map(|login| &*login.scopes).unwrap_or_default();
+        error.message.push_str(": ");
+        error.message.push_str(&login_command(name, scopes));
+    }
+    error
+}
+
 /// Returns the command line `mcpwire server restart NAME`. A server of the running hub receives a changed secret only after a
 /// restart.
 pub(crate) fn restart_command(name: &str) -> String {
@@ -59,7 +79,8 @@ pub(crate) fn restart_command(name: &str) -> String {
 /// Returns the error for a tool call that a server cannot receive in its state, for example because the server is stopped. The
 /// error contains a suggestion.
 ///
-/// Returns `None` if the call can be sent, or can wait until the server has started.
+/// Returns `None` if the call can be sent, or can wait until the server has started. A server that waits for a login may be
+/// called: the hub then looks whether the user has logged in.
 pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
     let not_running = || HubError::new(HubErrorKind::NotRunning, "").at("server");
@@ -92,6 +113,9 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
 
 /// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
+    if error.kind == HubErrorKind::LoginRequired {
+        return Failure::from_hub(with_login_command(server, None, error.clone()));
+    }
     let what = if error.kind == HubErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
     let message = format!("server `{server}`: {what}");
     Failure::from_hub(HubError { message, ..error.clone() }).with_hint(advice(server, error))
@@ -124,6 +148,17 @@ mod tests {
         assert_eq!(advised(HubErrorKind::InvalidConfiguration, "env_vars.TOKEN"), "Correct it in servers.json");
         assert!(advised(HubErrorKind::RunnerNotFound, "").starts_with("Install the program"));
         assert!(advised(HubErrorKind::PackageNotFound, "").starts_with("Check the spelling"));
+    }
+
+    #[test]
+    fn an_error_that_asks_for_a_login_names_the_command_once() {
+        let error = HubError::login_required("the server https://a.example wants a login: there is none; log in first");
+        let told = with_login_command("my notes", None, error);
+        assert!(told.message.ends_with("; log in first: mcpwire login 'my notes'"), "{told}");
+        assert_eq!(with_login_command("my notes", None, told.clone()), told);
+        assert_eq!(login_command("notes", &["a".into(), "b:c".into()]), "mcpwire login notes --scope a --scope b:c");
+        let other = HubError::unavailable("log in first");
+        assert_eq!(with_login_command("notes", None, other.clone()), other);
     }
 
     #[test]

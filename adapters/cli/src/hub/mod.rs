@@ -13,10 +13,11 @@ mod service;
 #[cfg(unix)]
 mod socket;
 
-pub(crate) use self::advice::{advice, changed_tool, enable_command, not_started, restart_command, start_advice, word};
-#[cfg(unix)]
-pub(crate) use self::handle::runtime;
-pub(crate) use self::handle::{HubHandle, InProcess};
+pub(crate) use self::advice::{
+    advice, changed_tool, enable_command, login_command, not_started, restart_command, start_advice,
+    with_login_command, word,
+};
+pub(crate) use self::handle::{HubHandle, InProcess, runtime};
 #[cfg(unix)]
 pub(crate) use self::options::hub_options;
 pub(crate) use self::options::layout;

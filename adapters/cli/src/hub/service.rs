@@ -11,7 +11,7 @@ use mcpwire_hub::{Hub, HubError, HubErrorKind, McpService, Uuid};
 use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
-use super::advice::refusal;
+use super::advice::{refusal, with_login_command};
 use super::protocol::{OnProgress, Request, Row, json};
 use crate::text;
 
@@ -94,6 +94,10 @@ impl HubService {
                     HubErrorKind::UnknownTool => unknown_tool(hub, &tool),
                     _ => error,
                 };
+                let with_login = |id, error| match hub.status_detail(id) {
+                    Some(detail) => with_login_command(&detail.name, detail.login.as_ref(), error),
+                    None => error,
+                };
                 let id = if let Some(server) = server {
                     find(hub, &server)?.id
                 } else {
@@ -109,7 +113,8 @@ impl HubService {
                     // Progress does not extend the timeout: the user does not want to wait longer.
                     options = options.timeout(timeout).total_timeout(timeout);
                 }
-                let outcome = hub.call_tool_full(id, &tool, &arguments, options).await.map_err(explained)?;
+                let outcome = hub.call_tool_full(id, &tool, &arguments, options).await;
+                let outcome = outcome.map_err(|error| with_login(id, explained(error)))?;
                 json(&outcome.result)
             }
         }

@@ -11,7 +11,10 @@ use super::requests::Handlers;
 use crate::args::{Options, Target};
 use crate::console::{Console, Interrupt};
 use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool};
+use crate::hub::{
+    HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool,
+    with_login_command,
+};
 use crate::text;
 
 /// A session with all configured servers, or only with the server of `--server`. The servers run in a hub.
@@ -108,6 +111,7 @@ impl<'a> Configured<'a> {
             own.boot(&self.console).map_err(Failure::from_hub)?;
             for detail in hub.details() {
                 if let Some(error) = detail.last_error.filter(|_| detail.enabled) {
+                    let error = with_login_command(&detail.name, detail.login.as_ref(), error);
                     self.console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
                 }
             }
@@ -124,7 +128,9 @@ impl<'a> Configured<'a> {
         };
         for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
             if detail.enabled || server.is_some() {
-                let why = detail.last_error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
+                let error =
+                    detail.last_error.map(|error| with_login_command(&detail.name, detail.login.as_ref(), error));
+                let why = error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
                 let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
                 self.console.warn(&text::line(&line));
             }

@@ -7,6 +7,7 @@ use mcpwire_blocking::McpServerDef;
 use mcpwire_blocking::http::{EnvToken, HttpOptions};
 use mcpwire_hub::import::is_secret;
 use mcpwire_hub::launch::{Instance, Launch};
+use mcpwire_hub::logins::LoginSettings;
 use mcpwire_hub::redact::Redactor;
 use mcpwire_hub::secrets::{Secret, Secrets};
 use mcpwire_hub::store::Store;
@@ -14,6 +15,7 @@ use mcpwire_hub::store::Store;
 use crate::args::{Options, Target, TlsArgs, Variable};
 use crate::failure::Failure;
 use crate::hub::{find_in, layout, not_started};
+use crate::login::{LoginStore, ServerLogin};
 use crate::text;
 
 /// Programs such as `npx` that start a server from a package or file. The server is then named after this package or file.
@@ -29,6 +31,8 @@ pub(super) struct Definition {
     pub(super) server: McpServerDef,
     pub(super) http: HttpOptions,
     pub(super) redactor: Redactor,
+    /// The login of the server, if it may want one.
+    pub(super) login: Option<ServerLogin>,
 }
 
 impl Definition {
@@ -62,7 +66,10 @@ impl Definition {
         let secrets = Secrets::in_directory(layout.secrets());
         let launch = Launch::compose(&config, &secrets, &Instance::default())
             .map_err(|error| not_started(config.name.trim(), &error))?;
-        Ok(Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor })
+        let definition =
+            Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor, login: None };
+        let name = Some(config.name.trim().to_owned());
+        definition.with_login(launch.login, name, target)
     }
 
     /// Creates the definition of a server process. Adds the environment variables of `--env` and the working directory of
@@ -87,7 +94,24 @@ impl Definition {
         if let Some(directory) = &options.cwd {
             server = server.cwd(directory);
         }
-        Self { server, http: HttpOptions::default(), redactor: Redactor::new(secrets) }
+        Self { server, http: HttpOptions::default(), redactor: Redactor::new(secrets), login: None }
+    }
+
+    /// Adds the stored login of the server, if `settings` allow a login. `name` is the name of a configured server.
+    fn with_login(
+        mut self,
+        settings: Option<LoginSettings>,
+        name: Option<String>,
+        target: &Target,
+    ) -> Result<Self, Failure> {
+        // Without a home directory, nothing is stored. The server may need no login.
+        if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
+            let account = target.http.account.as_deref();
+            let login = LoginStore::new(layout).of_definition(&self.server, settings, name, account)?;
+            self.http = login.authorize(self.http);
+            self.login = Some(login);
+        }
+        Ok(self)
     }
 
     fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
@@ -118,7 +142,12 @@ impl Definition {
             secrets.push(Secret::new(token.trim()));
             http = http.token(EnvToken(name.clone()));
         }
-        Ok(Self { server, http, redactor: Redactor::new(secrets) })
+        let has_credentials = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        // The authorization server is not on the socket.
+        let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
+        let settings = may_log_in.then(LoginSettings::default);
+        let definition = Self { server, http, redactor: Redactor::new(secrets), login: None };
+        definition.with_login(settings, None, target)
     }
 }
 
@@ -149,7 +178,7 @@ fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
 
 /// Creates the failure for a URL without `http://` or `https://`. Suggests the complete URL, unless the URL may contain a
 /// password.
-fn without_scheme(url: &str) -> Failure {
+pub(crate) fn without_scheme(url: &str) -> Failure {
     let host = url.split(['/', ':', '?']).next().unwrap_or_default();
     let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
     // A URL with `@` may contain a password, so it is not shown.

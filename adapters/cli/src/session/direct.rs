@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcpwire_blocking::protocol::{Config, LoggingLevel, Notification, Progress, ServerInfo, Task};
-use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, ShutdownReport};
+use mcpwire_blocking::{ConnectOptions, Direction, Error, ErrorKind, McpClient, ShutdownReport};
 use mcpwire_hub::redact::Redactor;
 use mcpwire_process::kill_tree;
 
@@ -14,6 +14,7 @@ use super::trace::Trace;
 use crate::args::{Options, Stderr, Target};
 use crate::console::{Console, Interrupt};
 use crate::failure::{Failure, INTERRUPTED};
+use crate::login::ServerLogin;
 
 /// A direct connection to one server, without a hub.
 pub(crate) struct Direct<'a> {
@@ -22,6 +23,8 @@ pub(crate) struct Direct<'a> {
     pub(crate) client: McpClient,
     interrupt: Interrupt,
     redactor: Redactor,
+    /// The login of the server, if it may want one.
+    pub(super) login: Option<ServerLogin>,
     progress_reports: Arc<AtomicUsize>,
 }
 
@@ -40,7 +43,7 @@ impl<'a> Direct<'a> {
         console: Console,
         listener: Option<Listener>,
     ) -> Result<Self, Failure> {
-        let Definition { server, http, redactor } = Definition::new(target, options)?;
+        let Definition { server, http, redactor, login } = Definition::new(target, options)?;
         console.hide(&redactor);
         let handlers = Handlers::new(options)?;
         let interrupt = Interrupt::install();
@@ -59,7 +62,8 @@ impl<'a> Direct<'a> {
         let connect_options = handlers.declare(connect_options, server.display_name(), &console, &interrupt);
         let client = McpClient::connect_with(&server, connect_options)
             .map_err(|error| Failure::from_client(&error, options.stderr == Stderr::Hide).redacted(&redactor))?;
-        let mut session = Self { options, console, client, interrupt, redactor, progress_reports: Arc::default() };
+        let progress_reports = Arc::default();
+        let mut session = Self { options, console, client, interrupt, redactor, login, progress_reports };
         session.watch()?;
         Ok(session)
     }
@@ -90,7 +94,11 @@ impl<'a> Direct<'a> {
 
     /// Converts an error of the client to the failure of a command, and removes secrets from the message.
     pub(crate) fn failure(&self, error: &Error) -> Failure {
-        Failure::from_client(error, self.options.stderr == Stderr::Hide).redacted(&self.redactor)
+        let failure = match &self.login {
+            Some(login) if error.kind() == ErrorKind::LoginRequired => login.required_for(error),
+            _ => Failure::from_client(error, self.options.stderr == Stderr::Hide),
+        };
+        failure.redacted(&self.redactor)
     }
 
     /// Replaces the secrets of this connection in the message of a failure.

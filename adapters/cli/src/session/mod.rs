@@ -12,10 +12,12 @@ use mcpwire_blocking::protocol::Json;
 
 pub(crate) use self::calls::{CallMode, Called, ListedTools};
 pub(crate) use self::configured::{Configured, warn_of_changes};
+pub(crate) use self::definition::without_scheme;
 pub(crate) use self::direct::{Direct, Listener};
 use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::login::ServerLogin;
 
 /// The connection of a command to one server (`Direct`), or to the configured servers through a hub (`Configured`).
 pub(crate) enum Session<'a> {
@@ -46,6 +48,14 @@ impl<'a> Session<'a> {
         match self {
             Session::Direct(direct) => direct.open().and_then(|_| direct.call(tool, arguments, mode)),
             Session::Configured(configured) => configured.call(tool, arguments, mode),
+        }
+    }
+
+    /// Returns the login of the server, for a direct connection to a server that may want one.
+    pub(crate) fn take_login(&mut self) -> Option<ServerLogin> {
+        match self {
+            Session::Direct(direct) => direct.login.take(),
+            Session::Configured(_) => None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! written; the output stream removes them if colors are off.
 
 mod lists;
+mod login;
 mod result;
 mod schema;
 mod server;
@@ -16,6 +17,7 @@ mod tools;
 mod tests;
 
 pub(crate) use self::lists::{completion, messages, prompts, rejected, resources};
+pub(crate) use self::login::login;
 pub(crate) use self::result::{contents, result, saved_line};
 pub(crate) use self::server::{full_name, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};

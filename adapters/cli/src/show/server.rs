@@ -35,7 +35,8 @@ pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) ->
 /// Width of the column with names of facts about a server, such as `capabilities`.
 const NAMES: usize = "capabilities".len() + 2;
 
-fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
+/// Writes a line with a name and a value. The value is wrapped and indented.
+pub(super) fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
     let column = 2 + NAMES;
     let mut lines = text::wrap(value, layout.width, column, column).into_iter();
     writeln!(out, "  {:NAMES$}{}", name.dimmed(), lines.next().unwrap_or_default())?;

@@ -47,6 +47,18 @@ impl HttpOptions {
         self
     }
 
+    /// Returns the HTTP client that the program has set.
+    #[doc(hidden)]
+    pub fn own_client(&self) -> Option<Arc<dyn HttpClient>> {
+        self.client.clone()
+    }
+
+    /// Returns whether the program has set an authorizer or a provider of tokens.
+    #[doc(hidden)]
+    pub fn has_authorizer(&self) -> bool {
+        self.authorizer.is_some()
+    }
+
     /// Returns the engine's settings for this server and these options.
     ///
     /// # Errors

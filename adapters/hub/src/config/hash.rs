@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{EnvVarConfig, McpConfig, McpTransport};
+use super::{EnvVarConfig, McpConfig, McpTransport, OAuthConfig};
 
 impl McpConfig {
     /// Returns the SHA-256 hash, in hexadecimal, of everything in the configuration that determines what is started: package,
@@ -45,6 +45,7 @@ impl McpConfig {
         if let Some(proxy) = &self.proxy {
             parts.all("proxy", [proxy.as_str()]);
         }
+        parts.oauth(&self.oauth);
         let mut text = String::with_capacity(64);
         for byte in parts.0.finalize() {
             let _ = write!(text, "{byte:02x}");
@@ -89,6 +90,18 @@ impl Parts {
         self.count(parts.len());
         for part in parts {
             self.add(part);
+        }
+    }
+
+    /// Adds the settings of logins. Adds nothing for the default, so that the hash of a configuration without them is the one of
+    /// earlier versions.
+    fn oauth(&mut self, oauth: &OAuthConfig) {
+        for (name, text) in oauth.described() {
+            self.all(name, [&*text]);
+        }
+        if let Some(secret) = &oauth.client_secret {
+            self.add("oauth.client_secret");
+            self.value(secret);
         }
     }
 

@@ -14,6 +14,7 @@
 //! ```
 
 mod hash;
+mod oauth;
 mod package;
 mod problems;
 mod read;
@@ -35,6 +36,7 @@ use uuid::Uuid;
 use crate::redact::Redactor;
 use crate::secrets::secrets_in_args;
 
+pub use oauth::{OAuthConfig, Redirect};
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
 pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
 pub(crate) use text::{fill, is_address, names_in, shown_address};
@@ -98,6 +100,10 @@ pub struct McpConfig {
     /// contain a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
+    /// How the client logs in to this HTTP server. A server with an `Authorization` header in [`headers`](McpConfig::headers)
+    /// needs no login.
+    #[serde(default, skip_serializing_if = "OAuthConfig::is_default")]
+    pub oauth: OAuthConfig,
     /// Whether arguments may contain variables that are secret. Every user of the machine can read the arguments of a process.
     #[serde(default, skip_serializing_if = "is_false")]
     pub secrets_in_args: bool,
@@ -159,6 +165,7 @@ impl McpConfig {
             client_certificate: None,
             client_key: None,
             proxy: None,
+            oauth: OAuthConfig::default(),
             secrets_in_args: false,
             inherit_env: Vec::new(),
             cwd: None,
@@ -223,6 +230,12 @@ impl McpConfig {
     /// Adds a variable to the configuration. Its value replaces `{name}` in arguments, URLs and literal values.
     pub fn variable(mut self, value: EnvVarConfig) -> Self {
         self.variables.insert(value.name.clone(), value);
+        self
+    }
+
+    /// Sets how the client logs in to the server.
+    pub fn oauth(mut self, oauth: OAuthConfig) -> Self {
+        self.oauth = oauth;
         self
     }
 

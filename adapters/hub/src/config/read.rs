@@ -36,6 +36,9 @@ impl McpConfig {
                 }
             }
         }
+        if let Some(secret) = config.oauth.client_secret.as_mut().filter(|secret| secret.name.is_empty()) {
+            secret.name = "client_secret".to_owned();
+        }
         Ok(config)
     }
 
@@ -67,7 +70,7 @@ fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig
 }
 
 /// Names of members that may contain secrets. For these, serde's error message is not shown, because it quotes the wrong value.
-const MAY_BE_SECRET: [&str; 6] = ["env_vars", "headers", "variables", "args", "runtime_args", "config"];
+const MAY_BE_SECRET: [&str; 7] = ["env_vars", "headers", "variables", "args", "runtime_args", "config", "oauth"];
 
 const WRONG_TYPE: &str = "this value, or a value in it, has the wrong type";
 

@@ -1,5 +1,6 @@
 //! Validates a configuration, before it is saved and before a server is started.
 
+mod login;
 mod package;
 mod values;
 
@@ -33,6 +34,7 @@ impl McpConfig {
         package::check(self, &mut problems);
         values::check(self, &mut problems);
         arguments(self, &mut problems);
+        login::check(self, &mut problems);
         settings(self, &mut problems);
         problems.into_errors()
     }

@@ -192,6 +192,25 @@ impl<'a> Builder<'a> {
         Ok(text)
     }
 
+    /// Converts `text`, which is secret whatever its form, and moves it out of the configuration.
+    pub(super) fn secret(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, HubError> {
+        let is_literal = parts(self.dialect, text).iter().all(|part| matches!(part, Part::Text(_)));
+        if is_literal {
+            let kept = self.keep(name, Secret::new(text))?;
+            return Ok(EnvVarConfig::secret(name, kept));
+        }
+        Ok(EnvVarConfig { is_secret: true, ..self.value(field, name, text)? })
+    }
+
+    /// Removes a secret that [`keep`](Self::keep) has added.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.secrets.retain(|(kept, _)| !matches!(kept, SecretRef::Stored { name: other, .. } if other == name));
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// Adds a variable to [`McpConfig::variables`]. Returns its placeholder `{name}` for arguments, URLs and headers.
     pub(super) fn variable(&mut self, name: &str, value: &EnvVarConfig) -> String {
         let of_names = |c: char| c.is_alphanumeric() || "_-.".contains(c);

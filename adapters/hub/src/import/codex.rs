@@ -7,17 +7,25 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::family::{read_each, servers_in};
+use super::login;
 use super::members::{pairs, present, text, texts, texts_of};
-use super::model::{Import, ImportOptions};
+use super::model::{Import, ImportOptions, Warning};
 use crate::HubError;
-use crate::config::EnvVarConfig;
+use crate::config::{EnvVarConfig, McpPackageType};
 
 const OF_PROCESSES: [&str; 5] = ["command", "args", "env", "env_vars", "cwd"];
-const OF_ADDRESSES: [&str; 5] =
-    ["url", "bearer_token_env_var", "http_headers", "env_http_headers", "http_headers_helper"];
+const OF_ADDRESSES: [&str; 6] =
+    ["url", "bearer_token_env_var", "http_headers", "env_http_headers", "oauth", "http_headers_helper"];
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let servers = servers_in(whole.get("mcp_servers"), "mcp_servers", "a table")?;
+    for name in
+        ["mcp_oauth_callback_port", "mcp_oauth_callback_url"].into_iter().filter(|name| whole.get(name).is_some())
+    {
+        let message =
+            "this applies to all servers of Codex, and was omitted. Set `oauth.redirect_uri` of a server that needs it";
+        import.warnings.push(Warning { server: None, field: name.to_owned(), message: message.to_owned() });
+    }
     read_each(&servers, &BTreeMap::new(), options, import, entry);
     Ok(())
 }
@@ -30,7 +38,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
         return Err(HubError::validation("bearer_token", message));
     }
     let is_http = present(members, "url");
-    let others = if is_http { &OF_PROCESSES } else { &OF_ADDRESSES };
+    let others = if is_http { &OF_PROCESSES[..] } else { &OF_ADDRESSES[..] };
     if let Some(other) = others.iter().find(|name| present(members, name)) {
         let kind = if is_http { "an address" } else { "a command" };
         return Err(HubError::validation(*other, format!("a server with {kind} cannot have `{other}`")));
@@ -49,6 +57,12 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
                 builder.variable(&format!("env.{variable}"), &EnvVarConfig::secret("", format!("env:{variable}")));
             let value = EnvVarConfig::value("Authorization", format!("Bearer {token}"));
             builder.config.headers.insert("Authorization".to_owned(), value);
+        }
+        if let Some(oauth) = members.get("oauth") {
+            login::read(builder, "oauth", oauth)?;
+        }
+        if let Some(scopes) = members.get("scopes") {
+            login::scopes(builder, "scopes", scopes)?;
         }
     } else if present(members, "command") {
         let (args, env) = (texts_of(members, "args")?, pairs(builder, members, "env")?);
@@ -84,7 +98,12 @@ fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<
 fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), HubError> {
     let tools = || texts(value).ok_or_else(|| HubError::validation(name, "this must be a list of names"));
     match name {
-        name if OF_PROCESSES.contains(&name) || OF_ADDRESSES[..4].contains(&name) => {}
+        name if OF_PROCESSES.contains(&name) || OF_ADDRESSES[..5].contains(&name) => {}
+        "scopes" if builder.config.package.package_type == McpPackageType::Http => {}
+        "auth" if value == "oauth" => {}
+        "oauth_resource" => {
+            builder.warn(name, "the client names the resource of the server's metadata. This one was omitted")
+        }
         "enabled" => builder.config.enabled = value != &Value::Bool(false),
         "enabled_tools" => builder.config.tools.allow = Some(tools()?),
         "disabled_tools" => builder.config.tools.deny = tools()?,

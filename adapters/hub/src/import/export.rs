@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::login;
 use super::model::Warning;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, fill};
 use crate::launch;
@@ -31,6 +32,7 @@ pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported 
                     entry.insert("unixSocket".to_owned(), socket.to_string_lossy().into());
                 }
                 export.values(&mut entry, "headers", "headers", &config.headers);
+                export.login(&mut entry);
             }
             McpTransport::Stdio => {
                 let args = |args: &[String], export: &mut Export<'_>| -> Vec<String> {
@@ -80,6 +82,23 @@ impl Export<'_> {
         }
         if !all.is_empty() {
             entry.insert(member.to_owned(), Value::Object(all));
+        }
+    }
+
+    /// Adds the OAuth settings of the server, if they are not the default.
+    fn login(&mut self, entry: &mut Map<String, Value>) {
+        let (mut section, lost) = login::section_of(&self.config.oauth);
+        for field in lost {
+            let message = "other programs have no such setting, so it was not written to the file".to_owned();
+            self.warnings.push(Warning { server: Some(self.config.name.clone()), field: field.to_owned(), message });
+        }
+        if let Some(secret) = &self.config.oauth.client_secret
+            && let Some(text) = self.value("oauth.client_secret", "client_secret", secret)
+        {
+            section.insert("clientSecret".to_owned(), text.into());
+        }
+        if !section.is_empty() {
+            entry.insert("oauth".to_owned(), section.into());
         }
     }
 

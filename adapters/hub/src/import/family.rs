@@ -142,6 +142,8 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             }
             "envFile" if url.is_none() => super::env_file::read(builder, members)?,
             "unixSocket" if url.is_some() => builder.config.unix_socket = Some(text(members, name)?.into()),
+            "oauth" if url.is_some() => super::login::read(builder, name, value)?,
+            "auth" if url.is_some() && value.is_object() => super::login::read(builder, name, value)?,
             "disabled" => builder.config.enabled &= value != &Value::Bool(true),
             "enabled" => builder.config.enabled &= value != &Value::Bool(false),
             "disabledTools" | "excludeTools" => builder.config.tools.deny = tools(value, name)?,

@@ -43,6 +43,7 @@ mod docker;
 mod env_file;
 mod export;
 mod family;
+mod login;
 mod members;
 mod model;
 mod references;

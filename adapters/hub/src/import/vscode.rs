@@ -69,6 +69,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
                 builder.config.cwd = Some(cwd.into());
             }
             "envFile" if !is_http => env_file::read(builder, members)?,
+            "oauth" if is_http => super::login::read(builder, name, value)?,
             "disabled" => builder.config.enabled = value != &Value::Bool(true),
             "tools" if texts(value).is_some() => builder.config.tools.allow = texts(value),
             "sandboxEnabled" | "sandbox" => {

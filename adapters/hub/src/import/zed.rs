@@ -46,6 +46,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {
             "command" | "args" | "env" | "url" | "headers" | "source" => {}
+            "oauth" if is_http => super::login::read(builder, name, value)?,
             "enabled" => builder.config.enabled = value != &Value::Bool(false),
             "timeout" => match value.as_u64().filter(|seconds| *seconds > 0) {
                 Some(seconds) => builder.config.timeouts.call = Some(Duration::from_secs(seconds)),

@@ -29,6 +29,7 @@ pub(crate) use preview::argv;
 pub use preview::{Preview, Shown, preview};
 
 use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
+use crate::logins::LoginSettings;
 use crate::redact::Redactor;
 use crate::secrets::SecretStore;
 use crate::{HubError, HubErrorKind};
@@ -44,6 +45,9 @@ pub struct Launch {
     pub start_timeout: Duration,
     /// Removes the secrets of the server from texts, such as the output and the errors of the server.
     pub redactor: Redactor,
+    /// How the client logs in to the server, for [`Logins::oauth`](crate::logins::Logins::oauth). `None` if it does not: for
+    /// servers with an `Authorization` header, with `"oauth": false`, on a Unix socket, or without HTTP.
+    pub login: Option<LoginSettings>,
 }
 
 impl fmt::Debug for Launch {
@@ -93,10 +97,11 @@ impl Launch {
             }
             McpTransport::Stdio => command::compose(config, &resolved, instance),
         };
+        let login = may_log_in(config, &def).then_some(resolved.login);
         def.name = Some(config.name.trim().to_owned());
         def.timeout = Some(config.timeouts.call.unwrap_or(Timeouts::CALL));
         def.connect_timeout = Some(start_timeout);
-        Ok(Launch { def, container, start_timeout, redactor })
+        Ok(Launch { def, container, start_timeout, redactor, login })
     }
 
     /// Returns the paths of the required values of `config` that are missing, such as `env_vars.TOKEN`. A program can ask the
@@ -104,6 +109,13 @@ impl Launch {
     pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
         resolve::missing(config, secrets)
     }
+}
+
+/// Returns whether the client may log in to the server `def`.
+fn may_log_in(config: &McpConfig, def: &McpServerDef) -> bool {
+    let has_credentials = def.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+    // The authorization server of a server on a Unix socket is not on that socket.
+    config.oauth.enabled && def.url.is_some() && def.unix_socket.is_none() && !has_credentials
 }
 
 /// Returns the maximum time for a start of the server. The first start of a package has more time, because the package may have

@@ -27,8 +27,8 @@ pub struct Preview {
     pub env: Vec<(String, Shown)>,
     /// The headers of the HTTP requests to the server. Each has its value, or the place where the value is stored.
     pub headers: Vec<(String, Shown)>,
-    /// The certificate files and the proxy for HTTP requests, each with the name of its field in the configuration, such as
-    /// `ca_file`.
+    /// The certificate files and the proxy for HTTP requests, and the settings of logins, each with the name of its field in the
+    /// configuration, such as `ca_file` or `oauth.issuer`.
     pub http: Vec<(String, String)>,
     /// The [`hash`](McpConfig::hash) of the configuration. The user's consent to start the server is valid for this hash only.
     pub hash: String,
@@ -78,7 +78,9 @@ pub fn preview(config: &McpConfig) -> Preview {
 
 fn http(config: &McpConfig) -> Vec<(String, String)> {
     let files = config.http_files().map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-    files.chain(config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()))).collect()
+    let proxy = config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()));
+    let login = config.oauth.described().into_iter().map(|(name, text)| (name.to_owned(), text.into_owned()));
+    files.chain(proxy).chain(login).collect()
 }
 
 /// Returns the command that starts the server, without the parts that differ at each start, such as the name of the container.

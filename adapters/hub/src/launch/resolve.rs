@@ -6,6 +6,7 @@ use mcpwire_supervisor::Failure;
 
 use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, check_literal, fill, is_address};
+use crate::logins::LoginSettings;
 use crate::redact::percent_decoded;
 use crate::secrets::{Secret, SecretRef, SecretStore, is_secret, secrets_in_args};
 
@@ -17,6 +18,8 @@ pub(super) struct Resolved {
     pub(super) args: Vec<String>,
     pub(super) runtime_args: Vec<String>,
     pub(super) url: Option<String>,
+    /// The OAuth settings, with the secret of the client.
+    pub(super) login: LoginSettings,
     /// The secrets in all these values. They must not be shown or logged.
     pub(super) secrets: Vec<Secret>,
 }
@@ -25,12 +28,14 @@ pub(super) struct Resolved {
 pub(super) fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
     let mut resolver = Resolver::new(secrets);
     resolver.all(config)?;
+    resolver.client_secret(config)?;
     Ok(resolver.missing)
 }
 
 pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Resolved, HubError> {
     let mut resolver = Resolver::new(secrets);
     let (env, headers) = resolver.all(config)?;
+    let client_secret = resolver.client_secret(config)?;
     if let Some(first) = resolver.missing.first() {
         let name = |path: &String| path.split_once('.').map_or(path.as_str(), |(_, name)| name).to_owned();
         let names: Vec<String> = resolver.missing.iter().map(name).collect();
@@ -50,12 +55,15 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
     if let Some(at) = args.iter().position(|arg| arg.contains('\0')) {
         return Err(HubError::validation(format!("args.{at}"), "an argument must not contain a NUL character"));
     }
+    let mut oauth = config.oauth.clone();
+    oauth.client_id = oauth.client_id.map(|id| resolver.filled(&id));
+    let login = LoginSettings::new(oauth).with_secret(client_secret);
     let mut secrets = resolver.secrets;
     let values = env.iter().chain(&headers).filter(|(name, value)| is_secret(name, value.expose()));
     secrets.extend(values.map(|(_, value)| value.clone()));
     secrets.extend(secrets_in_args(&runtime_args).chain(secrets_in_args(&args)));
     secrets.extend(url.iter().flat_map(|url| secrets_in_query(url)));
-    Ok(Resolved { env, headers, args, runtime_args, url, secrets })
+    Ok(Resolved { env, headers, args, runtime_args, url, login, secrets })
 }
 
 /// Returns the values in the query of the URL `url` that are probably secret. Each value is returned twice: as it is in the
@@ -104,6 +112,20 @@ impl<'a> Resolver<'a> {
             }
         }
         Ok(values)
+    }
+
+    /// Returns the secret of the OAuth client. A configured secret is required.
+    fn client_secret(&mut self, config: &McpConfig) -> Result<Option<Secret>, HubError> {
+        let Some(secret) = config.oauth.client_secret.as_ref().filter(|_| config.oauth.enabled) else {
+            return Ok(None);
+        };
+        let field = "oauth.client_secret";
+        let value = self.value("oauth", field, secret)?.filter(|value| !value.is_empty());
+        match &value {
+            Some(value) => self.secrets.push(value.clone()),
+            None => self.missing.push(field.to_owned()),
+        }
+        Ok(value)
     }
 
     fn value(&mut self, group: &str, field: &str, config: &EnvVarConfig) -> Result<Option<Secret>, HubError> {

@@ -7,13 +7,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_core::{CallToolResult, ContentBlock, Json, Progress, Timestamp};
-use mcpwire_supervisor::{CallRejection, Command, Generation, ServerId};
+use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
 use serde::Serialize;
 
 use super::attempts::{Attempts, Connection};
 use super::available_tools::{AvailableTools, uuid};
 use super::call_hooks::{ToolCall, arguments_to_json};
 use super::failures;
+use super::login_watch;
 use super::options::Settings;
 use super::outcome::{CallOptions, CancelSignal, ToolOutcome};
 use super::state::{State, hub_has_ended};
@@ -250,7 +251,7 @@ impl Calls {
         arguments: Json,
         deadline: Timestamp,
     ) -> Result<ToolCall, HubError> {
-        self.state.command(id, Command::PrepareCall { by: deadline }).await?;
+        self.prepare(id, deadline).await?;
         let tool = self.name_of_server(id, name);
         let catalogue = self.state.catalogue();
         let definition = catalogue.tools_of(id).find(|offered| offered.tool.name == tool);
@@ -269,6 +270,16 @@ impl Calls {
         let is_of_server = catalogue.tools_of(id).any(|offered| offered.tool.name == name);
         let exposed = catalogue.find(name).filter(|offered| offered.server == id && !is_of_server);
         exposed.map_or(name, |offered| &offered.tool.name).to_owned()
+    }
+
+    /// Waits until the server runs. If the server waits for a login, looks first whether the login is stored now.
+    async fn prepare(&self, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
+        let prepare = || self.state.command(id, Command::PrepareCall { by: deadline });
+        let error = match prepare().await {
+            Err(error) if matches!(error.kind, HubErrorKind::LoginRequired | HubErrorKind::Unauthorized) => error,
+            result => return result,
+        };
+        if login_watch::look_at(&self.state, &self.settings, id).await { prepare().await } else { Err(error) }
     }
 
     /// Waits until the server runs, and counts the tool call as in flight. Fails if the server does not accept the
@@ -295,7 +306,7 @@ impl Calls {
                 Ok((_, None)) => return Err(hub_has_ended()),
                 Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
                     waits += 1;
-                    self.state.command(id, Command::PrepareCall { by: deadline }).await?;
+                    self.prepare(id, deadline).await?;
                 }
                 Err(rejection) => return Err(rejection.to_hub_error()),
             }
@@ -326,6 +337,15 @@ struct CountedCall {
     state: Arc<State>,
     id: ServerId,
     generation: Generation,
+}
+
+impl CountedCall {
+    /// Ends the call, and has the server probed. The server may want a login for this tool alone, for example with more scopes.
+    fn end_and_probe(self) {
+        let (state, id, generation) = (Arc::clone(&self.state), self.id, self.generation);
+        drop(self);
+        state.event(id, generation, Event::ConnectionSuspect);
+    }
 }
 
 impl Drop for CountedCall {
@@ -360,7 +380,11 @@ impl BegunCall {
             }
             Pin::new(&mut calls_failed).poll(cx).map(|error| Err(error.unwrap_or_else(|_| hub_has_ended())))
         });
-        let mut result = result.await?;
+        let result = result.await;
+        if matches!(&result, Err(error) if error.kind == HubErrorKind::LoginRequired) {
+            counted.end_and_probe();
+        }
+        let mut result = result?;
         if result.is_error {
             redact_error(&mut result, &connection.redactor);
         }

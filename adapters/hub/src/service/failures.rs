@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use mcpwire_authorization::LoginRequired;
 use mcpwire_core::http::HttpError;
 use mcpwire_core::{CallError, CloseReason, ConnectError, SendError};
-use mcpwire_driver::{Cause as ErrorCause, Error, ProcessReport, SpawnErrorKind};
+use mcpwire_driver::{Cause as ErrorCause, Error, ErrorKind, ProcessReport, SpawnErrorKind};
 use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use super::server_spec::package_kind;
 use crate::config::McpConfig;
+use crate::logins::{find_login_error, in_terms_of_configuration};
 use crate::redact::Redactor;
 use crate::tasks::Client;
 use crate::{HubError, HubErrorKind};
@@ -16,6 +18,9 @@ use crate::{HubError, HubErrorKind};
 /// Converts an error to a failure for the supervisor. The error occurred while a server was started, or while its tools
 /// were listed.
 pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
+    if let Some(failure) = of_login(error, redactor) {
+        return failure;
+    }
     if let Some(error) = of_client(error, redactor) {
         return Failure::new(error, Retry::Never);
     }
@@ -27,7 +32,7 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
     // After the connection has ended, sending a notification fails with the reason for the end.
     let kind = package_kind(config);
     match client.notify_raw("notifications/cancelled", None) {
-        Err(error) => classify(&error, Stage::Run, kind, redactor),
+        Err(error) => of_login(&error, redactor).unwrap_or_else(|| classify(&error, Stage::Run, kind, redactor)),
         Ok(()) => Evidence::new(kind, Stage::Run, Cause::Closed).classify(),
     }
 }
@@ -45,7 +50,26 @@ pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &
         ErrorCause::Send(_) => return own(HubErrorKind::InvalidArguments).at("arguments"),
         _ => {}
     }
+    if let Some(failure) = of_login(error, redactor) {
+        return failure.error;
+    }
     classify(error, Stage::Call, package_kind(config), redactor).error
+}
+
+/// Returns the failure of a request that needs a login, or whose login has failed for good. Returns `None` for all other errors.
+pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
+    if error.kind() == ErrorKind::LoginRequired {
+        let text = match LoginRequired::find(error) {
+            Some(required) => required.to_string(),
+            None => error.to_string(),
+        };
+        let message = redactor.redact(&in_terms_of_configuration(&text));
+        return Some(Failure::new(HubError::login_required(message), Retry::Login));
+    }
+    let mut error = find_login_error(error)?;
+    error.message = redactor.redact(&error.message);
+    let retry = if error.is_retryable() { Retry::Backoff } else { Retry::Login };
+    Some(Failure::new(error, retry))
 }
 
 /// Returns an error for the user if the configuration caused the error, for example a missing working directory.

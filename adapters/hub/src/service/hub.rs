@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcpwire_core::Era;
-use mcpwire_supervisor::Command;
+use mcpwire_supervisor::{Command, State as Lifecycle};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -24,7 +24,7 @@ use super::outcome::{CallOptions, ToolOutcome};
 use super::state::{BootReport, State};
 use super::status::{StatusDetail, Usage, millis, usage_of_groups};
 use super::tool_cache::ToolCache;
-use super::{clock, containers};
+use super::{clock, containers, login_watch};
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::Launch;
@@ -46,16 +46,16 @@ const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 /// When the last clone is dropped, the hub kills all servers and the processes that the servers have started;
 /// [`shutdown_all`](McpService::shutdown_all) stops the servers gracefully. The [module](super) contains an example.
 #[derive(Clone)]
-pub struct Hub(Arc<Parts>);
+pub struct Hub(pub(super) Arc<Parts>);
 
 /// The parts of a hub, which all clones of [`Hub`] share. Background tasks hold some of the parts, but never this
 /// struct. So dropping the last `Hub` drops this struct, which kills the servers.
-struct Parts {
-    state: Arc<State>,
+pub(super) struct Parts {
+    pub(super) state: Arc<State>,
     attempts: Arc<Attempts>,
     configuration: Arc<Configuration>,
     calls: Calls,
-    settings: Arc<Settings>,
+    pub(super) settings: Arc<Settings>,
     /// Keeps the [`Actions`] alive, because [`State`] holds only a weak reference to them.
     _actions: Arc<Actions>,
     reaped: Reaped,
@@ -115,6 +115,12 @@ impl Hub {
         let performer: Weak<Actions> = Arc::downgrade(&actions);
         state.set_performer(performer);
         settings.tasks.spawn(clock::run(Arc::downgrade(&state), state.alarm(), settings.tasks.timer()));
+        settings.tasks.spawn(login_watch::run(
+            Arc::downgrade(&state),
+            Arc::clone(&settings),
+            state.login_alarm(),
+            settings.tasks.timer(),
+        ));
         let (configs, mut broken) = loaded.map(|loaded| (loaded.configs, loaded.broken)).unwrap_or_default();
         for (index, config) in configs.into_iter().enumerate() {
             let (id, name) = (config.id, config.name.clone());
@@ -289,11 +295,13 @@ impl McpService for Hub {
     fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
         let server = server_id(id);
         let now = self.0.state.now();
-        let (detail, changed_tools, config, logs, client) = self.0.state.read(|servers| {
+        let (detail, changed_tools, config, logs, client, login) = self.0.state.read(|servers| {
             let detail = servers.detail(server)?;
+            let needs_login = detail.state == Lifecycle::NeedsLogin;
+            let login = servers.login_watch(server).filter(|_| needs_login).and_then(|watch| watch.required.clone());
             let client = self.0.attempts.client((server, detail.generation));
             let logs = servers.logs(server)?.clone();
-            Some((detail, servers.tool_changes(server), servers.config(server).ok()?, logs, client))
+            Some((detail, servers.tool_changes(server), servers.config(server).ok()?, logs, client, login))
         })?;
         let era = client.as_ref().and_then(Client::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
@@ -317,6 +325,7 @@ impl McpService for Hub {
             retry_in_ms: detail.retry_at.map(|at| millis(at.duration_since(now))),
             last_error: detail.last_error,
             stderr_tail: logs.tail(STDERR_TAIL),
+            login,
         })
     }
 

@@ -39,6 +39,8 @@ mod containers;
 mod events;
 mod failures;
 mod hub;
+mod login_watch;
+mod logins;
 mod logs;
 mod mcp_service;
 mod options;

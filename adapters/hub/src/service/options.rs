@@ -13,6 +13,7 @@ use super::outcome::ToolOutcome;
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::layout::Layout;
+use crate::logins::Logins;
 use crate::process_registry::{Host, ProcessRegistry};
 use crate::secrets::{MemorySecrets, SecretStore, Secrets};
 use crate::store::Store;
@@ -22,12 +23,16 @@ type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
 type FindRuntime = dyn FnOnce() -> Arc<dyn Runtime> + Send + Sync;
 type AdjustPolicy = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
 
+/// The name of the program that users see when they log in.
+const CLIENT_NAME: &str = "mcpwire";
+
 /// The options with which a hub is opened: the directories of its files, its callbacks, and its limits.
 #[must_use]
 pub struct HubOptions {
     layout: Option<Layout>,
     runtime: Box<FindRuntime>,
     secrets: Option<Box<dyn SecretStore>>,
+    logins: Option<Logins>,
     connect: Option<Box<Connect>>,
     adjust_policy: Option<Box<AdjustPolicy>>,
     call_hooks: CallHooks,
@@ -79,6 +84,7 @@ impl HubOptions {
             layout,
             runtime,
             secrets: None,
+            logins: None,
             connect: None,
             adjust_policy: None,
             call_hooks: CallHooks::default(),
@@ -91,6 +97,15 @@ impl HubOptions {
     /// fails with the message of the panic.
     pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
         self.secrets = Some(Box::new(secrets));
+        self
+    }
+
+    /// Sets where the logins of HTTP servers are kept, and the name of the program that users see when they log in. By default,
+    /// the name is `mcpwire`, and the logins are below the directory of the secrets.
+    ///
+    /// The logins can be shared with other connections of the program.
+    pub fn logins(mut self, logins: Logins) -> Self {
+        self.logins = Some(logins);
         self
     }
 
@@ -213,6 +228,7 @@ pub(super) struct Settings {
     pub(super) store: Option<Arc<Store>>,
     pub(super) process_registry: Option<Arc<ProcessRegistry>>,
     pub(super) secrets: Arc<dyn SecretStore>,
+    pub(super) logins: Logins,
     pub(super) connect: Option<Box<Connect>>,
     pub(super) adjust_policy: Option<Box<AdjustPolicy>>,
     pub(super) call_hooks: CallHooks,
@@ -225,19 +241,33 @@ pub(super) struct Settings {
 
 impl From<HubOptions> for Settings {
     fn from(options: HubOptions) -> Self {
-        let HubOptions { layout, runtime, secrets, connect, adjust_policy, call_hooks, supervisor, shutdown_within } =
-            options;
+        let HubOptions {
+            layout,
+            runtime,
+            secrets,
+            logins,
+            connect,
+            adjust_policy,
+            call_hooks,
+            supervisor,
+            shutdown_within,
+        } = options;
         let secrets = match (secrets, &layout) {
             (Some(secrets), _) => Arc::from(secrets),
             (None, Some(layout)) => Arc::new(Secrets::in_directory(layout.secrets())) as Arc<dyn SecretStore>,
             (None, None) => Arc::new(Secrets::new(MemorySecrets::default())),
         };
+        let logins = logins.unwrap_or_else(|| match &layout {
+            Some(layout) => Logins::new(layout, CLIENT_NAME),
+            None => Logins::in_memory(CLIENT_NAME),
+        });
         Settings {
             store: layout.as_ref().map(|layout| Arc::new(Store::new(layout.servers()))),
             process_registry: layout.as_ref().map(|layout| Arc::new(ProcessRegistry::new(layout.process_registry()))),
             layout,
             tasks: Tasks::new(runtime()),
             secrets,
+            logins,
             connect,
             adjust_policy,
             call_hooks,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::HubError;
+use crate::logins::RequiredLogin;
 
 /// The detailed state of a server, as `mcpwire status --json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,9 @@ pub struct StatusDetail {
     pub last_error: Option<HubError>,
     /// The last lines that the server wrote to standard error, with secrets removed.
     pub stderr_tail: Vec<String>,
+    /// The login that the server waits for, in the state `needs-login`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<RequiredLogin>,
 }
 
 pub(super) fn millis(time: Duration) -> u64 {

@@ -46,7 +46,7 @@ fn tool_error(error: HubError) -> ToolError {
         HubErrorKind::InvalidArguments => ToolErrorKind::Usage,
         HubErrorKind::Timeout => ToolErrorKind::Timeout,
         HubErrorKind::Cancelled => ToolErrorKind::Cancelled,
-        HubErrorKind::Unauthorized => ToolErrorKind::Unauthorized,
+        HubErrorKind::Unauthorized | HubErrorKind::LoginRequired => ToolErrorKind::Unauthorized,
         HubErrorKind::RateLimited => ToolErrorKind::RateLimited,
         HubErrorKind::ToolFailed | HubErrorKind::ProtocolError => ToolErrorKind::Other,
         _ => ToolErrorKind::Unavailable,

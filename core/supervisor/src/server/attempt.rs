@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::restarts::RestartDecision;
 use super::stopping::{NextState, StopPhase, StopProgress};
 use super::{Effect, Generation, ProcessState, Server, State};
-use crate::{Failure, HubError, Retry};
+use crate::{Failure, HubError, HubErrorKind, Retry};
 use mcpwire_core::Timestamp;
 
 /// Maximum time to wait for the end of a killed process. A kill normally takes milliseconds.
@@ -44,6 +44,7 @@ impl Server {
                 error.message.push_str("; it failed too often (crash loop). Start it again manually.");
                 NextState::WaitForUser(State::Failed)
             }
+            (_, Retry::Login) if error.kind == HubErrorKind::LoginRequired => NextState::WaitForUser(State::NeedsLogin),
             (_, Retry::Login) => NextState::WaitForUser(State::NeedsAuth),
             (_, Retry::Input) => NextState::WaitForUser(State::NeedsInput),
             _ => NextState::WaitForUser(State::Failed),

@@ -202,7 +202,8 @@ impl Server {
         match (self.state, &self.error) {
             (State::Disabled, _) => HubError::disabled(),
             // The error of the start names the missing value, so it is shown unchanged.
-            (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
+            (State::NeedsAuth | State::NeedsLogin | State::NeedsInput, Some(error)) => error.clone(),
+            (State::Stopping, Some(error)) if self.requires_login() => error.clone(),
             (State::Backoff, Some(error)) => {
                 let delay = self.deadline.map(|at| at.duration_since(now));
                 not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message))

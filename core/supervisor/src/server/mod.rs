@@ -9,8 +9,8 @@
 //!     │                 │  │           └────────────┴── failed ──┴─────────┘  ▼
 //!     │            wait │  ▼                        ▼                     Stopping ─▶ Sleeping
 //!     │              Backoff, NeedsInput, ◀──── Stopping                              │ call
-//!     │              NeedsAuth, Failed                                                ▼
-//!     └── stop ── Stopping                                                        Resolving
+//!     │              NeedsAuth,                                                       ▼
+//!     └── stop ── Stopping  NeedsLogin, Failed                                    Resolving
 //! ```
 //!
 //! A server that may have a process passes through `Stopping`, and leaves that state when the process is gone. So a
@@ -277,17 +277,21 @@ impl Server {
                 Status::Running { tools: tools.map(|tool| tool.name.clone()).collect() }
             }
             state if state.is_starting() => Status::Starting,
-            State::Backoff | State::NeedsInput | State::NeedsAuth | State::Failed => {
+            State::Backoff | State::NeedsInput | State::NeedsAuth | State::NeedsLogin | State::Failed => {
                 Status::Error { message: self.error.as_ref().map(|error| error.message.clone()).unwrap_or_default() }
             }
             _ => Status::Stopped,
         }
     }
 
-    /// Returns whether the server is in [`State::NeedsAuth`], or will enter that state when it has stopped.
+    /// Returns whether the server is in [`State::NeedsAuth`] or [`State::NeedsLogin`], or will enter that state when it has
+    /// stopped.
     pub(crate) fn requires_login(&self) -> bool {
-        let then = self.stopping.map(|stopping| stopping.then);
-        self.state == State::NeedsAuth || then == Some(NextState::WaitForUser(State::NeedsAuth))
+        let state = match self.stopping.map(|stopping| stopping.then) {
+            Some(NextState::WaitForUser(state)) => state,
+            _ => self.state,
+        };
+        matches!(state, State::NeedsAuth | State::NeedsLogin)
     }
 
     /// Returns a detailed snapshot of the server's lifecycle, for diagnostics.

@@ -44,8 +44,10 @@ pub enum State {
     Backoff,
     /// The server failed, and cannot run until the user supplies a missing value, such as an API key.
     NeedsInput,
-    /// The server failed, and cannot run until the user logs in to it.
+    /// The server failed, and cannot run until the user supplies other credentials, such as a valid API key.
     NeedsAuth,
+    /// The server failed, and cannot run until the user logs in to it.
+    NeedsLogin,
     /// The server failed and is not restarted automatically. A command can start it again.
     Failed,
     /// The server was removed permanently. All commands fail.
@@ -78,6 +80,7 @@ impl State {
             State::Backoff => "backoff",
             State::NeedsInput => "needs-input",
             State::NeedsAuth => "needs-auth",
+            State::NeedsLogin => "needs-login",
             State::Failed => "failed",
             State::Deleted => "deleted",
         }

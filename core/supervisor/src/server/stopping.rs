@@ -32,8 +32,8 @@ pub(super) enum NextState {
     Start,
     Sleep,
     Backoff(Duration),
-    /// The contained state is `Failed`, `NeedsAuth` or `NeedsInput`. The server leaves such a state only after an
-    /// action of the user.
+    /// The contained state is `Failed`, `NeedsAuth`, `NeedsLogin` or `NeedsInput`. The server leaves such a state only
+    /// after an action of the user.
     WaitForUser(State),
     Stopped,
     Disabled,

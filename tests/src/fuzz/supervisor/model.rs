@@ -303,7 +303,10 @@ impl Model {
             Status::Disabled => state == State::Disabled,
             Status::Error { message } => {
                 !message.is_empty()
-                    && matches!(state, State::Backoff | State::Failed | State::NeedsAuth | State::NeedsInput)
+                    && matches!(
+                        state,
+                        State::Backoff | State::Failed | State::NeedsAuth | State::NeedsLogin | State::NeedsInput
+                    )
             }
             Status::Stopped => matches!(state, State::Stopped | State::Sleeping | State::Stopping),
         };

@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod configured;
+#[cfg(target_os = "linux")]
+pub(crate) mod guarded;
 #[cfg(unix)]
 pub(crate) mod http;
 #[cfg(target_os = "linux")]
@@ -11,7 +13,7 @@ pub(crate) mod terminal;
 
 use std::fmt;
 use std::io::{Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -83,6 +85,17 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(arguments: &[&str], input: &str) -> Self {
+        let (running, mut stdin) = Self::start_and_write(arguments);
+        let input = input.to_owned();
+        thread::spawn(move || {
+            // An error means that the process does not read its input, which is allowed.
+            let _ = stdin.write_all(input.as_bytes());
+        });
+        running
+    }
+
+    /// Starts the process, and leaves its input to the test.
+    pub(crate) fn start_and_write(arguments: &[&str]) -> (Self, ChildStdin) {
         let started = Instant::now();
         let mut child = command(arguments)
             .stdin(Stdio::piped())
@@ -90,15 +103,16 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        let mut stdin = child.stdin.take().expect("it is piped");
-        let input = input.to_owned();
-        thread::spawn(move || {
-            // An error means that the process does not read its input, which is allowed.
-            let _ = stdin.write_all(input.as_bytes());
-        });
+        let stdin = child.stdin.take().expect("it is piped");
         let stdout = Output::collect(child.stdout.take());
         let stderr = Output::collect(child.stderr.take());
-        Self { child, started, stdout, stderr }
+        (Self { child, started, stdout, stderr }, stdin)
+    }
+
+    /// Returns what the process has written to standard error so far.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn stderr_so_far(&self) -> String {
+        self.stderr.so_far()
     }
 
     #[cfg(unix)]

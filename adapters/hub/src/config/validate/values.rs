@@ -93,7 +93,7 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     missing(config, problems);
 }
 
-fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, problems: &mut Problems) {
+pub(super) fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, problems: &mut Problems) {
     if !value.name.is_empty() && value.name != name {
         problems.add(field, "the `name` differs from the key of this value");
     }

@@ -15,6 +15,7 @@ use super::Context;
 use super::context::Target;
 use super::start::record_pid;
 use crate::HubError;
+use crate::logins::RequiredLogin;
 use crate::tasks::Client;
 
 /// Begins `operation` with the client of a started server, in a task that is aborted when the attempt `key` to run the
@@ -74,7 +75,7 @@ pub(super) async fn negotiate(context: Context, target: Target, client: Client) 
             context.attempts.add_task(target.key(), context.tasks().spawn_abortable(subscriber));
             Event::Negotiated { version }
         }
-        Err(error) => Event::Failed(target.failure(&error, Stage::Negotiate)),
+        Err(error) => failed(&context, &target, &error, Stage::Negotiate),
     };
     context.state.event(target.id, target.generation, event);
 }
@@ -112,14 +113,15 @@ async fn subscribe(context: Context, target: Target, client: Client) {
 /// Requests the tool list of a server for the first time, and reports the list or the failure to the supervisor.
 pub(super) async fn list(context: Context, target: Target, client: Client) {
     let listed = list_tools(&context, &target, &client).await;
-    let event = listed.unwrap_or_else(|error| Event::Failed(target.failure(&error, Stage::List)));
+    let event = listed.unwrap_or_else(|error| failed(&context, &target, &error, Stage::List));
     context.state.event(target.id, target.generation, event);
 }
 
 /// Requests the tool list of a running server again, and reports the outcome to the supervisor.
 pub(super) async fn refresh(context: Context, target: Target, client: Client) {
     let listed = list_tools(&context, &target, &client).await;
-    context.state.event(target.id, target.generation, listed.unwrap_or(Event::RefreshFailed));
+    let event = listed.unwrap_or_else(|error| unless_login(&context, &target, &error, Event::RefreshFailed));
+    context.state.event(target.id, target.generation, event);
 }
 
 async fn list_tools(context: &Context, target: &Target, client: &Client) -> Result<Event, Error> {
@@ -132,6 +134,22 @@ async fn list_tools(context: &Context, target: &Target, client: &Client) -> Resu
     Ok(Event::Listed { tools, ttl })
 }
 
+/// Returns the event that ends the attempt because of `error`. If the server wants a login, stores which one.
+fn failed(context: &Context, target: &Target, error: &Error, stage: Stage) -> Event {
+    let required = RequiredLogin::find(error);
+    context.state.update(|servers, _| {
+        if let Some(watch) = servers.login_watch_mut(target.id) {
+            watch.required = required;
+        }
+    });
+    Event::Failed(target.failure(error, stage))
+}
+
+/// Returns `otherwise`, or the event that ends the attempt if the server wants a login. Then repeating the request is of no use.
+fn unless_login(context: &Context, target: &Target, error: &Error, otherwise: Event) -> Event {
+    if error.kind() == ErrorKind::LoginRequired { failed(context, target, error, Stage::Run) } else { otherwise }
+}
+
 fn notifies_of_tools(client: &Client) -> bool {
     client.capabilities().and_then(|all| all.tools.as_ref()).is_some_and(|tools| tools.list_changed)
 }
@@ -139,7 +157,7 @@ fn notifies_of_tools(client: &Client) -> bool {
 /// Checks that the server responds to a ping, and reports the outcome to the supervisor. An error is a response too.
 pub(super) async fn probe(context: Context, target: Target, client: Client) {
     let event = match client.ping().await {
-        Err(error) if error.kind() != ErrorKind::Server => Event::ProbeFailed,
+        Err(error) if error.kind() != ErrorKind::Server => unless_login(&context, &target, &error, Event::ProbeFailed),
         _ => Event::Probed,
     };
     context.state.event(target.id, target.generation, event);

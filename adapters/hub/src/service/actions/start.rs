@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcpwire_client::catch_panic;
 use mcpwire_driver::ConnectOptions;
-use mcpwire_supervisor::{Event, Failure, Retry, Stage};
+use mcpwire_supervisor::{Event, Failure, Retry, ServerId, Stage};
 
 use super::super::attempts::AttemptKey;
 use super::super::available_tools::uuid;
@@ -84,6 +84,7 @@ pub(super) fn launch(context: &Context, servers: &mut Servers, key: AttemptKey) 
 
 fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: &McpConfig, logs: &Logs) -> Event {
     launch.def.connect_timeout = Some(launch.start_timeout.max(policy(config).first_start_timeout) + TIMEOUT_MARGIN);
+    watch_login(context, key.0, &launch);
     let options = match connect_options(context, &launch, config, logs) {
         Ok(options) => options,
         Err(error) => {
@@ -147,6 +148,7 @@ fn connect_options(
     let connect = context.settings.connect.as_ref();
     let options = catch_panic(|| connect.map(|connect| connect(config)).unwrap_or_default())
         .map_err(|message| panicked("`HubOptions::connect`", &launch.redactor.redact(&message)))?;
+    let options = authorized(context, launch, options)?;
     let options = options.on_panic(logs.panics(launch.redactor.clone()));
     let (mut to_logs, of_program) = (logs.follower(launch.redactor.clone()), options.stderr_callback());
     let redactor = launch.redactor.clone();
@@ -156,6 +158,31 @@ fn connect_options(
             of_program(&redactor.redact(line));
         }
     }))
+}
+
+/// Lets the client log in to the server, if the program has not set its own authorizer.
+fn authorized(context: &Context, launch: &Launch, options: ConnectOptions) -> Result<ConnectOptions, HubError> {
+    let Some(login) = launch.login.as_ref().filter(|_| !options.http_options().has_authorizer()) else {
+        return Ok(options);
+    };
+    let client = options.http_options().own_client();
+    let oauth = context.settings.logins.oauth(&launch.def, login, context.tasks().runtime(), client)?;
+    let http = options.http_options().clone().authorizer(oauth);
+    Ok(options.http(http))
+}
+
+/// Begins to watch the stored login of a server that is being started.
+fn watch_login(context: &Context, id: ServerId, launch: &Launch) {
+    // A program that logs in as itself does so whenever it has no token.
+    let login = launch.login.as_ref().filter(|login| !login.config().client_credentials);
+    let key = login.map(|login| login.key(&launch.def));
+    // A revision that cannot be read counts as none. If a request needs the login, it reports the error.
+    let login = key.map(|key| (key.clone(), context.settings.logins.revision(&key).unwrap_or_default()));
+    let has_login = login.is_some();
+    context.state.update(|servers, now| servers.watch_login(id, login, now));
+    if has_login {
+        context.state.login_alarm().ring();
+    }
 }
 
 /// Records the process id of a server on disk, so that the next hub can end the process if this hub is killed. Does

@@ -44,6 +44,8 @@ pub(super) struct State {
     /// Wakes the task that waits for the supervisor's next timeout. Rings when this timeout becomes earlier, and when
     /// the hub ends.
     alarm: Arc<Alarm>,
+    /// Wakes the task that looks at the stored logins. Rings when a server with a login is started, and when the hub ends.
+    login_alarm: Arc<Alarm>,
     /// The earliest time at which a tool list of a server expires, in nanoseconds since the hub was opened, or `u64::MAX` if no tool list
     /// expires. Readers of the tools check this time without the lock of `servers`.
     stale_at: AtomicU64,
@@ -60,6 +62,7 @@ impl State {
             listeners: Listeners::default(),
             clock,
             alarm: Arc::default(),
+            login_alarm: Arc::default(),
             stale_at: AtomicU64::new(u64::MAX),
         })
     }
@@ -76,6 +79,10 @@ impl State {
 
     pub(super) fn alarm(&self) -> Arc<Alarm> {
         Arc::clone(&self.alarm)
+    }
+
+    pub(super) fn login_alarm(&self) -> Arc<Alarm> {
+        Arc::clone(&self.login_alarm)
     }
 
     /// Returns a stream of the events that the hub emits from now on.
@@ -222,6 +229,7 @@ impl State {
         drop(waiting);
         deliveries.deliver();
         self.alarm.ring();
+        self.login_alarm.ring();
     }
 }
 

@@ -13,10 +13,12 @@ use mcpwire_supervisor::{
 
 use super::super::available_tools::{server_id, uuid};
 use super::super::events::HubEvent;
+use super::super::login_watch::LoginWatch;
 use super::super::logs::Logs;
 use super::deliveries::{BootReport, Deliveries, ReplySender};
 use crate::HubError;
 use crate::config::McpConfig;
+use crate::logins::LoginKey;
 
 /// The part of the hub's state that is behind the lock: the supervisor, the configured servers and the pending
 /// commands.
@@ -48,6 +50,8 @@ struct ConfiguredServer {
     logs: Logs,
     /// Maximum time that a tool call waits for this server while the server is starting.
     call_wait_start: Duration,
+    /// The login of the server, if it may have one and has been started.
+    login: Option<LoginWatch>,
 }
 
 impl Servers {
@@ -70,7 +74,7 @@ impl Servers {
 
     /// Calls `f` to send a command to the supervisor under a new command id. Returns the receiver for the result of the
     /// command.
-    pub(super) fn request(
+    pub(in super::super) fn request(
         &mut self,
         f: impl FnOnce(&mut Supervisor, CommandId),
     ) -> oneshot::Receiver<Result<(), HubError>> {
@@ -187,6 +191,33 @@ impl Servers {
         Some(&self.configured.get(&id)?.logs)
     }
 
+    /// Returns the login of each server that waits for a login, or runs with one.
+    pub(in super::super) fn watched_logins(&self) -> Vec<(ServerId, LoginKey)> {
+        let watched = self.configured.iter().filter_map(|(id, server)| Some((*id, server.login.as_ref()?.key.clone())));
+        watched.collect()
+    }
+
+    pub(in super::super) fn login_watch(&self, id: ServerId) -> Option<&LoginWatch> {
+        self.configured.get(&id)?.login.as_ref()
+    }
+
+    pub(in super::super) fn login_watch_mut(&mut self, id: ServerId) -> Option<&mut LoginWatch> {
+        self.configured.get_mut(&id)?.login.as_mut()
+    }
+
+    /// Sets the login of a server that is being started: its key, and the revision of the stored login. `None` if the server has
+    /// no login.
+    pub(in super::super) fn watch_login(
+        &mut self,
+        id: ServerId,
+        login: Option<(LoginKey, Option<u64>)>,
+        now: Timestamp,
+    ) {
+        let Some(configured) = self.configured.get_mut(&id) else { return };
+        let before = configured.login.take();
+        configured.login = login.map(|(key, seen)| LoginWatch::new(key, seen, before, now));
+    }
+
     pub(in super::super) fn status(&self, id: ServerId) -> Option<Status> {
         self.supervisor.status(id)
     }
@@ -229,7 +260,7 @@ impl Servers {
         let call_wait_start = spec.policy.call_wait_start;
         self.supervisor.add(id, spec, now)?;
         self.emit(HubEvent::Configured { id: config.id });
-        let configured = ConfiguredServer { config: Arc::new(config), revision: 1, logs, call_wait_start };
+        let configured = ConfiguredServer { config: Arc::new(config), revision: 1, logs, call_wait_start, login: None };
         self.configured.insert(id, configured);
         self.order.push(id);
         Ok(())

@@ -1,0 +1,53 @@
+//! The arguments of `mcpwire login`, `mcpwire logout` and `mcpwire whoami`.
+
+use super::place::Place;
+use super::target::TlsArgs;
+
+/// The server and the account of a login.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(skip)]
+pub(crate) struct LoginPlace {
+    /// Name or id of a configured server
+    #[arg(id = "configured", value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Use the server at this URL, over HTTP
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Name the account, to keep several logins to one server [default: the account in the server's configuration, or none]
+    #[arg(long, value_name = "ACCOUNT")]
+    pub(crate) account: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// The arguments of `mcpwire login`.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct LoginArgs {
+    #[command(flatten)]
+    pub(crate) login: LoginPlace,
+    /// Open no browser: print the address, and read the address that the browser is sent to at the end
+    #[arg(long, conflicts_with = "device")]
+    pub(crate) no_browser: bool,
+    /// Print a code to enter on another device, and wait
+    #[arg(long)]
+    pub(crate) device: bool,
+    /// Start over: forget a login that was interrupted, and register with the authorization server again
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// Request this scope instead of those that the server asks for; can be repeated
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    /// Send the browser to this address of this machine at the end, such as http://localhost:3118/callback; without a
+    /// port, a free one [default: the address in the server's configuration, or http://127.0.0.1/callback]
+    #[arg(long, value_name = "URI", conflicts_with = "device")]
+    pub(crate) redirect_uri: Option<String>,
+    /// Use this client, which is registered with the authorization server, instead of registering one
+    #[arg(long, value_name = "ID", requires = "url")]
+    pub(crate) client_id: Option<String>,
+    /// Read the secret of --client-id from this environment variable
+    #[arg(long, value_name = "NAME", requires = "client_id")]
+    pub(crate) client_secret_env: Option<String>,
+}

@@ -1,0 +1,208 @@
+//! [`LoginStore`]: opens the logins of configured servers and of servers at a URL.
+
+use std::sync::Arc;
+
+use mcpwire_authorization::FileStore;
+use mcpwire_blocking::McpServerDef;
+use mcpwire_hub::config::{EnvVarConfig, McpConfig, McpTransport, OAuthConfig};
+use mcpwire_hub::launch::{Instance, Launch};
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::logins::{LoginSettings, Logins};
+use mcpwire_hub::secrets::{SecretRef, Secrets};
+use mcpwire_hub::store::Store;
+use mcpwire_smol::{Runtime, Smol};
+
+use super::ServerLogin;
+use super::index::Index;
+use crate::args::{LoginPlace, TlsArgs};
+use crate::console::Console;
+use crate::failure::{Failure, hub_message};
+use crate::hub::{find_in, not_started};
+use crate::session::without_scheme;
+use crate::text;
+
+/// The name under which this tool registers at authorization servers. Users see it on login pages.
+const CLIENT_NAME: &str = "mcpwire";
+
+/// The logins of the user on this machine.
+pub(crate) struct LoginStore {
+    layout: Layout,
+    logins: Logins,
+    files: FileStore,
+}
+
+/// The client that a login uses at the authorization server, if the command line names one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientArgs {
+    pub(crate) client_id: Option<String>,
+    /// The environment variable that contains the secret of the client.
+    pub(crate) secret_env: Option<String>,
+    pub(crate) redirect_uri: Option<String>,
+}
+
+impl LoginStore {
+    /// Opens the store. The first login creates its directory.
+    pub(crate) fn new(layout: Layout) -> Self {
+        let files = FileStore::new(layout.logins());
+        Self { logins: Logins::in_store(files.clone(), CLIENT_NAME), layout, files }
+    }
+
+    /// Returns the login of the server that the command line names.
+    pub(crate) fn of_place(&self, place: &LoginPlace, client: &ClientArgs) -> Result<ServerLogin, Failure> {
+        let config = match (&place.server, &place.url) {
+            (Some(name), _) => self.configured(name)?,
+            (None, Some(url)) => at_url(url, &place.tls)?,
+            (None, None) => return Err(Failure::no_server()),
+        };
+        let name = place.server.as_ref().map(|_| config.name.trim().to_owned());
+        self.of_config(config, name, place.account.as_deref(), client)
+    }
+
+    fn configured(&self, name: &str) -> Result<McpConfig, Failure> {
+        let configs = Store::new(self.layout.servers()).load().map_err(Failure::from_hub)?.configs;
+        let failure = |error| {
+            let failure = Failure::from_hub(error);
+            if name.contains("://") {
+                failure.with_hint("For a server that is not configured, use --url")
+            } else {
+                failure
+            }
+        };
+        let config = find_in(configs, name).map_err(failure)?;
+        if let McpTransport::Stdio = config.transport {
+            let message = format!(
+                "server `{}` is started as a command, and only servers over HTTP have logins; it gets credentials from \
+                 its environment, see mcpwire secret --help",
+                text::name(config.name.trim())
+            );
+            return Err(Failure::usage("server", message));
+        }
+        Ok(config)
+    }
+
+    fn of_config(
+        &self,
+        mut config: McpConfig,
+        name: Option<String>,
+        account: Option<&str>,
+        client: &ClientArgs,
+    ) -> Result<ServerLogin, Failure> {
+        set_client(&mut config.oauth, client)?;
+        let secrets = Secrets::in_directory(self.layout.secrets());
+        let launch = Launch::compose(&config, &secrets, &Instance::default()).map_err(|error| match &name {
+            Some(name) => not_started(name, &error),
+            None => Failure::from_hub(error),
+        })?;
+        let Some(settings) = launch.login else {
+            let message = format!(
+                "the configuration of server `{}` allows no login: it has an `Authorization` header, a Unix socket, or \
+                 `\"oauth\": false`",
+                text::name(config.name.trim())
+            );
+            return Err(Failure::usage("server", message));
+        };
+        self.of_definition(&launch.def, settings, name, account)
+    }
+
+    /// Returns the login of the server that `def` defines.
+    pub(crate) fn of_definition(
+        &self,
+        def: &McpServerDef,
+        mut settings: LoginSettings,
+        name: Option<String>,
+        account: Option<&str>,
+    ) -> Result<ServerLogin, Failure> {
+        if let Some(account) = account {
+            settings = settings.with_account(account);
+        }
+        let runtime: Arc<dyn Runtime> = Arc::new(Smol);
+        let oauth = self.logins.oauth(def, &settings, &runtime, None).map_err(Failure::from_hub)?;
+        Ok(ServerLogin {
+            name,
+            account: account.map(str::to_owned),
+            settings,
+            oauth,
+            def: def.clone(),
+            kept_in: self.files.describe(),
+        })
+    }
+
+    /// Returns the logins of all configured servers, and those that [`Index`] lists.
+    ///
+    /// Warns of servers whose configuration is invalid, and leaves them out.
+    pub(crate) fn all(&self, console: &Console) -> Result<Vec<ServerLogin>, Failure> {
+        let configs = Store::new(self.layout.servers()).load().map_err(Failure::from_hub)?.configs;
+        let secrets = Secrets::in_directory(self.layout.secrets());
+        let mut all: Vec<ServerLogin> = Vec::new();
+        for config in configs {
+            let name = config.name.trim().to_owned();
+            match Launch::compose(&config, &secrets, &Instance::default()) {
+                Ok(Launch { login: Some(settings), def, .. }) => {
+                    all.push(self.of_definition(&def, settings, Some(name), None)?);
+                }
+                Ok(_) => {}
+                Err(error) if config.transport != McpTransport::Stdio => {
+                    console.warn(&format!("{}: {}", text::name(&name), hub_message(&error)));
+                }
+                Err(_) => {}
+            }
+        }
+        for entry in self.index().entries()? {
+            let is_listed = |login: &ServerLogin| login.url() == entry.url && login.account() == entry.account;
+            if !all.iter().any(is_listed) {
+                let account = Some(entry.account.as_str()).filter(|account| !account.is_empty());
+                let settings = LoginSettings::new(OAuthConfig::default());
+                all.push(self.of_definition(&McpServerDef::http(entry.url), settings, None, account)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Adds a login to the list of those that are not the logins of configured servers, or removes it.
+    pub(crate) fn list(&self, login: &ServerLogin, is_listed: bool) -> Result<(), Failure> {
+        self.index().set(login.url(), login.account(), is_listed)
+    }
+
+    fn index(&self) -> Index<'_> {
+        Index(&self.files)
+    }
+}
+
+/// Returns a configuration of the server at a URL.
+fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
+    if !url.contains("://") {
+        return Err(without_scheme(url));
+    }
+    let mut config = McpConfig::http("server", url);
+    let TlsArgs { ca, client_cert, client_key, proxy } = tls;
+    config.ca_file.clone_from(ca);
+    config.client_certificate.clone_from(client_cert);
+    config.client_key.clone_from(client_key);
+    config.proxy.clone_from(proxy);
+    Ok(config)
+}
+
+/// Sets the client of the command line.
+fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failure> {
+    let ClientArgs { client_id, secret_env, redirect_uri } = client;
+    if let Some(client_id) = client_id {
+        oauth.client_id = Some(client_id.clone());
+    }
+    if let Some(name) = secret_env {
+        if std::env::var_os(name).is_none_or(|value| value.is_empty()) {
+            let message = format!("environment variable {} (for the secret) is not set or empty", text::line(name));
+            return Err(Failure::usage("client-secret-env", message));
+        }
+        let reference = SecretRef::Env { name: name.clone() };
+        oauth.client_secret = Some(EnvVarConfig::secret("client_secret", reference));
+    }
+    if let Some(uri) = redirect_uri {
+        oauth.redirect_uri = Some(uri.clone());
+        if oauth.redirect().is_none() {
+            let message = "--redirect-uri is a URL of this machine, such as http://localhost:3118/callback or, with a \
+                           free port, http://127.0.0.1/callback";
+            return Err(Failure::usage("redirect-uri", message));
+        }
+    }
+    Ok(())
+}

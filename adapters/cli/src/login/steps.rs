@@ -1,0 +1,210 @@
+//! The three ways to log in: with a browser on this machine, with a browser elsewhere, and with a code on another device.
+
+use std::io::{self, BufRead as _, Read as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mcpwire_authorization::{Browser, DeviceCode, LoginPrompt, LoginRequest, LoginRequired, LoginStatus, PasteBack};
+use mcpwire_smol::http::HttpOptions;
+use mcpwire_smol::{ConnectOptions, McpClient};
+use owo_colors::OwoColorize as _;
+use serde::Serialize;
+
+use super::ServerLogin;
+use super::wait::wait;
+use crate::args::Options;
+use crate::console::{Console, is_at_terminal};
+use crate::failure::Failure;
+use crate::text;
+use crate::time::{local_of_unix, utc_of_unix};
+
+/// Default time to log in with a browser.
+const TIME_TO_LOG_IN: Duration = Duration::from_secs(300);
+
+/// Maximum number of bytes of an address that the user pastes.
+const LONGEST_ADDRESS: u64 = 64 * 1024;
+
+/// How the user logs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// With a browser on this machine, which comes back to a port of this machine.
+    Browser,
+    /// With a browser on any machine. The user pastes the address to which it was sent.
+    Paste,
+    /// With a code on another device.
+    Device,
+}
+
+/// A step of a login that the user or a program must do. With `--json`, a line on standard error.
+#[derive(Serialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+enum Step<'a> {
+    OpenUrl {
+        url: &'a str,
+    },
+    EnterCode {
+        user_code: &'a str,
+        verification_uri: &'a str,
+        verification_uri_complete: Option<&'a str>,
+        expires_at: Option<String>,
+    },
+}
+
+pub(super) fn log_in(
+    login: &ServerLogin,
+    way: Way,
+    request: LoginRequest,
+    timeout: Option<Duration>,
+    options: &Options,
+) -> Result<LoginStatus, Failure> {
+    let guide = Guide {
+        console: Console::new(options),
+        json: options.json,
+        title: login.title(),
+        has_asked: AtomicBool::new(false),
+    };
+    let console = guide.console.clone();
+    let time = timeout.unwrap_or(TIME_TO_LOG_IN);
+    let (host, port, path) = match login.settings.config().redirect() {
+        Some(redirect) => (redirect.host, redirect.port, redirect.path),
+        None => ("127.0.0.1", 0, "/callback"),
+    };
+    let with = |prompt: &dyn LoginPrompt| {
+        wait(Some(time), async { login.oauth.login_with(prompt, wanted(login, &request).await).await })
+    };
+    let done = match way {
+        Way::Browser => {
+            let prompt = Browser::new(move |url| guide.open(url)).host(host).port(port).path(path);
+            // `wait` ends the login earlier, with a better message.
+            with(&prompt.timeout(time.saturating_mul(2)))
+        }
+        Way::Paste => {
+            let prompt = PasteBack::new(move |url| guide.read_address(url)).host(host).port(port).path(path);
+            with(&prompt)
+        }
+        Way::Device => wait(timeout, async {
+            let request = wanted(login, &request).await;
+            login.oauth.login_by_device(request, |code| guide.show_code(code)).await
+        }),
+    };
+    console.finish();
+    done?.map_err(|error| login.failed(&error))
+}
+
+/// Connects to the server, to learn from its refusal where to log in and which scopes it wants. Returns the request with these
+/// scopes.
+async fn wanted(login: &ServerLogin, request: &LoginRequest) -> LoginRequest {
+    let options = ConnectOptions::default().http(login.authorize(HttpOptions::default()));
+    let scopes = match McpClient::connect_and_initialize_with(&login.def, options).await {
+        Ok(client) => {
+            // The server may have ended.
+            let _ = client.shutdown().await;
+            None
+        }
+        // Other errors come again during the login, or do not matter to it.
+        Err(error) => LoginRequired::find(&error).and_then(|required| required.scopes.clone()),
+    };
+    let is_chosen = request.scopes.is_some() || !login.settings.config().scopes.is_empty();
+    match scopes.filter(|scopes| !is_chosen && !scopes.is_empty()) {
+        Some(scopes) => request.clone().scopes(scopes),
+        None => request.clone(),
+    }
+}
+
+/// Shows the user what to do.
+struct Guide {
+    console: Console,
+    json: bool,
+    /// The name or URL of the server.
+    title: String,
+    /// Whether the user has been asked for the address.
+    has_asked: AtomicBool,
+}
+
+impl Guide {
+    /// Opens the login page in a browser. Without a terminal, only shows its URL.
+    fn open(&self, url: &str) {
+        let opens = is_at_terminal();
+        let what =
+            if opens { "Opening this page in your browser" } else { "Open this page in a browser on this machine" };
+        self.show(&Step::OpenUrl { url }, || {
+            format!("Log in to {}. {what}:\n\n  {}\n", self.title, text::line(url).bold())
+        });
+        self.console.start("waiting for the browser");
+        if !opens {
+            return;
+        }
+        let (url, console) = (url.to_owned(), self.console.clone());
+        // A browser in the terminal runs until the user closes it.
+        thread::spawn(move || {
+            if let Err(error) = webbrowser::open(&url) {
+                let error = text::line(&error.to_string());
+                console.note(&format!("no browser was opened ({error}): open the page yourself, on this machine"));
+                console.note("if the browser is on another machine, press Ctrl-C, and add --no-browser to the command");
+            }
+        });
+    }
+
+    /// Shows the URL of the login page, and reads the address that the user pastes.
+    fn read_address(&self, url: &str) -> io::Result<String> {
+        if self.has_asked.swap(true, Ordering::Relaxed) {
+            self.console.line("That is not the address at which this login ends. Paste the whole address:");
+            return read_line();
+        }
+        self.show(&Step::OpenUrl { url }, || {
+            format!(
+                "Log in to {}. Open this page in a browser on any machine:\n\n  {}\n\n\
+                 At the end, the browser cannot reach a page whose address begins with http://. Paste that address here:",
+                self.title,
+                text::line(url).bold()
+            )
+        });
+        read_line()
+    }
+
+    /// Shows the code to enter on another device.
+    fn show_code(&self, code: &DeviceCode) {
+        let DeviceCode { user_code, verification_uri, verification_uri_complete, expires_at, .. } = code;
+        let complete = verification_uri_complete.as_deref();
+        let expires = expires_at.as_secs();
+        let step = Step::EnterCode {
+            user_code,
+            verification_uri,
+            verification_uri_complete: complete,
+            expires_at: utc_of_unix(expires),
+        };
+        self.show(&step, || {
+            let or = complete.map(|url| format!("\n  or open: {}", text::line(url))).unwrap_or_default();
+            format!(
+                "Log in to {}. Open this page on any device, and enter the code:\n\n  page:    {}\n  code:    {}\n  \
+                 expires: {}{or}\n",
+                self.title,
+                text::line(verification_uri).bold(),
+                text::line(user_code).bold(),
+                local_of_unix(expires),
+            )
+        });
+        self.console.start("waiting for you to enter the code");
+    }
+
+    /// Writes a step to standard error: as text, or as one JSON object on a line. `--quiet` does not hide it.
+    fn show(&self, step: &Step<'_>, text: impl FnOnce() -> String) {
+        match serde_json::to_string(step) {
+            Ok(json) if self.json => self.console.line(&text::json_for_terminals(&json).to_string()),
+            _ => self.console.line(&text()),
+        }
+    }
+}
+
+/// Reads a line of standard input.
+fn read_line() -> io::Result<String> {
+    let mut line = String::new();
+    // A lock for one line: the rest stays in the buffer for the next attempt.
+    io::stdin().lock().take(LONGEST_ADDRESS).read_line(&mut line)?;
+    if line.is_empty() {
+        let message = "standard input ended before the address was given";
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+    }
+    Ok(line)
+}

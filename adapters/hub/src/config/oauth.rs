@@ -1,0 +1,249 @@
+//! [`OAuthConfig`]: how the client of one server over HTTP logs in.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::EnvVarConfig;
+
+/// The OAuth settings of one server over HTTP. In the configuration file: the member `oauth`, an object or `false`.
+///
+/// The defaults suit most servers: the client finds the authorization server, and registers itself there. Nothing is sent until
+/// the server asks for a login.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, remote = "Self")]
+pub struct OAuthConfig {
+    /// Whether the client may log in to the server. In the configuration file, `"oauth": false` is short for an object with
+    /// `enabled` set to `false`.
+    #[serde(skip_serializing_if = "is_true")]
+    pub enabled: bool,
+    /// The identifier of a client that is registered at the authorization server. By default, the client registers itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// The secret of the client with the identifier [`client_id`](Self::client_id).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<EnvVarConfig>,
+    /// The issuer of the authorization server at which the client with the identifier [`client_id`](Self::client_id) is
+    /// registered. Its secret is sent to no other authorization server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// The `https` URL of the metadata document of the client (Client ID Metadata Document).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_metadata_url: Option<String>,
+    /// The scopes to ask for in place of those that the server names. If this list is empty, the server's scopes are used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// The name of the user's account, for users with several accounts on one server. Each account has its own login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// The redirect URI of logins in a browser, such as `http://localhost:3118/callback`: an `http` URL of this machine. By
+    /// default, `http://127.0.0.1` with a free port. Some authorization servers require the registered host, port and path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirect_uri: Option<String>,
+    /// Whether the parameter `resource` is left out. Some authorization servers, such as Microsoft Entra, reject it.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub omit_resource: bool,
+    /// Whether authorization servers are used whose metadata does not mention PKCE, such as Amazon Cognito.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub assume_pkce: bool,
+    /// Whether the metadata of the authorization server may lack its issuer, or name it with a different slash at its end.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub lenient_issuer: bool,
+    /// Whether tokens are bound to a key of this machine (DPoP). Tokens that are not bound are then never used.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub dpop: bool,
+    /// Whether requests of the login may go to private addresses. The server's own host is always allowed.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub allow_private_addresses: bool,
+    /// Whether the program logs in as itself, with `client_id` and `client_secret` and without a user (`client_credentials`).
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub client_credentials: bool,
+    /// The members of the JSON object that this version of the hub does not know. They are preserved.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+impl Default for OAuthConfig {
+    fn default() -> Self {
+        OAuthConfig {
+            enabled: true,
+            client_id: None,
+            client_secret: None,
+            issuer: None,
+            client_metadata_url: None,
+            scopes: Vec::new(),
+            account: None,
+            redirect_uri: None,
+            omit_resource: false,
+            assume_pkce: false,
+            lenient_issuer: false,
+            dpop: false,
+            allow_private_addresses: false,
+            client_credentials: false,
+            other: Map::new(),
+        }
+    }
+}
+
+impl OAuthConfig {
+    /// Creates the configuration of a client that never logs in: `"oauth": false`.
+    pub fn disabled() -> Self {
+        OAuthConfig { enabled: false, ..OAuthConfig::default() }
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        *self == OAuthConfig::default()
+    }
+
+    /// Returns the settings that differ from the defaults, each with the name of its field, such as `oauth.issuer`. Omits the
+    /// secret, and the redirect URI, which only the login itself uses.
+    pub(crate) fn described(&self) -> Vec<(&'static str, Cow<'_, str>)> {
+        let texts = [
+            ("oauth.client_id", &self.client_id),
+            ("oauth.issuer", &self.issuer),
+            ("oauth.client_metadata_url", &self.client_metadata_url),
+            ("oauth.account", &self.account),
+        ];
+        let switches = [
+            ("oauth.omit_resource", self.omit_resource),
+            ("oauth.assume_pkce", self.assume_pkce),
+            ("oauth.lenient_issuer", self.lenient_issuer),
+            ("oauth.dpop", self.dpop),
+            ("oauth.allow_private_addresses", self.allow_private_addresses),
+            ("oauth.client_credentials", self.client_credentials),
+        ];
+        let mut described = Vec::new();
+        if !self.enabled {
+            described.push(("oauth.enabled", "false".into()));
+        }
+        described.extend(texts.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?.into()))));
+        if !self.scopes.is_empty() {
+            described.push(("oauth.scopes", self.scopes.join(" ").into()));
+        }
+        described.extend(switches.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (name, "true".into())));
+        described
+    }
+
+    /// Returns the host, the port and the path of [`redirect_uri`](Self::redirect_uri), or `None` if it is not set. The port is 0
+    /// if the URI names none.
+    pub fn redirect(&self) -> Option<Redirect<'_>> {
+        Redirect::parse(self.redirect_uri.as_deref()?)
+    }
+}
+
+/// The parts of the redirect URI of logins in a browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Redirect<'a> {
+    /// `127.0.0.1`, `[::1]` or `localhost`.
+    pub host: &'a str,
+    /// The port, or 0 for a free one.
+    pub port: u16,
+    /// The path, which begins with `/`.
+    pub path: &'a str,
+}
+
+impl<'a> Redirect<'a> {
+    /// Returns the parts of a redirect URI of this machine. Returns `None` for any other URI.
+    pub(super) fn parse(uri: &'a str) -> Option<Self> {
+        let rest = uri.strip_prefix("http://")?;
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let path = if path.is_empty() { "/" } else { path };
+        let hosts = ["127.0.0.1", "[::1]", "localhost"];
+        let host = hosts.into_iter().find(|host| authority.starts_with(host))?;
+        let (host, port) = authority.split_at(host.len());
+        let port = match port.strip_prefix(':') {
+            Some(port) => port.parse().ok().filter(|port| *port != 0)?,
+            None if port.is_empty() => 0,
+            None => return None,
+        };
+        let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte));
+        is_plain.then_some(Redirect { host, port, path })
+    }
+}
+
+impl Serialize for OAuthConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if *self == OAuthConfig::disabled() {
+            serializer.serialize_bool(false)
+        } else {
+            Self::serialize(self, serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OAuthConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BoolOrObject)
+    }
+}
+
+struct BoolOrObject;
+
+impl<'de> Visitor<'de> for BoolOrObject {
+    type Value = OAuthConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of OAuth settings, or `false`")
+    }
+
+    fn visit_bool<E>(self, enabled: bool) -> Result<OAuthConfig, E> {
+        Ok(OAuthConfig { enabled, ..OAuthConfig::default() })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OAuthConfig, A::Error> {
+        OAuthConfig::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_uri_is_one_of_this_machine() {
+        let parsed = |uri| Redirect::parse(uri).map(|redirect| (redirect.host, redirect.port, redirect.path));
+        assert_eq!(parsed("http://localhost:3118/callback"), Some(("localhost", 3118, "/callback")));
+        assert_eq!(parsed("http://127.0.0.1/a/b"), Some(("127.0.0.1", 0, "/a/b")));
+        assert_eq!(parsed("http://[::1]:1"), Some(("[::1]", 1, "/")));
+        for other in [
+            "https://localhost/callback",
+            "http://localhost.example.com/",
+            "http://127.0.0.1.example.com/",
+            "http://example.com/",
+            "http://localhost:0/",
+            "http://localhost:99999/",
+            "http://localhost@example.com/",
+            "http://localhost/?x",
+            "http://localhost/#x",
+            "http://localhost/a b",
+            "localhost",
+            "",
+        ] {
+            assert_eq!(parsed(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn false_is_short_for_disabled_and_unknown_members_are_preserved() {
+        let read = |text| serde_json::from_str::<OAuthConfig>(text).unwrap();
+        let written = |config: &OAuthConfig| serde_json::to_string(config).unwrap();
+        assert_eq!(read("false"), OAuthConfig::disabled());
+        assert_eq!(read("true"), OAuthConfig::default());
+        assert_eq!(read("{}"), OAuthConfig::default());
+        assert_eq!(written(&OAuthConfig::disabled()), "false");
+        for text in [r#"{"client_id":"a","later":[1]}"#, r#"{"enabled":false,"client_id":"a"}"#, "{}"] {
+            assert_eq!(written(&read(text)), text);
+        }
+        assert!(serde_json::from_str::<OAuthConfig>("1").is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! Reads the OAuth section of a server: `oauth`, or `auth` in files of Cursor.
+//!
+//! | program | member | members that are imported |
+//! |---|---|---|
+//! | Claude Code | `oauth` | `clientId`, `callbackPort`, `scopes` (one text) |
+//! | VS Code | `oauth` | `clientId` |
+//! | Gemini CLI | `oauth` | `enabled`, `clientId`, `clientSecret`, `scopes`, `redirectUri` |
+//! | Cursor | `auth` | `CLIENT_ID`, `CLIENT_SECRET`, `scopes` |
+//! | Zed | `oauth` | `client_id`, `client_secret` |
+//! | Codex | `oauth`, `scopes` | `client_id`, `callback_url`, `callback_port` |
+//! | others | `oauth` | all of these, and `false` |
+
+use serde_json::{Map, Value};
+
+use super::Dialect;
+use super::builder::Builder;
+use super::members::texts;
+use crate::HubError;
+use crate::config::{OAuthConfig, Redirect};
+
+/// Imports the OAuth section in the member `name` of a server over HTTP.
+pub(super) fn read(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), HubError> {
+    match value {
+        Value::Bool(enabled) => builder.config.oauth.enabled = *enabled,
+        Value::Object(members) => section(builder, name, members)?,
+        _ => return Err(HubError::validation(name, "this must be an object, or `false`")),
+    }
+    Ok(())
+}
+
+fn section(builder: &mut Builder<'_>, section: &str, members: &Map<String, Value>) -> Result<(), HubError> {
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null() && *value != "") {
+        let field = format!("{section}.{name}");
+        match folded(name).as_str() {
+            "clientid" => {
+                let text = builder.text(&field, text(&field, value)?)?;
+                builder.config.oauth.client_id = Some(text);
+            }
+            "clientsecret" => {
+                let secret = builder.secret(&field, "client_secret", text(&field, value)?)?;
+                builder.config.oauth.client_secret = Some(secret);
+            }
+            "scope" | "scopes" => scopes(builder, &field, value)?,
+            "issuer" => builder.config.oauth.issuer = Some(text(&field, value)?.to_owned()),
+            "callbackport" => port(builder, &field, value)?,
+            "redirecturi" | "callbackurl" => redirect_uri(builder, &field, text(&field, value)?),
+            "enabled" => builder.config.oauth.enabled = value != &Value::Bool(false),
+            "authservermetadataurl" | "authorizationurl" | "tokenurl" | "registrationurl" => {
+                builder.warn(
+                    field,
+                    "the authorization server is found from the metadata of the server. This URL was omitted",
+                );
+            }
+            _ => builder.warn(field, "this member is not supported, and was omitted"),
+        }
+    }
+    if builder.config.oauth.client_id.is_none() && builder.config.oauth.client_secret.is_some() {
+        builder.config.oauth.client_secret = None;
+        builder.forget("client_secret");
+        builder.warn(section, "a client secret without the identifier of its client has no effect, and was omitted");
+    }
+    Ok(())
+}
+
+/// Imports a list of scopes, or a text with spaces between the scopes.
+pub(super) fn scopes(builder: &mut Builder<'_>, field: &str, value: &Value) -> Result<(), HubError> {
+    let scopes = match value {
+        Value::String(text) => text.split_ascii_whitespace().map(str::to_owned).collect(),
+        _ => texts(value).ok_or_else(|| HubError::validation(field, "this must be a list of scopes"))?,
+    };
+    builder.config.oauth.scopes = scopes;
+    Ok(())
+}
+
+fn port(builder: &mut Builder<'_>, field: &str, value: &Value) -> Result<(), HubError> {
+    let port = value.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
+    let Some(port) = port else { return Err(HubError::validation(field, "this must be the number of a port")) };
+    // The URL is more precise.
+    if builder.config.oauth.redirect_uri.is_none() {
+        let host = if builder.dialect() == Dialect::CodexToml { "127.0.0.1" } else { "localhost" };
+        builder.config.oauth.redirect_uri = Some(format!("http://{host}:{port}/callback"));
+    }
+    Ok(())
+}
+
+fn redirect_uri(builder: &mut Builder<'_>, field: &str, uri: &str) {
+    let of_this_machine =
+        OAuthConfig { redirect_uri: Some(uri.to_owned()), ..OAuthConfig::default() }.redirect().is_some();
+    if of_this_machine {
+        builder.config.oauth.redirect_uri = Some(uri.to_owned());
+    } else {
+        builder.warn(field, "logins end at an address of this machine. This address is another one, and was omitted");
+    }
+}
+
+fn text<'v>(field: &str, value: &'v Value) -> Result<&'v str, HubError> {
+    value.as_str().ok_or_else(|| HubError::validation(field, "this must be text"))
+}
+
+/// Returns a member name without its style: `clientId`, `client_id` and `CLIENT_ID` are the same.
+fn folded(name: &str) -> String {
+    name.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Returns the `oauth` section of a server for an exported file, as Claude Code spells it.
+///
+/// Returns the names of the settings that other programs lack as second value. The secret of the client is added by the caller.
+pub(super) fn section_of(oauth: &OAuthConfig) -> (Map<String, Value>, Vec<&'static str>) {
+    let mut section = Map::new();
+    if !oauth.enabled {
+        section.insert("enabled".to_owned(), false.into());
+    }
+    if let Some(client_id) = &oauth.client_id {
+        section.insert("clientId".to_owned(), client_id.clone().into());
+    }
+    if !oauth.scopes.is_empty() {
+        section.insert("scopes".to_owned(), oauth.scopes.join(" ").into());
+    }
+    match oauth.redirect() {
+        Some(Redirect { host: "localhost", port, path: "/callback", .. }) if port != 0 => {
+            section.insert("callbackPort".to_owned(), port.into());
+        }
+        Some(_) => {
+            section.insert("redirectUri".to_owned(), oauth.redirect_uri.clone().into());
+        }
+        None => {}
+    }
+    let exported = ["oauth.enabled", "oauth.client_id", "oauth.scopes"];
+    let lost = oauth.described().into_iter().map(|(name, _)| name).filter(|name| !exported.contains(name)).collect();
+    (section, lost)
+}

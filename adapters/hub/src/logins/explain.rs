@@ -1,0 +1,65 @@
+//! Converts the errors of logins to errors for users, in the terms of the configuration.
+
+use std::error::Error as StdError;
+
+use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequired};
+
+use super::RequiredLogin;
+use crate::{HubError, HubErrorKind};
+
+/// The settings that an error names as its cure, as [`OAuthConfig`](crate::config::OAuthConfig) names them.
+const SETTINGS: [&str; 4] = ["omit_resource", "assume_pkce", "lenient_issuer", "allow_private_addresses"];
+
+/// Converts the error of a login to an error for the user.
+///
+/// If a setting of the server cures the error, the field is the path of this setting, such as `oauth.assume_pkce`. The message
+/// contains no secrets.
+pub fn login_error(error: &LoginError) -> HubError {
+    let (kind, field) = match error.kind() {
+        LoginErrorKind::Temporary | LoginErrorKind::Store => (HubErrorKind::Unavailable, ""),
+        LoginErrorKind::LoginRequired => (HubErrorKind::LoginRequired, "login"),
+        LoginErrorKind::NotCompleted => (HubErrorKind::Cancelled, ""),
+        LoginErrorKind::ClientIdRequired => (HubErrorKind::InvalidConfiguration, "oauth.client_id"),
+        LoginErrorKind::Misconfigured => (HubErrorKind::InvalidConfiguration, "oauth"),
+        _ => (HubErrorKind::Unauthorized, "authorization"),
+    };
+    let text = error.to_string();
+    let setting = SETTINGS.into_iter().find(|setting| text.contains(&quoted(setting)));
+    let message = in_terms_of_configuration(&text);
+    match setting {
+        Some(setting) => HubError::validation(format!("oauth.{setting}"), message),
+        None => HubError::new(kind, message).at(field),
+    }
+}
+
+/// Returns the error of a login in `error` or in its sources, as an error for the user. Returns `None` if there is none.
+pub(crate) fn find_login_error(error: &(dyn StdError + 'static)) -> Option<HubError> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<LoginError>() {
+            return Some(login_error(found));
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// Names settings by their paths in the configuration: `oauth.assume_pkce` instead of `assume_pkce`.
+pub(crate) fn in_terms_of_configuration(text: &str) -> String {
+    let path = |text: String, setting: &str| text.replace(&quoted(setting), &format!("`oauth.{setting}`"));
+    SETTINGS.into_iter().fold(text.to_owned(), path)
+}
+
+fn quoted(setting: &str) -> String {
+    format!("`{setting}`")
+}
+
+impl RequiredLogin {
+    /// Returns the login that a request of a client needs, or `None` if `error` is not about a login.
+    pub(crate) fn find(error: &(dyn StdError + 'static)) -> Option<RequiredLogin> {
+        let required = LoginRequired::find(error)?;
+        let server_url = required.server_url.split(['?', '#']).next().unwrap_or_default().to_owned();
+        let scopes = required.scopes.iter().flat_map(|scopes| scopes.iter()).map(str::to_owned).collect();
+        Some(RequiredLogin { server_url, account: required.account.clone(), scopes })
+    }
+}

@@ -1,0 +1,185 @@
+//! [`Logins`]: the OAuth logins of a program, one for each server and account.
+
+mod explain;
+mod required;
+mod settings;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcpwire_authorization::oauth::{Scopes, Secret as OAuthSecret};
+use mcpwire_authorization::{FileStore, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore, login_document};
+use mcpwire_client::McpServerDef;
+use mcpwire_driver::Runtime;
+use mcpwire_driver::http::HttpClient;
+
+pub use self::explain::login_error;
+pub(crate) use self::explain::{find_login_error, in_terms_of_configuration};
+pub use self::required::RequiredLogin;
+pub use self::settings::LoginSettings;
+use crate::HubError;
+use crate::layout::Layout;
+
+/// The OAuth logins of a program. Cheap to clone.
+///
+/// All connections to one server under one account share an [`OAuth`], so that a token is refreshed once for all of them. Several
+/// programs can share the files of the logins.
+#[derive(Clone)]
+pub struct Logins(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn TokenStore>,
+    client_name: String,
+    shared: Mutex<Vec<SharedLogin>>,
+}
+
+/// Identifies a login: the server, and the account of the user there. Empty for the only account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoginKey {
+    pub(crate) server_url: String,
+    pub(crate) account: String,
+}
+
+/// The authorizer of one server and account.
+struct SharedLogin {
+    target: Target,
+    settings: LoginSettings,
+    oauth: OAuth,
+}
+
+/// How the server of a login is reached: its URL, and the parts of the definition that requests of the login use, too.
+#[derive(PartialEq)]
+struct Target(McpServerDef);
+
+impl Target {
+    fn new(def: &McpServerDef) -> Self {
+        let mut own = McpServerDef::http(def.url.clone().unwrap_or_default());
+        own.ca_file.clone_from(&def.ca_file);
+        own.client_certificate.clone_from(&def.client_certificate);
+        own.client_key.clone_from(&def.client_key);
+        own.proxy.clone_from(&def.proxy);
+        Target(own)
+    }
+
+    fn url(&self) -> &str {
+        self.0.url.as_deref().unwrap_or_default()
+    }
+}
+
+impl Logins {
+    /// Creates logins that are kept in private files below the directory of the secrets. Users who log in are shown `client_name`.
+    ///
+    /// The first login creates the directory.
+    pub fn new(layout: &Layout, client_name: impl Into<String>) -> Self {
+        Self::in_store(FileStore::new(layout.logins()), client_name)
+    }
+
+    /// Creates logins that are kept in memory, and lost with the program.
+    pub fn in_memory(client_name: impl Into<String>) -> Self {
+        Self::in_store(MemoryStore::new(), client_name)
+    }
+
+    /// Creates logins that are kept in `store`. Users who log in are shown `client_name`.
+    pub fn in_store(store: impl TokenStore, client_name: impl Into<String>) -> Self {
+        Logins(Arc::new(Inner { store: Arc::new(store), client_name: client_name.into(), shared: Mutex::default() }))
+    }
+
+    /// Returns the authorizer of the connections to the HTTP server `def`. Callers with the same server, account and settings get
+    /// the same value.
+    ///
+    /// It sends the stored token and refreshes it, and never asks the user: if a login is needed, requests fail. To log in, call
+    /// its login methods. Requests to the authorization server are sent by `client`, or by the HTTP client of the runtime.
+    ///
+    /// # Errors
+    /// If the runtime has no HTTP client for the server, for example because a certificate cannot be read.
+    pub fn oauth(
+        &self,
+        def: &McpServerDef,
+        settings: &LoginSettings,
+        runtime: &Arc<dyn Runtime>,
+        client: Option<Arc<dyn HttpClient>>,
+    ) -> Result<OAuth, HubError> {
+        let target = Target::new(def);
+        let mut shared = self.shared();
+        let is_same = |login: &&SharedLogin| login.target == target && login.settings == *settings;
+        if let Some(login) = shared.iter().find(is_same) {
+            return Ok(login.oauth.clone());
+        }
+        let client = match client {
+            Some(client) => client,
+            None => {
+                runtime.http_client(&target.0).map_err(|error| HubError::validation("transport", error.to_string()))?
+            }
+        };
+        let oauth = self.build(target.url(), settings).build(Arc::clone(runtime), client);
+        // An authorizer with other settings keeps the same login. Connections that still have it go on with it.
+        shared.retain(|login| login.target.url() != target.url() || login.settings.account() != settings.account());
+        shared.push(SharedLogin { target, settings: settings.clone(), oauth: oauth.clone() });
+        Ok(oauth)
+    }
+
+    /// Returns a number that changes when the stored login changes, or `None` if no login is stored. May block.
+    pub(crate) fn revision(&self, key: &LoginKey) -> Result<Option<u64>, HubError> {
+        let name = login_document(&key.server_url, &key.account);
+        self.0.store.revision(&name).map_err(|error| HubError::unavailable(error.to_string()))
+    }
+
+    /// Drops the authorizer of a login that another process has deleted, because it still has the token.
+    pub(crate) fn forget(&self, key: &LoginKey) {
+        let is_it =
+            |login: &SharedLogin| login.target.url() == key.server_url && login.settings.account() == key.account;
+        let forgotten: Vec<SharedLogin> = self.shared().extract_if(.., |login| is_it(login)).collect();
+        drop(forgotten);
+    }
+
+    fn build(&self, url: &str, settings: &LoginSettings) -> OAuthBuilder {
+        let config = settings.config();
+        let secret = settings.secret().map(|secret| OAuthSecret::new(secret.expose()));
+        let scopes: Option<Scopes> =
+            (!config.scopes.is_empty()).then(|| config.scopes.iter().map(String::as_str).collect());
+        let mut builder = OAuth::builder(url, &self.0.client_name)
+            .store(Arc::clone(&self.0.store))
+            .account(settings.account())
+            .dpop(config.dpop)
+            .settings(|mut oauth| {
+                oauth = oauth
+                    .omit_resource(config.omit_resource)
+                    .assume_pkce(config.assume_pkce)
+                    .lenient_issuer(config.lenient_issuer);
+                if let Some(client_id) = &config.client_id {
+                    oauth = oauth.client_id(client_id);
+                }
+                if let Some(secret) = secret.clone() {
+                    oauth = oauth.client_secret(secret);
+                }
+                if let Some(issuer) = &config.issuer {
+                    oauth = oauth.client_issuer(issuer);
+                }
+                if let Some(url) = &config.client_metadata_url {
+                    oauth = oauth.client_metadata_url(url);
+                }
+                match scopes.clone() {
+                    Some(scopes) => oauth.scopes(scopes),
+                    None => oauth,
+                }
+            });
+        if config.client_credentials {
+            let mut grant = MachineGrant::client_credentials(config.client_id.clone().unwrap_or_default(), secret);
+            if let Some(scopes) = scopes {
+                grant = grant.scopes_to_ask(scopes);
+            }
+            builder = builder.machine_grant(grant);
+        }
+        builder
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Vec<SharedLogin>> {
+        self.0.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Logins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logins").field("client_name", &self.0.client_name).finish_non_exhaustive()
+    }
+}

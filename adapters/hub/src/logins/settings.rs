@@ -1,0 +1,52 @@
+//! [`LoginSettings`]: the OAuth settings of one server, with the secret of the client.
+
+use mcpwire_client::McpServerDef;
+
+use super::LoginKey;
+use crate::config::OAuthConfig;
+use crate::secrets::Secret;
+
+/// The OAuth settings of one server, with the secret of the client. [`Launch`](crate::launch::Launch) resolves them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoginSettings {
+    config: OAuthConfig,
+    client_secret: Option<Secret>,
+}
+
+impl LoginSettings {
+    /// Creates settings without a secret of the client. [`OAuthConfig::client_secret`] is a reference, and is not used.
+    pub fn new(config: OAuthConfig) -> Self {
+        LoginSettings { config, client_secret: None }
+    }
+
+    /// Sets the secret of the client.
+    pub fn with_secret(mut self, secret: Option<Secret>) -> Self {
+        self.client_secret = secret;
+        self
+    }
+
+    /// Selects the account of the user in place of the configured one.
+    pub fn with_account(mut self, account: impl Into<String>) -> Self {
+        self.config.account = Some(account.into());
+        self
+    }
+
+    /// Returns the configured settings.
+    pub fn config(&self) -> &OAuthConfig {
+        &self.config
+    }
+
+    /// Returns the name of the user's account. Empty if none is configured.
+    pub fn account(&self) -> &str {
+        self.config.account.as_deref().unwrap_or_default()
+    }
+
+    /// Returns what identifies the login at the HTTP server `def`.
+    pub(crate) fn key(&self, def: &McpServerDef) -> LoginKey {
+        LoginKey { server_url: def.url.clone().unwrap_or_default(), account: self.account().to_owned() }
+    }
+
+    pub(super) fn secret(&self) -> Option<&Secret> {
+        self.client_secret.as_ref()
+    }
+}

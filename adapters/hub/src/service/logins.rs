@@ -1,0 +1,78 @@
+//! Logs the user in to the HTTP servers of a [`Hub`], and out of them.
+
+use std::sync::Arc;
+
+use mcpwire_authorization::{LoggedOut, LoginPrompt, LoginRequest, LoginStatus, OAuth};
+use mcpwire_client::catch_panic;
+use uuid::Uuid;
+
+use super::available_tools::server_id;
+use super::hub::Hub;
+use super::login_watch;
+use crate::HubError;
+use crate::launch::{Instance, Launch};
+use crate::logins::{Logins, login_error};
+use crate::tasks::panicked;
+
+/// The logins of HTTP servers.
+impl Hub {
+    /// Returns the logins of the hub's HTTP servers.
+    pub fn logins(&self) -> &Logins {
+        &self.0.settings.logins
+    }
+
+    /// Returns the authorizer of an HTTP server, which the connections of the hub to this server use. Its methods show the stored
+    /// login, and log in by other ways than [`login`](Self::login). The hub notices logins within a second.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Launch::compose`], and [`HubErrorKind::InvalidConfiguration`](crate::HubErrorKind) if the server has
+    /// no login: see [`Launch::login`].
+    pub async fn oauth(&self, id: Uuid) -> Result<OAuth, HubError> {
+        let config = self.0.state.read(|servers| servers.config(server_id(id)))?;
+        let settings = Arc::clone(&self.0.settings);
+        let oauth = self.0.settings.tasks.block(move || {
+            let launch = Launch::compose(&config, &*settings.secrets, &Instance::default())?;
+            let Some(login) = &launch.login else {
+                let message = "this server has no login: it is not reached over HTTP, has an `Authorization` header, or has \
+                               `oauth` set to `false`";
+                return Err(HubError::validation("oauth", message));
+            };
+            let connect = settings.connect.as_ref();
+            let options = catch_panic(|| connect.map(|connect| connect(&config)).unwrap_or_default())
+                .map_err(|message| panicked("`HubOptions::connect`", &launch.redactor.redact(&message)))?;
+            settings.logins.oauth(&launch.def, login, settings.tasks.runtime(), options.http_options().own_client())
+        });
+        oauth.await?
+    }
+
+    /// Logs the user in to an HTTP server, and starts the server if it waits for the login.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`oauth`](Self::oauth) and [`login_error`].
+    pub async fn login(
+        &self,
+        id: Uuid,
+        prompt: &dyn LoginPrompt,
+        request: LoginRequest,
+    ) -> Result<LoginStatus, HubError> {
+        let oauth = self.oauth(id).await?;
+        let status = oauth.login_with(prompt, request).await.map_err(|error| login_error(&error))?;
+        login_watch::look_at(&self.0.state, &self.0.settings, server_id(id)).await;
+        Ok(status)
+    }
+
+    /// Deletes the login of an HTTP server. A running server is restarted without the login. With `revoke`, asks the authorization
+    /// server to revoke the token, too.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`oauth`](Self::oauth), and an error if the login cannot be deleted.
+    pub async fn logout(&self, id: Uuid, revoke: bool) -> Result<LoggedOut, HubError> {
+        let oauth = self.oauth(id).await?;
+        let outcome = oauth.logout(revoke).await.map_err(|error| login_error(&error))?;
+        login_watch::look_at(&self.0.state, &self.0.settings, server_id(id)).await;
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,359 @@
+//! Servers of a hub that want a login, in simulated time. Another process is another `Logins` with the same files.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_authorization::LoginRequest;
+use mcpwire_driver::http::{HttpClient, HttpOptions};
+use mcpwire_hub::config::{EnvVarConfig, McpConfig, OAuthConfig};
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::logins::{LoginSettings, Logins};
+use mcpwire_hub::runtime::{Clock, Runtime, Streams, TaskFuture, Timer};
+use mcpwire_hub::secrets::{Secret, SecretRef};
+use mcpwire_hub::service::{HubEvent, StatusDetail};
+use mcpwire_hub::{ConnectOptions, Hub, HubError, HubErrorKind, HubOptions, McpServerDef, McpService, Uuid};
+use mcpwire_supervisor::State;
+use mcpwire_testkit::authorization::{Client, Deviation, Endpoint, ResourceDeviation};
+use mcpwire_tests::authorization::{AgreeingUser, Web};
+use serde_json::json;
+use tempfile::TempDir;
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// The runtime of simulated time, as a value.
+struct Virtual(Arc<dyn Runtime>);
+
+impl Runtime for Virtual {
+    fn spawn(&self, task: TaskFuture) {
+        self.0.spawn(task);
+    }
+
+    fn spawn_blocking(&self, task: mcpwire_hub::runtime::BlockingTask) {
+        self.0.spawn_blocking(task);
+    }
+
+    fn timer(&self) -> Box<dyn Timer> {
+        self.0.timer()
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    fn unix_time(&self) -> Duration {
+        self.0.unix_time()
+    }
+
+    fn pipes(&self, pipes: mcpwire_process::Pipes, exit: Option<mcpwire_process::ExitHandle>) -> io::Result<Streams> {
+        self.0.pipes(pipes, exit)
+    }
+}
+
+/// A directory of a user, whose programs share configuration and logins.
+struct Place {
+    web: Web,
+    directory: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Place { web: Web::new(), directory: tempfile::tempdir().expect("a directory") }
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::below(self.directory.path())
+    }
+
+    async fn hub(&self) -> Hub {
+        let network = self.web.network();
+        let connect =
+            move |_: &McpConfig| ConnectOptions::default().http(HttpOptions::default().client(Arc::clone(&network)));
+        let options = HubOptions::on(Virtual(self.web.time.runtime()), self.layout()).connect(connect);
+        Hub::open(options).await.expect("the hub opens")
+    }
+
+    /// Opens a hub with the protected server, and boots it.
+    async fn booted(&self, config: &McpConfig) -> Hub {
+        let hub = self.hub().await;
+        hub.create(config.clone()).await.expect("it is created");
+        hub.boot().await.expect("it boots");
+        hub
+    }
+
+    fn config(&self) -> McpConfig {
+        McpConfig::http("guarded", self.web.server.url())
+    }
+
+    fn user(&self) -> AgreeingUser {
+        self.web.user()
+    }
+
+    /// Returns the authorizer of another process, with the same files.
+    fn elsewhere(&self) -> mcpwire_authorization::OAuth {
+        let def = McpServerDef::http(self.web.server.url());
+        let network: Arc<dyn HttpClient> = self.web.network();
+        Logins::new(&self.layout(), "mcpwire")
+            .oauth(&def, &LoginSettings::default(), &self.web.time.runtime(), Some(network))
+            .expect("it has an HTTP client")
+    }
+
+    async fn log_in_elsewhere(&self) {
+        self.elsewhere().login_with(&self.user(), LoginRequest::default()).await.expect("the user logs in");
+    }
+
+    async fn log_out_elsewhere(&self) {
+        self.elsewhere().logout(false).await.expect("the login is deleted");
+    }
+
+    fn requests(&self) -> usize {
+        self.web.server.requests().len() + self.web.authorization.requests().len()
+    }
+
+    async fn sleep(&self, time: Duration) {
+        self.web.time.sleep(time).await;
+    }
+}
+
+fn run(test: impl AsyncFnOnce(&Place)) {
+    let place = Place::new();
+    let time = place.web.time.clone();
+    time.run(test(&place));
+}
+
+fn detail(hub: &Hub, id: Uuid) -> StatusDetail {
+    hub.status_detail(id).expect("it is configured")
+}
+
+async fn call(hub: &Hub, id: Uuid, tool: &str) -> Result<String, HubError> {
+    hub.call_tool(id, tool, &json!({})).await
+}
+
+#[test]
+fn a_server_that_wants_a_login_is_not_asked_again_until_the_login_is_stored() {
+    run(async |place| {
+        place.web.server.require("", "files:read");
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        let waiting = detail(&hub, config.id);
+        assert_eq!((waiting.state, waiting.retry_in_ms), (State::NeedsLogin, None));
+        let error = waiting.last_error.expect("it says why");
+        assert_eq!(error.kind, HubErrorKind::LoginRequired);
+        assert!(error.message.contains("files:read"), "{error}");
+        let required = waiting.login.expect("it says which login");
+        assert_eq!((required.server_url, required.scopes), (place.web.server.url(), vec!["files:read".to_owned()]));
+
+        let before = place.requests();
+        place.sleep(10 * HOUR).await;
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
+        assert_eq!(place.requests(), before, "neither a restart nor a health check");
+
+        place.log_in_elsewhere().await;
+        place.sleep(2 * SECOND).await;
+        let running = detail(&hub, config.id);
+        assert_eq!((running.state, running.login), (State::Running, None));
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+    });
+}
+
+#[test]
+fn a_call_finds_the_login_that_was_stored_a_moment_before() {
+    run(async |place| {
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+        place.log_in_elsewhere().await;
+        let now = place.web.time.elapsed();
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert_eq!(place.web.time.elapsed(), now);
+    });
+}
+
+#[test]
+fn a_server_whose_login_is_deleted_by_another_process_needs_it_again() {
+    run(async |place| {
+        place.log_in_elsewhere().await;
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        place.log_out_elsewhere().await;
+        place.sleep(2 * SECOND).await;
+        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
+
+        place.log_in_elsewhere().await;
+        place.sleep(2 * SECOND).await;
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+    });
+}
+
+#[test]
+fn the_hub_logs_in_and_out() {
+    run(async |place| {
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        let mut events = hub.events();
+        let status = hub.login(config.id, &place.user(), LoginRequest::default()).await.expect("the user logs in");
+        assert_eq!(status.issuer, place.web.authorization.issuer());
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert!(hub.logout(config.id, true).await.expect("the login is deleted").had_token);
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
+        assert_eq!(place.web.count(Endpoint::Revocation), 1);
+        let mut states = Vec::new();
+        while let Some(event) = events.try_next() {
+            if let HubEvent::Status { state: state @ (State::Running | State::NeedsLogin), error, .. } = event {
+                states.push((state, error.map(|error| error.kind)));
+            }
+        }
+        assert_eq!(states, [(State::Running, None), (State::NeedsLogin, Some(HubErrorKind::LoginRequired))]);
+    });
+}
+
+#[test]
+fn all_servers_of_a_url_share_one_refresh() {
+    run(async |place| {
+        place.web.authorization.token_lifetime(HOUR);
+        place.log_in_elsewhere().await;
+        let configs: Vec<McpConfig> =
+            (0..3).map(|at| McpConfig::http(format!("guarded {at}"), place.web.server.url())).collect();
+        let hub = place.hub().await;
+        for config in &configs {
+            hub.create(config.clone()).await.expect("it is created");
+        }
+        hub.boot().await.expect("it boots");
+        place.sleep(2 * HOUR).await;
+        let before = place.web.count(Endpoint::Token);
+        let calls = configs.iter().cycle().take(30).map(|config| call(&hub, config.id, "echo"));
+        for result in futures_util::future::join_all(calls).await {
+            assert_eq!(result.as_deref(), Ok("hi"));
+        }
+        assert_eq!(place.web.count(Endpoint::Token), before + 1);
+        assert_eq!(place.web.authorization.reused_refresh_tokens(), 0);
+    });
+}
+
+#[test]
+fn a_server_with_credentials_of_its_own_or_with_logins_turned_off_never_logs_in() {
+    run(async |place| {
+        place.log_in_elsewhere().await;
+        let before = place.web.authorization.requests().len();
+        let own = place.config().header(EnvVarConfig::value("authorization", "Basic eDp5"));
+        let off = McpConfig::http("off", place.web.server.url()).oauth(OAuthConfig::disabled());
+        let hub = place.hub().await;
+        for config in [&own, &off] {
+            hub.create(config.clone()).await.expect("it is created");
+        }
+        hub.boot().await.expect("it boots");
+        for id in [own.id, off.id] {
+            assert_eq!(detail(&hub, id).state, State::NeedsAuth);
+            assert_eq!(hub.oauth(id).await.expect_err("no login").field, "oauth");
+        }
+        place.sleep(HOUR).await;
+        assert_eq!(place.web.authorization.requests().len(), before);
+        let sent = place.web.server.requests();
+        assert!(sent.iter().all(|request| !request.header("authorization").is_some_and(|it| it.starts_with("Bearer"))));
+    });
+}
+
+#[test]
+fn a_tool_that_wants_more_scopes_fails_alone() {
+    run(async |place| {
+        place.web.server.require("tools/call other", "admin");
+        place.log_in_elsewhere().await;
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        let error = call(&hub, config.id, "other").await.expect_err("it wants more");
+        assert_eq!(error.kind, HubErrorKind::LoginRequired, "{error}");
+        assert!(error.message.contains("admin"), "{error}");
+        place.sleep(SECOND).await;
+        assert_eq!(detail(&hub, config.id).state, State::Running);
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+    });
+}
+
+#[test]
+fn a_login_that_the_server_refuses_later_is_needed_again_after_the_first_call() {
+    run(async |place| {
+        place.log_in_elsewhere().await;
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        place.web.authorization.revoke_logins();
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("revoked").kind, HubErrorKind::LoginRequired);
+        place.sleep(SECOND).await;
+        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+    });
+}
+
+#[test]
+fn a_server_that_refuses_each_new_token_is_not_started_in_a_loop() {
+    run(async |place| {
+        place.log_in_elsewhere().await;
+        place.web.server.deviate(ResourceDeviation::RefuseAllTokens);
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        place.sleep(HOUR).await;
+        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+        let before = place.requests();
+        place.sleep(HOUR).await;
+        assert!(place.requests() - before < 200, "{} requests in an hour", place.requests() - before);
+    });
+}
+
+#[test]
+fn an_error_names_the_setting_that_cures_it_by_its_path() {
+    run(async |place| {
+        place.web.authorization.deviate(Deviation::OmitCodeChallengeMethods);
+        let mut config = place.config();
+        let hub = place.booted(&config).await;
+        let log_in = async || hub.login(config.id, &place.user(), LoginRequest::default()).await;
+        let error = log_in().await.expect_err("the server does not mention PKCE");
+        assert_eq!((error.kind, error.field.as_str()), (HubErrorKind::InvalidConfiguration, "oauth.assume_pkce"));
+        assert!(error.message.contains("`oauth.assume_pkce`"), "{error}");
+        config = hub.get(config.id).expect("it is configured");
+        config.oauth.assume_pkce = true;
+        hub.update(config.clone()).await.expect("it is changed");
+        hub.login(config.id, &place.user(), LoginRequest::default()).await.expect("the user logs in");
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+    });
+}
+
+#[test]
+fn a_program_logs_in_as_itself_with_its_secret() {
+    run(async |place| {
+        place.web.authorization.client(Client::new("robot").secret("swordfish"));
+        let mut config = place.config();
+        let secret = SecretRef::stored(config.id, "client_secret").expect("it is a name");
+        config.oauth.client_id = Some("robot".into());
+        config.oauth.client_secret = Some(EnvVarConfig::secret("client_secret", &secret));
+        config.oauth.client_credentials = true;
+        let hub = place.hub().await;
+        hub.secrets().set(&secret, &Secret::new("swordfish")).expect("it is stored");
+        hub.create(config.clone()).await.expect("it is created");
+        hub.boot().await.expect("it boots");
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert_eq!(place.web.logins().len(), 0, "no user");
+        let file = std::fs::read_to_string(place.layout().servers()).expect("the configuration");
+        assert!(!file.contains("swordfish"), "{file}");
+    });
+}
+
+#[test]
+fn accounts_have_a_login_each() {
+    run(async |place| {
+        let [first, second] = ["first", "second"].map(|account| {
+            let oauth = OAuthConfig { account: Some(account.into()), ..OAuthConfig::default() };
+            McpConfig::http(account, place.web.server.url()).oauth(oauth)
+        });
+        let hub = place.hub().await;
+        for config in [&first, &second] {
+            hub.create(config.clone()).await.expect("it is created");
+        }
+        hub.boot().await.expect("it boots");
+        hub.login(first.id, &place.user(), LoginRequest::default()).await.expect("the user logs in");
+        place.sleep(2 * SECOND).await;
+        assert_eq!(call(&hub, first.id, "echo").await.as_deref(), Ok("hi"));
+        let other = detail(&hub, second.id);
+        assert_eq!((other.state, other.login.expect("a login").account.as_str()), (State::NeedsLogin, "second"));
+    });
+}
