@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_authorization::LoginRequest;
+use mcpwire_authorization::oauth::Scopes;
 use mcpwire_driver::http::{HttpClient, HttpOptions};
 use mcpwire_hub::config::{EnvVarConfig, McpConfig, OAuthConfig};
 use mcpwire_hub::layout::Layout;
@@ -78,8 +79,14 @@ impl Place {
     async fn booted(&self, config: &McpConfig) -> Hub {
         let hub = self.hub().await;
         hub.create(config.clone()).await.expect("it is created");
-        hub.boot().await.expect("it boots");
+        self.boot(&hub).await;
         hub
+    }
+
+    /// Boots a hub, and waits until the connections of servers that have failed are closed.
+    async fn boot(&self, hub: &Hub) {
+        hub.boot().await.expect("it boots");
+        self.sleep(Duration::from_millis(1)).await;
     }
 
     fn config(&self) -> McpConfig {
@@ -100,7 +107,15 @@ impl Place {
     }
 
     async fn log_in_elsewhere(&self) {
-        self.elsewhere().login_with(&self.user(), LoginRequest::default()).await.expect("the user logs in");
+        self.log_in_elsewhere_for("").await;
+    }
+
+    async fn log_in_elsewhere_for(&self, scopes: &str) {
+        let mut request = LoginRequest::default();
+        if !scopes.is_empty() {
+            request = request.scopes(Scopes::parse(scopes));
+        }
+        self.elsewhere().login_with(&self.user(), request).await.expect("the user logs in");
     }
 
     async fn log_out_elsewhere(&self) {
@@ -149,7 +164,7 @@ fn a_server_that_wants_a_login_is_not_asked_again_until_the_login_is_stored() {
         assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
         assert_eq!(place.requests(), before, "neither a restart nor a health check");
 
-        place.log_in_elsewhere().await;
+        place.log_in_elsewhere_for("files:read").await;
         place.sleep(2 * SECOND).await;
         let running = detail(&hub, config.id);
         assert_eq!((running.state, running.login), (State::Running, None));
@@ -191,6 +206,7 @@ fn a_server_whose_login_is_deleted_by_another_process_needs_it_again() {
 #[test]
 fn the_hub_logs_in_and_out() {
     run(async |place| {
+        place.web.server.require("", "files:read");
         let config = place.config();
         let hub = place.booted(&config).await;
         let mut events = hub.events();
@@ -213,7 +229,6 @@ fn the_hub_logs_in_and_out() {
 #[test]
 fn all_servers_of_a_url_share_one_refresh() {
     run(async |place| {
-        place.web.authorization.token_lifetime(HOUR);
         place.log_in_elsewhere().await;
         let configs: Vec<McpConfig> =
             (0..3).map(|at| McpConfig::http(format!("guarded {at}"), place.web.server.url())).collect();
@@ -222,7 +237,7 @@ fn all_servers_of_a_url_share_one_refresh() {
             hub.create(config.clone()).await.expect("it is created");
         }
         hub.boot().await.expect("it boots");
-        place.sleep(2 * HOUR).await;
+        place.web.authorization.revoke_access_tokens();
         let before = place.web.count(Endpoint::Token);
         let calls = configs.iter().cycle().take(30).map(|config| call(&hub, config.id, "echo"));
         for result in futures_util::future::join_all(calls).await {
@@ -244,7 +259,7 @@ fn a_server_with_credentials_of_its_own_or_with_logins_turned_off_never_logs_in(
         for config in [&own, &off] {
             hub.create(config.clone()).await.expect("it is created");
         }
-        hub.boot().await.expect("it boots");
+        place.boot(&hub).await;
         for id in [own.id, off.id] {
             assert_eq!(detail(&hub, id).state, State::NeedsAuth);
             assert_eq!(hub.oauth(id).await.expect_err("no login").field, "oauth");

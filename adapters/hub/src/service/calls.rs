@@ -279,7 +279,13 @@ impl Calls {
             Err(error) if matches!(error.kind, HubErrorKind::LoginRequired | HubErrorKind::Unauthorized) => error,
             result => return result,
         };
-        if login_watch::look_at(&self.state, &self.settings, id).await { prepare().await } else { Err(error) }
+        if !login_watch::look_at(&self.state, &self.settings, id).await {
+            return Err(error);
+        }
+        let limit = deadline.duration_since(self.state.now());
+        // If the server does not start, `prepare` says why.
+        let _ = self.settings.tasks.within(limit, self.state.command(id, Command::Boot)).await;
+        prepare().await
     }
 
     /// Waits until the server runs, and counts the tool call as in flight. Fails if the server does not accept the

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use mcpwire_authorization::{LoggedOut, LoginPrompt, LoginRequest, LoginStatus, OAuth};
 use mcpwire_client::catch_panic;
+use mcpwire_supervisor::Command;
 use uuid::Uuid;
 
 use super::available_tools::server_id;
 use super::hub::Hub;
 use super::login_watch;
+use super::mcp_service::McpService as _;
 use crate::HubError;
 use crate::launch::{Instance, Launch};
 use crate::logins::{Logins, login_error};
@@ -46,7 +48,8 @@ impl Hub {
         oauth.await?
     }
 
-    /// Logs the user in to an HTTP server, and starts the server if it waits for the login.
+    /// Logs the user in to an HTTP server. A request without scopes asks for those of the configuration and those that the server
+    /// has asked for. If the server waits for the login, starts it, and waits until it runs or has failed.
     ///
     /// # Errors
     ///
@@ -58,8 +61,9 @@ impl Hub {
         request: LoginRequest,
     ) -> Result<LoginStatus, HubError> {
         let oauth = self.oauth(id).await?;
+        let request = self.with_required_scopes(id, request);
         let status = oauth.login_with(prompt, request).await.map_err(|error| login_error(&error))?;
-        login_watch::look_at(&self.0.state, &self.0.settings, server_id(id)).await;
+        self.settle(id).await;
         Ok(status)
     }
 
@@ -72,7 +76,27 @@ impl Hub {
     pub async fn logout(&self, id: Uuid, revoke: bool) -> Result<LoggedOut, HubError> {
         let oauth = self.oauth(id).await?;
         let outcome = oauth.logout(revoke).await.map_err(|error| login_error(&error))?;
-        login_watch::look_at(&self.0.state, &self.0.settings, server_id(id)).await;
+        self.settle(id).await;
         Ok(outcome)
+    }
+
+    /// Adds the scopes that the server has asked for to a request that names none.
+    fn with_required_scopes(&self, id: Uuid, request: LoginRequest) -> LoginRequest {
+        let required =
+            self.status_detail(id).and_then(|detail| detail.login).map(|login| login.scopes).unwrap_or_default();
+        if request.scopes.is_some() || required.is_empty() {
+            return request;
+        }
+        let configured = self.get(id).map(|config| config.oauth.scopes).unwrap_or_default();
+        request.scopes(configured.iter().chain(&required).map(String::as_str).collect())
+    }
+
+    /// Starts or restarts a server whose login has changed, and waits until it runs or has failed.
+    async fn settle(&self, id: Uuid) {
+        let (state, id) = (&self.0.state, server_id(id));
+        if login_watch::look_at(state, &self.0.settings, id).await {
+            // The server is being started already. Whether it starts is shown by its state: the login itself has succeeded.
+            let _ = state.command(id, Command::Boot).await;
+        }
     }
 }
