@@ -197,7 +197,7 @@ impl AuthorizationServerMetadata {
             Some(expected) if *expected != self.issuer => {
                 let reason = format!(
                     "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
-                    self.issuer
+                    quoted(&self.issuer)
                 );
                 Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason)
                     .with_advice("if the change is right, register a client there and configure its identifier"))
