@@ -136,6 +136,10 @@ impl fmt::Debug for Browser {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::task::{Context, Waker};
+
     use super::*;
 
     #[test]
@@ -159,5 +163,42 @@ mod tests {
         let browser = Browser::new(|_| {}).host("localhost").path("/oauth/done");
         let uri = browser.prepare(None).unwrap().redirect_uri().to_owned();
         assert!(uri.starts_with("http://localhost:") && uri.ends_with("/oauth/done"), "{uri}");
+    }
+
+    #[test]
+    fn a_login_that_is_given_up_ends_its_thread_and_frees_its_port() {
+        let window = Browser::new(|_| {}).prepare(None).unwrap();
+        let address = window.redirect_uri().trim_start_matches("http://").trim_end_matches("/callback").to_owned();
+        let mut login = window.show("https://as.example/authorize?state=x".into());
+        assert!(login.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(TcpListener::bind(&address).is_err(), "the login listens");
+        drop(login);
+        // The thread notices it when it looks the next time.
+        while TcpListener::bind(&address).is_err() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_address_that_the_browser_was_sent_to_is_returned() {
+        let opened = Arc::new(std::sync::Mutex::new(String::new()));
+        let seen = Arc::clone(&opened);
+        let browser = Browser::new(move |url| *seen.lock().unwrap() = url.to_owned());
+        let window = browser.prepare(None).unwrap();
+        let redirect = format!("{}?code=a&state=x", window.redirect_uri());
+        let mut login = window.show("https://as.example/authorize?state=x".into());
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(login.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(*opened.lock().unwrap(), "https://as.example/authorize?state=x");
+        let (host, target) = redirect.trim_start_matches("http://").split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(stream, "GET /{target} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+        let address = loop {
+            match login.as_mut().poll(&mut cx) {
+                std::task::Poll::Ready(address) => break address.unwrap(),
+                std::task::Poll::Pending => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(address, redirect);
     }
 }

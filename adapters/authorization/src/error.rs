@@ -5,6 +5,7 @@ use std::fmt;
 use mcpwire_driver::protocol::printable;
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::Scopes;
+use mcpwire_types::url::without_query;
 
 use crate::signing_key::KeyError;
 use crate::store::StoreFailed;
@@ -152,11 +153,7 @@ impl std::error::Error for LoginRequired {}
 
 impl fmt::Display for LoginRequired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the server {} wants a login",
-            printable(self.server_url.split(['?', '#']).next().unwrap_or_default())
-        )?;
+        write!(f, "the server {} wants a login", printable(without_query(&self.server_url)))?;
         if !self.account.is_empty() {
             write!(f, " of the account `{}`", printable(&self.account))?;
         }

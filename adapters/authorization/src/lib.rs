@@ -42,3 +42,8 @@ pub use secret_keeper::SecretKeeper;
 pub use signing_key::{KeyError, SigningKey, random_seed};
 pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};
+
+/// Compiles the examples of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -111,3 +111,57 @@ impl fmt::Debug for PasteBack {
         f.debug_struct("PasteBack").field("redirect", &self.redirect).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    const URL: &str = "https://as.example/authorize?state=x";
+
+    /// Lets a user paste these texts, and returns what the login gets and how often it asked.
+    fn paste(texts: &[&str]) -> (Result<String, TokenError>, usize) {
+        let asked = Arc::new(Mutex::new(0));
+        let (count, texts) = (Arc::clone(&asked), texts.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let prompt = PasteBack::new(move |url| {
+            assert_eq!(url, URL);
+            let mut count = count.lock().unwrap();
+            *count += 1;
+            texts.get(*count - 1).cloned().ok_or(io::ErrorKind::UnexpectedEof.into())
+        });
+        let mut login = prompt.prepare(None).unwrap().show(URL.into());
+        let result = loop {
+            match login.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(result) => break result,
+                Poll::Pending => std::thread::yield_now(),
+            }
+        };
+        let asked = *asked.lock().unwrap();
+        (result, asked)
+    }
+
+    #[test]
+    fn o14_the_user_pastes_the_address_and_is_asked_again_for_another_text() {
+        let right = "http://127.0.0.1:9/callback?code=a&state=x";
+        assert_eq!(paste(&[&format!(" {right}\n")]).0.unwrap(), right);
+        let (result, asked) = paste(&["yes", "http://127.0.0.1:9/callback?code=a&state=y", right]);
+        assert_eq!((result.unwrap().as_str(), asked), (right, 3));
+        let (result, asked) = paste(&["1", "2", "3", right]);
+        assert_eq!((result.unwrap().as_str(), asked), ("3", 3));
+        assert!(paste(&[]).0.is_err(), "standard input is closed");
+    }
+
+    #[test]
+    fn nobody_listens_at_the_redirect_uri() {
+        let prompt = PasteBack::new(|_| Ok(String::new()));
+        let uri = prompt.prepare(None).unwrap().redirect_uri().to_owned();
+        let host = uri.trim_start_matches("http://").trim_end_matches("/callback");
+        assert!(std::net::TcpStream::connect(host).is_err());
+        assert_eq!(prompt.prepare(Some(&uri)).unwrap().redirect_uri(), uri, "that of the stored registration");
+        let prompt = prompt.host("localhost").port(7777).path("/done");
+        assert_eq!(prompt.prepare(Some(&uri)).unwrap().redirect_uri(), "http://localhost:7777/done");
+        assert!(!format!("{prompt:?}").is_empty());
+    }
+}

@@ -163,6 +163,12 @@ impl Error {
         Error::new(ErrorKind::LoginRequired, Step::Refresh, reason).with_advice("log in again")
     }
 
+    /// Removes the advice at the end of the text, for programs that give one themselves.
+    pub fn without_advice(mut self) -> Self {
+        self.0.advice = None;
+        self
+    }
+
     /// Returns what a program can do about the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

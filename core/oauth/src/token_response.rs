@@ -171,12 +171,16 @@ fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error 
     }
 }
 
+/// What to do about an address that the program refuses.
+pub(crate) const IF_TRUSTED: &str =
+    "if the address is private and you trust the server, the setting `allow_private_addresses` allows it";
+
 /// Returns the error that a request without a response means.
 pub(crate) fn fetch_failed(error: FetchError, step: Step, url: &str) -> Error {
     match error {
         FetchError::Failed(reason) => Error::new(ErrorKind::Temporary, step, reason),
         FetchError::TooLarge => Error::new(ErrorKind::Temporary, step, "the response is larger than 64 KiB"),
-        FetchError::Refused(reason) => Error::new(ErrorKind::Misconfigured, step, reason),
+        FetchError::Refused(reason) => Error::new(ErrorKind::Misconfigured, step, reason).with_advice(IF_TRUSTED),
     }
     .at(url)
 }

@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
@@ -202,6 +203,8 @@ pub struct HubError {
     pub field: String,
     /// The delay after which the operation may succeed. `None` if it is not known.
     pub retry_after: Option<Duration>,
+    /// The scopes that the server wants a login with, for [`HubErrorKind::LoginRequired`]. Empty if it named none. Not serialized.
+    pub scopes: Vec<String>,
 }
 
 /// The serialized form of a [`HubError`].
@@ -231,7 +234,7 @@ impl<'de> Deserialize<'de> for HubError {
 impl HubError {
     /// Creates an error that no configuration field caused. Its [`field`](Self::field) is empty.
     pub fn new(kind: HubErrorKind, message: impl Into<String>) -> Self {
-        HubError { kind, message: message.into(), field: String::new(), retry_after: None }
+        HubError { kind, message: message.into(), field: String::new(), retry_after: None, scopes: Vec::new() }
     }
 
     /// Sets the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`.
@@ -243,6 +246,12 @@ impl HubError {
     /// Sets the delay after which the operation may succeed.
     pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
         self.retry_after = delay.into();
+        self
+    }
+
+    /// Sets the scopes that the server wants a login with.
+    pub fn with_scopes(mut self, scopes: Vec<String>) -> Self {
+        self.scopes = scopes;
         self
     }
 

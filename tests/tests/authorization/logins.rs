@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_authorization::oauth::{ClientSource, TokenType};
+use mcpwire_authorization::oauth::{ClientSource, TokenKey, TokenType};
 use mcpwire_authorization::{
-    LoginError, LoginErrorKind, LoginPrompt, LoginRequest, LoginRequired, LoginWindow, OAuth, RevocationOutcome, Scopes,
+    LoginError, LoginErrorKind, LoginPrompt, LoginRequest, LoginRequired, LoginWindow, OAuth, RevocationOutcome,
+    Scopes, TokenStore as _,
 };
 use mcpwire_driver::ErrorKind;
 use mcpwire_driver::http::{HttpClient, TokenError};
@@ -421,4 +422,38 @@ fn a_login_that_the_program_has_begun_ends_with_its_future() {
             oauth.login_with(&user, LoginRequest::default()).await.unwrap();
         });
     });
+}
+
+#[test]
+fn a_stored_login_that_is_damaged_is_replaced_by_a_login_and_deleted_by_a_logout() {
+    watched(|| {
+        let web = Web::new();
+        let name = format!("token-{}", TokenKey::new(web.server.url(), "").file_name());
+        let damage = || web.store.save(&name, b"{").unwrap();
+        damage();
+        assert_eq!(web.refused(web.oauth()).kind(), ErrorKind::Unauthorized, "it is not replaced unasked");
+        let oauth = web.build(web.oauth());
+        web.time.run(async {
+            assert_eq!(oauth.status().await.unwrap_err().kind(), LoginErrorKind::Store);
+            oauth.login().await.unwrap();
+            assert!(oauth.status().await.unwrap().is_some());
+        });
+        damage();
+        let oauth = web.build(web.oauth());
+        web.time.run(oauth.logout(true)).unwrap();
+        assert_eq!(web.time.run(oauth.status()), Ok(None));
+    });
+}
+
+#[test]
+fn t4_the_types_of_a_login_can_be_shared_and_show_no_secrets() {
+    fn shared<T: Send + Sync>() {}
+    shared::<OAuth>();
+    shared::<mcpwire_authorization::OAuthBuilder>();
+    shared::<LoginError>();
+    shared::<LoginRequired>();
+    let builder = || OAuth::builder("https://mcp.test/mcp?key=s3cret", "test").account("work");
+    let web = Web::new();
+    let shown = format!("{:?} {:?}", builder(), web.build(builder()));
+    assert!(shown.contains("https://mcp.test/mcp") && shown.contains("work") && !shown.contains("s3cret"), "{shown}");
 }

@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpwire_authorization::{LoginRequest, LoginRequired, OAuth};
+use mcpwire_authorization::oauth::Secret;
+use mcpwire_authorization::{LoginRequest, LoginRequired, MachineGrant, OAuth};
 use mcpwire_driver::http::HttpClient;
 use mcpwire_driver::protocol::http::{Exchange, FailureKind};
 use mcpwire_driver::{ErrorKind, McpClient};
-use mcpwire_testkit::authorization::{AuthorizationServer, Deviation, Endpoint};
+use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint};
 use mcpwire_testkit::{HttpAnswer, HttpRequest, VirtualTime};
 use mcpwire_tests::authorization::{Web, echo};
 use mcpwire_tests::watched;
@@ -231,5 +232,32 @@ fn an_authorization_server_that_stays_away_is_looked_for_again() {
             }
             assert_eq!(kinds, [ErrorKind::Unavailable, ErrorKind::Unavailable, ErrorKind::LoginRequired]);
         });
+    });
+}
+
+#[test]
+fn r10_the_secret_of_a_program_goes_to_no_other_authorization_server() {
+    watched(|| {
+        for is_configured in [false, true] {
+            let web = Web::new();
+            web.authorization.client(Client::new("robot").secret("s3cret"));
+            let other = AuthorizationServer::at("https://other.test").client(Client::new("robot").secret("s3cret"));
+            let robot = || {
+                let grant = MachineGrant::client_credentials("robot", Some(Secret::new("s3cret")));
+                let builder = web.oauth_without_user().machine_grant(grant);
+                builder.settings(|settings| match is_configured {
+                    true => settings.client_issuer("https://auth.test"),
+                    false => settings,
+                })
+            };
+            if !is_configured {
+                web.run(robot(), async |client| echo(&client).await.map(drop)).unwrap();
+            }
+            web.server.move_to(&other);
+            web.authorization.revoke_access_tokens();
+            let error = web.refused(robot());
+            assert!(error.to_string().contains("`robot` is registered at `https://auth.test`"), "{error}");
+            assert!(other.requests_to(Endpoint::Token).is_empty());
+        }
     });
 }

@@ -1,14 +1,17 @@
 //! Servers that want a login, over real HTTP, on every adapter.
 
+use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_authorization::{MemoryStore, OAuth};
-use mcpwire_blocking::http::block_on;
-use mcpwire_client::{ErrorKind, McpServerDef};
+use mcpwire_authorization::{LoginRequest, MemoryStore, OAuth};
+use mcpwire_blocking::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture, block_on};
+use mcpwire_client::{ErrorKind, HttpSetupError, McpServerDef};
+use mcpwire_core::http::{Exchange, Verb};
 use mcpwire_testkit::ScriptedServer;
 use mcpwire_testkit::authorization::{AuthorizationServer, Endpoint, ProtectedServer, Serving};
 use mcpwire_tests::authorization::AgreeingUser;
-use mcpwire_tests::{Adapter, Call, on_every_adapter};
+use mcpwire_tests::{Adapter, Allocated, Call, allocated, on_every_adapter};
 use serde_json::json;
 
 /// A server that wants tokens, and its authorization server.
@@ -115,10 +118,61 @@ fn a_blocking_program_logs_in_before_its_first_call() {
         let runtime = mcpwire_blocking::http::runtime();
         let user = AgreeingUser::new(runtime.http_client(&def).unwrap());
         let oauth = OAuth::for_server(&def, "test").store(servers.store.clone()).build_on(runtime).unwrap();
-        block_on(oauth.login_with(&user, mcpwire_authorization::LoginRequest::default())).unwrap();
+        block_on(oauth.login_with(&user, LoginRequest::default())).unwrap();
         let mut client: mcpwire_tests::Blocking = servers.connect(false);
         client.initialize().unwrap();
         assert!(block_on(oauth.logout(true)).unwrap().had_token);
         assert_eq!(servers.authorization.requests_to(Endpoint::Revocation).len(), 1);
+    });
+}
+
+/// A server that answers at once, as `mcpwire-http` would: it needs no copy of a request.
+struct Answering;
+
+impl HttpClient for Answering {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        assert!(!exchange.body.is_empty());
+        answer()
+    }
+
+    fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
+        assert!(!exchange.body.is_empty());
+        answer()
+    }
+}
+
+fn answer() -> ResponseFuture {
+    let body: &[u8] = b"";
+    Box::pin(ready(Ok(HttpResponse { status: 200, headers: Vec::new(), body: Box::pin(body) })))
+}
+
+/// Returns what a request with a body of this size allocates.
+fn cost(client: &dyn HttpClient, size: usize) -> Allocated {
+    let mut cost = Allocated::default();
+    for _ in 0..2 {
+        let mut exchange = Exchange::new(Verb::Post, "https://mcp.test/mcp");
+        exchange.body = vec![b'x'; size];
+        exchange.headers = (0..8).map(|n| (format!("Header-{n}").into(), format!("value-{n}"))).collect();
+        let (response, counted) = allocated(|| block_on(client.send(exchange)));
+        assert_eq!(response.unwrap().status, 200);
+        cost = counted;
+    }
+    cost
+}
+
+#[test]
+fn a_request_with_a_valid_token_costs_little_more_than_its_header() {
+    mcpwire_tests::watched(|| {
+        let web = mcpwire_tests::authorization::Web::new();
+        let oauth = web.build(web.oauth());
+        web.time.run(oauth.login()).unwrap();
+        let with_token = HttpOptions::default().client(Answering).authorizer(oauth);
+        let with_token = with_token.into_client(|| Err(HttpSetupError::Missing)).unwrap();
+        for size in [100, 1 << 20] {
+            let (without, with) = (cost(&Answering, size), cost(&*with_token, size));
+            let (times, bytes) = (with.times - without.times, with.bytes - without.bytes);
+            println!("{size}: {times} allocations, {bytes} bytes more");
+            assert!(times <= 6 && bytes <= 2048, "{with:?} {without:?}");
+        }
     });
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcpwire_authorization::LoginRequest;
@@ -10,12 +11,13 @@ use mcpwire_driver::http::{HttpClient, HttpOptions};
 use mcpwire_hub::config::{EnvVarConfig, McpConfig, OAuthConfig};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::logins::{LoginSettings, Logins};
-use mcpwire_hub::runtime::{Clock, Runtime, Streams, TaskFuture, Timer};
+use mcpwire_hub::runtime::{Clock, Runtime, Smol, Streams, TaskFuture, Timer};
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::service::{HubEvent, StatusDetail};
 use mcpwire_hub::{ConnectOptions, Hub, HubError, HubErrorKind, HubOptions, McpServerDef, McpService, Uuid};
 use mcpwire_supervisor::State;
-use mcpwire_testkit::authorization::{Client, Deviation, Endpoint, ResourceDeviation};
+use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint, ResourceDeviation};
+use mcpwire_testkit::{HttpAnswer, ScriptedServer};
 use mcpwire_tests::authorization::{AgreeingUser, Web};
 use serde_json::json;
 use tempfile::TempDir;
@@ -301,6 +303,30 @@ fn a_login_that_the_server_refuses_later_is_needed_again_after_the_first_call() 
 }
 
 #[test]
+fn a_refresh_that_fails_for_a_while_does_not_end_the_login() {
+    run(async |place| {
+        place.log_in_elsewhere().await;
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        place.web.authorization.revoke_access_tokens();
+        let is_down = Arc::new(AtomicBool::new(true));
+        let token_endpoint = place.web.authorization.endpoint(Endpoint::Token);
+        let answers = Arc::clone(&is_down);
+        place.web.authorization.on_request(move |request| {
+            let fails = request.url == token_endpoint && answers.load(Ordering::Relaxed);
+            fails.then(|| HttpAnswer::status(503))
+        });
+        let error = call(&hub, config.id, "echo").await.expect_err("there is no token now");
+        assert_eq!(error.kind, HubErrorKind::Unavailable, "{error}");
+        place.sleep(60 * SECOND).await;
+        assert_ne!(detail(&hub, config.id).state, State::NeedsLogin);
+        is_down.store(false, Ordering::Relaxed);
+        place.sleep(HOUR).await;
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+    });
+}
+
+#[test]
 fn a_server_that_refuses_each_new_token_is_not_started_in_a_loop() {
     run(async |place| {
         place.log_in_elsewhere().await;
@@ -370,5 +396,40 @@ fn accounts_have_a_login_each() {
         assert_eq!(call(&hub, first.id, "echo").await.as_deref(), Ok("hi"));
         let other = detail(&hub, second.id);
         assert_eq!((other.state, other.login.expect("a login").account.as_str()), (State::NeedsLogin, "second"));
+    });
+}
+
+/// Over real HTTP, with files that both hubs lock.
+#[test]
+fn the_hubs_of_two_processes_share_one_refresh() {
+    let authorization = AuthorizationServer::new().latency(Duration::from_millis(50));
+    let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "hi"));
+    let _serving = (authorization.serve(0).expect("a port"), server.serve(0).expect("a port"));
+    let directory = tempfile::tempdir().expect("a directory");
+    let layout = || Layout::below(directory.path());
+    smol::block_on(async {
+        let first = Hub::open(HubOptions::on(Smol, layout())).await.expect("the hub opens");
+        let config = McpConfig::http("guarded", server.url());
+        first.create(config.clone()).await.expect("it is created");
+        let http = Smol.http_client(&McpServerDef::http(server.url())).expect("an HTTP client");
+        let user = AgreeingUser::new(http);
+        first.login(config.id, &user, LoginRequest::default()).await.expect("the user logs in");
+        let second = Hub::open(HubOptions::on(Smol, layout())).await.expect("the hub opens");
+        for hub in [&first, &second] {
+            hub.boot().await.expect("it boots");
+            assert_eq!(call(hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        }
+        for round in 1..=5 {
+            authorization.revoke_access_tokens();
+            let calls = [&first, &second].into_iter().cycle().take(20).map(|hub| call(hub, config.id, "echo"));
+            for result in futures_util::future::join_all(calls).await {
+                assert_eq!(result.as_deref(), Ok("hi"));
+            }
+            assert_eq!(authorization.requests_to(Endpoint::Token).len(), 1 + round);
+        }
+        assert_eq!(authorization.reused_refresh_tokens(), 0);
+        for hub in [&first, &second] {
+            hub.shutdown_all().await.expect("it ends");
+        }
     });
 }

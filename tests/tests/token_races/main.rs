@@ -13,21 +13,21 @@
 
 mod process;
 mod server;
+mod stored_logins;
+mod user;
 mod worker;
 
 use std::env;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mcpwire_authorization::{FileStore, LoginPrompt, LoginWindow, OAuth};
-use mcpwire_tokio::http::{HttpClient, TokenError};
-use mcpwire_tokio::protocol::http::{Exchange, Verb};
+use mcpwire_authorization::{FileStore, OAuth};
 use mcpwire_tokio::{CurrentRuntime, McpServerDef, Tokio};
 
 use process::Process;
 use server::Server;
+use user::AgreeingUser;
 
 /// A server, and the directory of a user who has logged in.
 struct Scene {
@@ -47,15 +47,22 @@ impl Scene {
     }
 
     fn log_in(&self) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let url = self.server.url();
-            let runtime = Tokio::current();
-            let http = runtime.http_client(&McpServerDef::http(&url)).unwrap();
-            let prompt = AgreeingUser(Arc::clone(&http));
-            let oauth = OAuth::builder(url, "Races").store(self.store()).prompt(prompt).build(runtime, http);
-            oauth.login().await.unwrap();
-        });
+        block_on(async { self.oauth().login().await.unwrap() });
+    }
+
+    /// Returns the authorizer of a program whose user logs in when it is asked to.
+    fn oauth(&self) -> OAuth {
+        let (url, runtime) = (self.server.url(), Tokio::current());
+        let http = runtime.http_client(&McpServerDef::http(&url)).unwrap();
+        let prompt = AgreeingUser(Arc::clone(&http));
+        OAuth::builder(url, "Races").store(self.store()).prompt(prompt).build(runtime, http)
+    }
+
+    /// Returns the authorizer of a program that cannot ask its user.
+    fn oauth_without_user(&self) -> OAuth {
+        let (url, runtime) = (self.server.url(), Tokio::current());
+        let http = runtime.http_client(&McpServerDef::http(&url)).unwrap();
+        OAuth::builder(url, "Races").store(self.store()).build(runtime, http)
     }
 
     fn start(&self, plan: &str) -> Process {
@@ -97,6 +104,10 @@ impl Scene {
         next.expect("waiting");
         assert_eq!(next.outcome(), "ok");
     }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// The plans of processes that the server kills.
@@ -259,30 +270,4 @@ fn o1_a_process_whose_write_fails_goes_on_with_the_new_token_and_writes_the_next
         process.go_on();
         assert_eq!(process.outcome(), "ok");
     });
-}
-
-/// A user who logs in at once.
-struct AgreeingUser(Arc<dyn HttpClient>);
-
-impl LoginPrompt for AgreeingUser {
-    fn prepare(&self, _: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
-        Ok(Box::new(AgreeingWindow(Arc::clone(&self.0))))
-    }
-}
-
-struct AgreeingWindow(Arc<dyn HttpClient>);
-
-impl LoginWindow for AgreeingWindow {
-    fn redirect_uri(&self) -> &'static str {
-        "http://127.0.0.1:33418/callback"
-    }
-
-    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
-        Box::pin(async move {
-            let response = self.0.send(Exchange::new(Verb::Get, url)).await?;
-            let location = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("location"));
-            let (_, location) = location.ok_or("the authorization server did not redirect")?;
-            Ok(String::from_utf8_lossy(location).into_owned())
-        })
-    }
 }

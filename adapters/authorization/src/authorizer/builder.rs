@@ -8,6 +8,7 @@ use mcpwire_driver::http::HttpClient;
 use mcpwire_driver::{HttpSetupError, McpServerDef, Runtime};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::OAuthSettings;
+use mcpwire_types::url::without_query;
 
 use super::state::Shared;
 use super::{Inner, OAuth};
@@ -147,7 +148,7 @@ impl OAuthBuilder {
 impl fmt::Debug for OAuthBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuthBuilder")
-            .field("server_url", &self.def.url)
+            .field("server_url", &self.def.url.as_deref().map(without_query))
             .field("account", &self.account)
             .finish_non_exhaustive()
     }

@@ -7,7 +7,7 @@ use mcpwire_oauth::{
     TokenResponse, UnixTime,
 };
 
-use super::login::LoginWish;
+use super::login::LoginParameters;
 use super::{Inner, LoginError, new_entropy};
 use crate::status::LoginStatus;
 
@@ -18,7 +18,7 @@ impl Inner {
     /// Logs the user in with a device code. `show` shows the code.
     pub(super) async fn login_by_device(
         &self,
-        wish: &LoginWish,
+        parameters: &LoginParameters,
         show: &mut (dyn FnMut(&DeviceCode) + Send),
     ) -> Result<LoginStatus, LoginError> {
         let previous = self.shared.lock().access.token().cloned();
@@ -26,9 +26,9 @@ impl Inner {
         let Some(url) = discovered.metadata.device_authorization_endpoint.clone() else {
             return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
         };
-        let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, wish).await?;
+        let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, parameters).await?;
         let client = self.device_client(&discovered, stored.clone()).await?;
-        let scopes = discovered.scopes_to_request(&self.settings_for(wish.chosen_scopes.as_ref()), None, None);
+        let scopes = discovered.scopes_to_request(&self.settings_for(parameters.chosen_scopes.as_ref()), None, None);
         let (client, response) = match self.get_by_device(&url, &discovered, &client, &scopes, show).await {
             // A client that has registered for logins in a browser may lack the grant.
             Err(LoginError::Flow(error)) if stored.is_some() && lacks_grant(&error) => {

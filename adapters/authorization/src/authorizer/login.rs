@@ -41,7 +41,7 @@ impl LoginRequest {
 
 /// What a login asks for.
 #[derive(Clone, Default)]
-pub(super) struct LoginWish {
+pub(super) struct LoginParameters {
     pub(super) challenge: Option<BearerChallenge>,
     /// The scopes of the last login and of the challenge, which are asked for in any case.
     pub(super) requested_before: Option<Scopes>,
@@ -50,9 +50,9 @@ pub(super) struct LoginWish {
     pub(super) anew: bool,
 }
 
-impl From<LoginRequest> for LoginWish {
+impl From<LoginRequest> for LoginParameters {
     fn from(request: LoginRequest) -> Self {
-        LoginWish { chosen_scopes: request.scopes, anew: request.anew, ..LoginWish::default() }
+        LoginParameters { chosen_scopes: request.scopes, anew: request.anew, ..LoginParameters::default() }
     }
 }
 
@@ -61,10 +61,10 @@ impl Inner {
     pub(super) async fn login(
         inner: &Arc<Inner>,
         prompt: &dyn LoginPrompt,
-        wish: LoginWish,
+        parameters: LoginParameters,
     ) -> Result<LoginStatus, LoginError> {
         match RunningLogin::begin(inner) {
-            Ok(running) => running.run(prompt, wish).await,
+            Ok(running) => running.run(prompt, parameters).await,
             Err(waiting) => inner.other_login(waiting).await,
         }
     }
@@ -74,7 +74,7 @@ impl Inner {
     pub(super) async fn login_in_task(
         inner: &Arc<Inner>,
         prompt: &Arc<dyn LoginPrompt>,
-        wish: LoginWish,
+        parameters: LoginParameters,
     ) -> Result<LoginStatus, LoginError> {
         let running = match RunningLogin::begin(inner) {
             Ok(running) => running,
@@ -84,7 +84,7 @@ impl Inner {
         let prompt = Arc::clone(prompt);
         inner.runtime.spawn(Box::pin(async move {
             // The request may have been given up.
-            let _ = sender.send(running.run(&*prompt, wish).await);
+            let _ = sender.send(running.run(&*prompt, parameters).await);
         }));
         receiver.await.unwrap_or(Err(LoginError::OtherLoginFailed))
     }
@@ -101,9 +101,13 @@ impl Inner {
         }
     }
 
-    async fn login_now(&self, prompt: &dyn LoginPrompt, wish: &LoginWish) -> Result<LoginStatus, LoginError> {
+    async fn login_now(
+        &self,
+        prompt: &dyn LoginPrompt,
+        parameters: &LoginParameters,
+    ) -> Result<LoginStatus, LoginError> {
         if let Some(stored) = self.stored_attempt().await?
-            && stored.fulfils(wish, &self.settings)
+            && stored.is_usable_for(parameters, &self.settings)
         {
             let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
             if window.redirect_uri() == stored.attempt.redirect_uri {
@@ -114,20 +118,24 @@ impl Inner {
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
         let window = prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
-        let stored = self.begin(discovered, window.redirect_uri(), wish).await?;
+        let stored = self.begin(discovered, window.redirect_uri(), parameters).await?;
         self.show(window, stored).await
     }
 
     /// Begins a login without showing its URL.
-    pub(super) async fn begin_login(&self, redirect_uri: &str, wish: &LoginWish) -> Result<StoredAttempt, LoginError> {
+    pub(super) async fn begin_login(
+        &self,
+        redirect_uri: &str,
+        parameters: &LoginParameters,
+    ) -> Result<StoredAttempt, LoginError> {
         if let Some(stored) = self.stored_attempt().await?
-            && stored.fulfils(wish, &self.settings)
+            && stored.is_usable_for(parameters, &self.settings)
             && stored.attempt.redirect_uri == redirect_uri
         {
             return Ok(stored);
         }
         let discovered = self.discover(None).await?;
-        self.begin(discovered, redirect_uri, wish).await
+        self.begin(discovered, redirect_uri, parameters).await
     }
 
     /// Begins a login, and stores it, so that it can be finished after a restart of the program.
@@ -135,19 +143,19 @@ impl Inner {
         &self,
         discovered: Discovered,
         redirect_uri: &str,
-        wish: &LoginWish,
+        parameters: &LoginParameters,
     ) -> Result<StoredAttempt, LoginError> {
-        let client = self.stored_client(&discovered, redirect_uri, wish).await?;
-        let settings = self.settings_for(wish.chosen_scopes.as_ref()).redirect_uri(redirect_uri);
+        let client = self.stored_client(&discovered, redirect_uri, parameters).await?;
+        let settings = self.settings_for(parameters.chosen_scopes.as_ref()).redirect_uri(redirect_uri);
         let resource = discovered.resource.clone();
         // The credentials of a client that the user has registered go to the authorization server that they are for.
         let used_before = self.shared.lock().client.clone().filter(|used| used.source == ClientSource::PreRegistered);
         let login = Login::new(discovered, settings, client.clone().or(used_before), new_entropy()?)
-            .challenge(wish.challenge.as_ref())
-            .requested_before(wish.requested_before.clone());
+            .challenge(parameters.challenge.as_ref())
+            .requested_before(parameters.requested_before.clone());
         let started = self.run(login).await?;
         self.store_client(&started.attempt.client, client.as_ref()).await?;
-        let stored = StoredAttempt::new(started.url, resource, started.attempt, wish, &self.settings);
+        let stored = StoredAttempt::new(started.url, resource, started.attempt, parameters, &self.settings);
         self.documents.save_attempt(&stored).await?;
         Ok(stored)
     }
@@ -157,9 +165,9 @@ impl Inner {
         &self,
         discovered: &Discovered,
         redirect_uri: &str,
-        wish: &LoginWish,
+        parameters: &LoginParameters,
     ) -> Result<Option<ClientInformation>, LoginError> {
-        if wish.anew {
+        if parameters.anew {
             return Ok(None);
         }
         Ok(self.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?)
@@ -267,11 +275,11 @@ impl RunningLogin {
         Ok(RunningLogin(Arc::clone(inner)))
     }
 
-    async fn run(self, prompt: &dyn LoginPrompt, wish: LoginWish) -> Result<LoginStatus, LoginError> {
-        if wish.challenge.is_some() {
-            self.0.shared.lock().challenge.clone_from(&wish.challenge);
+    async fn run(self, prompt: &dyn LoginPrompt, parameters: LoginParameters) -> Result<LoginStatus, LoginError> {
+        if parameters.challenge.is_some() {
+            self.0.shared.lock().challenge.clone_from(&parameters.challenge);
         }
-        let result = self.0.login_now(prompt, &wish).await;
+        let result = self.0.login_now(prompt, &parameters).await;
         self.0.shared.lock().last_login = Some(result.clone());
         result
     }

@@ -10,6 +10,7 @@ mod renewal;
 mod state;
 
 use std::fmt;
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -21,10 +22,11 @@ use mcpwire_driver::http::{
 };
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Entropy, OAuthSettings, Scopes, UnixTime};
+use mcpwire_types::url::without_query;
 
 pub use self::builder::OAuthBuilder;
+use self::login::LoginParameters;
 pub use self::login::LoginRequest;
-use self::login::LoginWish;
 pub use self::pending::PendingLogin;
 use self::state::{Next, Shared};
 use crate::browser::LoginPrompt;
@@ -76,7 +78,7 @@ impl OAuth {
     /// # Errors
     /// If the login fails.
     pub async fn login_with(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
-        self.0.load_for_login().await?;
+        self.0.ensure_loaded_for_login().await?;
         Inner::login(&self.0, prompt, request.into()).await
     }
 
@@ -91,7 +93,7 @@ impl OAuth {
         request: LoginRequest,
         mut show: impl FnMut(&DeviceCode) + Send,
     ) -> Result<LoginStatus, LoginError> {
-        self.0.load_for_login().await?;
+        self.0.ensure_loaded_for_login().await?;
         self.0.login_by_device(&request.into(), &mut show).await
     }
 
@@ -120,7 +122,7 @@ impl OAuth {
     /// If no login waits, the address is not its response, or the login has failed. A response with another `state` leaves the login as
     /// it is.
     pub async fn finish_login(&self, callback: &str) -> Result<LoginStatus, LoginError> {
-        self.0.load_for_login().await?;
+        self.0.ensure_loaded_for_login().await?;
         let stored = self.0.stored_attempt().await?.ok_or(LoginError::NotPending)?;
         self.0.finish(stored, callback).await
     }
@@ -141,7 +143,8 @@ impl OAuth {
     /// # Errors
     /// If the token cannot be deleted.
     pub async fn logout(&self, revoke: bool) -> Result<LoggedOut, LoginError> {
-        self.0.ensure_loaded().await.or_else(|error| if revoke { Err(error) } else { Ok(()) })?;
+        // A login that cannot be loaded is deleted, too.
+        let _ = self.0.ensure_loaded_for_login().await;
         self.0.logout(revoke).await
     }
 
@@ -168,14 +171,14 @@ impl Inner {
         self.load(false).await
     }
 
-    /// Loads the stored token before a login replaces it. A token that cannot be read is as none.
-    async fn load_for_login(&self) -> Result<(), LoginError> {
-        // A login that cannot be kept is not begun.
+    /// Loads the key at the first time, and the stored token if it can be read: a login replaces one that cannot.
+    async fn ensure_loaded_for_login(&self) -> Result<(), LoginError> {
+        // A login that cannot be stored is not begun.
         self.documents.check_save().await?;
         self.load(true).await
     }
 
-    async fn load(&self, is_login: bool) -> Result<(), LoginError> {
+    async fn load(&self, is_for_login: bool) -> Result<(), LoginError> {
         loop {
             match self.shared.begin_load() {
                 Next::Ready => return Ok(()),
@@ -185,8 +188,8 @@ impl Inner {
                 Next::Start(started) => {
                     let key = if self.uses_dpop { Some(Arc::new(self.documents.dpop_key().await?)) } else { None };
                     let grant = match self.documents.load().await {
-                        Err(_) if is_login => None,
-                        grant => grant?,
+                        Err(_) if is_for_login => None,
+                        loaded => loaded?,
                     };
                     started.finish(key, grant);
                 }
@@ -203,6 +206,7 @@ impl Inner {
 
     async fn credentials(self: &Arc<Self>, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
         self.ensure_loaded().await?;
+        let mut has_asked = false;
         loop {
             let answer = self.shared.lock().credentials(request.verb(), request.url(), self.now());
             let waiting = match answer {
@@ -218,11 +222,11 @@ impl Inner {
                     }
                     waiting
                 }
-                Err(error) if error.kind() == LoginErrorKind::LoginRequired => {
+                Err(error) if error.kind() == LoginErrorKind::LoginRequired && !has_asked => {
                     // Another process may have logged in.
                     if !self.adopt_stored().await? {
-                        let reason = error.to_string();
-                        self.ask_for_login(LoginWish::default(), &reason).await?;
+                        has_asked = true;
+                        self.ask_for_login(LoginParameters::default(), &reason(error)).await?;
                     }
                     continue;
                 }
@@ -233,12 +237,12 @@ impl Inner {
     }
 
     /// Lets the user log in, or fails if nobody can be asked.
-    async fn ask_for_login(self: &Arc<Self>, wish: LoginWish, reason: &str) -> Result<(), LoginError> {
+    async fn ask_for_login(self: &Arc<Self>, parameters: LoginParameters, reason: &str) -> Result<(), LoginError> {
         let Some(prompt) = &self.prompt else {
-            let challenged = wish.challenge.and_then(|challenge| challenge.scopes);
-            return Err(self.login_required(wish.requested_before.or(challenged), reason).into());
+            let challenged = parameters.challenge.and_then(|challenge| challenge.scopes);
+            return Err(self.login_required(parameters.requested_before.or(challenged), reason).into());
         };
-        Inner::login_in_task(self, prompt, wish).await.map(drop)
+        Inner::login_in_task(self, prompt, parameters).await.map(drop)
     }
 
     /// Returns the time by the runtime's clock.
@@ -260,7 +264,7 @@ impl Inner {
         let error = match (error.kind(), error) {
             (_, LoginError::LoginRequired(required)) => required,
             (LoginErrorKind::LoginRequired | LoginErrorKind::NotCompleted, error) => {
-                self.login_required(None, &error.to_string())
+                self.login_required(None, &reason(error))
             }
             (LoginErrorKind::Temporary, error) => return AuthorizerError::Temporary(error.into()).into(),
             (_, error) => return error.into(),
@@ -293,8 +297,9 @@ impl Inner {
             // Another process may have logged in.
             Decision::StepUp { .. } | Decision::LoginRequired(_) if self.adopt_stored().await? => {}
             Decision::StepUp { scopes } => {
-                let wish = LoginWish { challenge, requested_before: Some(scopes), ..LoginWish::default() };
-                self.ask_for_login(wish, MORE_SCOPES).await?;
+                let parameters =
+                    LoginParameters { challenge, requested_before: Some(scopes), ..LoginParameters::default() };
+                self.ask_for_login(parameters, MORE_SCOPES).await?;
             }
             // Without a challenge the server may want something else than OAuth.
             Decision::LoginRequired(_) if challenge.is_none() && self.prompt.is_none() => {
@@ -302,7 +307,7 @@ impl Inner {
             }
             Decision::LoginRequired(_) => {
                 let reason = if refusal.sent.id == 0 { NO_TOKEN } else { TOKEN_REFUSED };
-                self.ask_for_login(LoginWish { challenge, ..LoginWish::default() }, reason).await?;
+                self.ask_for_login(LoginParameters { challenge, ..LoginParameters::default() }, reason).await?;
             }
             Decision::Failed(error) => return Err(error.into()),
             _ => return Ok(AfterRefusal::GiveUp),
@@ -330,6 +335,10 @@ impl Inner {
 
 impl Authorizer for OAuth {
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        // Usually the token is valid, and its future is small.
+        if let Some(credentials) = self.0.shared.ready_credentials(request.verb(), request.url(), self.0.now()) {
+            return Box::pin(ready(Ok(credentials)));
+        }
         Box::pin(async move { self.0.credentials(request).await.map_err(|error| self.0.request_error(error)) })
     }
 
@@ -354,6 +363,15 @@ impl Authorizer for OAuth {
     }
 }
 
+/// Returns why a login is required. What helps against it is to log in.
+fn reason(error: LoginError) -> String {
+    match error {
+        LoginError::Flow(error) => error.without_advice().to_string(),
+        LoginError::LoginRequired(required) => required.reason,
+        other => other.to_string(),
+    }
+}
+
 fn new_entropy() -> Result<Entropy, LoginError> {
     Ok(Entropy::new(random_seed()?))
 }
@@ -363,6 +381,9 @@ type Ended = oneshot::Receiver<()>;
 
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuth").field("server_url", &self.0.server_url).finish_non_exhaustive()
+        f.debug_struct("OAuth")
+            .field("server_url", &without_query(&self.0.server_url))
+            .field("account", &self.0.account)
+            .finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpwire_oauth::{LoginAttempt, OAuthSettings, Scopes, TokenKey, UnixTime};
 use serde::{Deserialize, Serialize};
 
-use super::login::LoginWish;
+use super::login::LoginParameters;
 
 /// How long a login can be finished. Codes live for ten minutes at most, but some users must log in at several places first.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
@@ -29,10 +29,10 @@ impl StoredAttempt {
         url: String,
         resource: String,
         attempt: LoginAttempt,
-        wish: &LoginWish,
+        parameters: &LoginParameters,
         settings: &OAuthSettings,
     ) -> Self {
-        let chosen_scopes = wish.chosen_scopes.clone();
+        let chosen_scopes = parameters.chosen_scopes.clone();
         StoredAttempt { url, resource, attempt, chosen_scopes, settings: fingerprint(settings) }
     }
 
@@ -44,14 +44,14 @@ impl StoredAttempt {
         now >= self.expires_at() || self.attempt.made_at > now + MAX_AGE
     }
 
-    /// Returns whether a login with this wish can go on with this attempt.
-    pub(super) fn fulfils(&self, wish: &LoginWish, settings: &OAuthSettings) -> bool {
+    /// Returns whether a login with these parameters and settings can go on with this attempt.
+    pub(super) fn is_usable_for(&self, parameters: &LoginParameters, settings: &OAuthSettings) -> bool {
         let has =
             |scopes: &Option<Scopes>| scopes.as_ref().is_none_or(|scopes| self.attempt.scopes.is_superset(scopes));
-        !wish.anew
-            && self.chosen_scopes == wish.chosen_scopes
-            && has(&wish.requested_before)
-            && has(&wish.challenge.as_ref().and_then(|challenge| challenge.scopes.clone()))
+        !parameters.anew
+            && self.chosen_scopes == parameters.chosen_scopes
+            && has(&parameters.requested_before)
+            && has(&parameters.challenge.as_ref().and_then(|challenge| challenge.scopes.clone()))
             && self.settings == fingerprint(settings)
     }
 }

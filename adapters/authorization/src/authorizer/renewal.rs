@@ -118,7 +118,8 @@ impl Inner {
         let Ok(discovered) = self.discover(Some(&known.issuer)).await else { return Err(error.into()) };
         let issuer = &discovered.metadata.issuer;
         if *issuer != known.issuer {
-            let reason = format!("it uses the authorization server {issuer} now, and the token is of {}", known.issuer);
+            let reason =
+                format!("the server uses the authorization server {issuer} now, and the token is of {}", known.issuer);
             return Err(self.login_required(None, &reason).into());
         }
         let endpoint = discovered.token_endpoint();

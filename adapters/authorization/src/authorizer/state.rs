@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::{Credentials, Refusal};
+use mcpwire_driver::http::{Credentials, Refusal, TokenError};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{
-    Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, TokenId, UnixTime,
+    Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, Secret, TokenId, UnixTime,
 };
 
 use super::Ended;
@@ -95,6 +95,18 @@ impl Shared {
         result
     }
 
+    /// Returns the credentials of a request if the stored token has been loaded, and nobody has to do anything else first.
+    pub(super) fn ready_credentials(&self, method: &str, url: &str, now: UnixTime) -> Option<Credentials> {
+        let mut state = self.lock();
+        if state.load != Load::Done || !state.access.is_ready(now) {
+            return None;
+        }
+        match state.credentials(method, url, now) {
+            Ok(Answer::Send { credentials, start_renewal: false }) => Some(credentials),
+            _ => None,
+        }
+    }
+
     pub(super) fn begin_load(&self) -> Next<'_> {
         let mut state = self.lock();
         match state.load {
@@ -149,7 +161,7 @@ impl State {
     }
 
     pub(super) fn credentials(&mut self, method: &str, url: &str, now: UnixTime) -> Result<Answer, LoginError> {
-        let (id, header, needs_proof, start_renewal) = match self.access.authorize(now) {
+        let (id, header, start_renewal) = match self.access.authorize(now) {
             Authorization::Anonymous => {
                 return Ok(Answer::Send { credentials: Credentials::none(), start_renewal: false });
             }
@@ -157,22 +169,22 @@ impl State {
                 return Ok(Answer::Wait { start_renewal, waiting: self.wait() });
             }
             Authorization::Failed(error) => return Err(error.into()),
+            Authorization::Send { credential, start_renewal } if !credential.needs_proof => {
+                let mut credentials = Credentials::bearer(without_scheme(credential.header)).map_err(invalid_token)?;
+                credentials.id = credential.id.get();
+                return Ok(Answer::Send { credentials, start_renewal });
+            }
             Authorization::Send { credential, start_renewal } => {
-                (credential.id, credential.header.clone(), credential.needs_proof, start_renewal)
+                (credential.id, credential.header.clone(), start_renewal)
             }
             _ => return Err(unknown_step()),
         };
-        let (_, token) = header.expose().split_once(' ').unwrap_or_default();
-        let mut credentials = if needs_proof {
-            let key = self.dpop_key.as_ref().ok_or_else(unknown_step)?;
-            let mut entropy = Entropy::new(random_seed()?);
-            let proof = self.access.begin_proof(method, url, now, &mut entropy).ok_or_else(unknown_step)?;
-            let signature = key.sign(proof.signing_input())?;
-            Credentials::dpop(token, &proof.finish(&signature))
-        } else {
-            Credentials::bearer(token)
-        }
-        .map_err(|error| oauth::Error::temporary(error.to_string()))?;
+        let key = self.dpop_key.as_ref().ok_or_else(unknown_step)?;
+        let mut entropy = Entropy::new(random_seed()?);
+        let proof = self.access.begin_proof(method, url, now, &mut entropy).ok_or_else(unknown_step)?;
+        let signature = key.sign(proof.signing_input())?;
+        let mut credentials =
+            Credentials::dpop(without_scheme(&header), &proof.finish(&signature)).map_err(invalid_token)?;
         credentials.id = id.get();
         Ok(Answer::Send { credentials, start_renewal })
     }
@@ -198,6 +210,15 @@ impl State {
         self.has_stepped_up |= matches!(decision, Decision::StepUp { .. });
         decision
     }
+}
+
+/// Returns the token in the value of a header `Authorization`.
+fn without_scheme(header: &Secret) -> &str {
+    header.expose().split_once(' ').unwrap_or_default().1
+}
+
+fn invalid_token(error: TokenError) -> LoginError {
+    oauth::Error::login_required(error.to_string()).into()
 }
 
 /// The error of a step that this version of the program does not know.

@@ -52,3 +52,15 @@ fn only_this_machine_can_be_listened_on() {
         assert!(matches!(LoopbackListener::bind(host, 0, path), Err(LoopbackError::Address(_))), "{host}{path}");
     }
 }
+
+#[test]
+fn z2_the_redirect_of_another_login_does_not_end_the_wait() {
+    let listener = LoopbackListener::bind("127.0.0.1", 0, "/callback").unwrap();
+    let host = listener.host.clone();
+    let is_response = |target: &str| target.ends_with("state=right");
+    let waiting = thread::spawn(move || listener.wait_for(Duration::from_secs(60), || false, is_response));
+    let page = get(&host, "/callback?code=evil&state=wrong", &host);
+    assert!(page.starts_with("HTTP/1.1 400") && !page.contains("evil"), "{page}");
+    assert!(get(&host, "/callback?code=a&state=right", &host).starts_with("HTTP/1.1 200"));
+    assert_eq!(waiting.join().unwrap().unwrap(), format!("http://{host}/callback?code=a&state=right"));
+}

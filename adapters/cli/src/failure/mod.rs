@@ -138,9 +138,9 @@ impl Failure {
         Self { mistake: Some(Mistake::Tool), ..Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message) }
     }
 
-    /// Creates the failure of a command that needs a login. `reason` names the server, and `command` logs in to it.
+    /// Creates the failure of a command that needs a login. `reason` ends in "log in first", and `command` does so.
     pub(crate) fn login_required(reason: &str, command: &str) -> Self {
-        let message = format!("{reason}; log in first: {command}");
+        let message = format!("{reason}: {command}");
         Self::new((LOGIN_REQUIRED, Code::LoginRequired, "login"), message)
     }
 

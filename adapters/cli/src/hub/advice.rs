@@ -1,6 +1,5 @@
 //! Suggestions for how users can solve errors of configured servers. Most suggestions are commands of this tool.
 
-use mcpwire_hub::logins::RequiredLogin;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
@@ -17,7 +16,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
         }
         Kind::Disabled => format!("Enable it: {}", enable_command(name)),
-        Kind::LoginRequired => format!("Log in: {}", login_command(name, &[])),
+        Kind::LoginRequired => format!("Log in: {}", login_command(name, &error.scopes)),
         Kind::Unauthorized => "Give it credentials: a header with a token, or a secret variable".into(),
         Kind::MissingValue => {
             // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
@@ -53,19 +52,19 @@ pub(crate) fn enable_command(name: &str) -> String {
 }
 
 /// Returns the command line that logs in to the server `name` with these scopes: `mcpwire login NAME --scope SCOPE`.
-pub(crate) fn login_command(name: &str, scopes: &[String]) -> String {
+fn login_command(name: &str, scopes: &[String]) -> String {
     let scopes: String = scopes.iter().map(|scope| format!(" --scope {}", word(scope))).collect();
     format!("mcpwire login {}{scopes}", word(name))
 }
 
 /// Adds the command that logs in to the server `name` to an error that asks for a login. Returns other errors unchanged.
-pub(crate) fn with_login_command(name: &str, login: Option<&RequiredLogin>, mut error: HubError) -> HubError {
+pub(crate) fn with_login_command(name: &str, mut error: HubError) -> HubError {
     // The hub's text, which names no command of this tool.
     const LOG_IN: &str = "log in first";
     if error.kind == HubErrorKind::LoginRequired && error.message.ends_with(LOG_IN) {
-        let scopes = login.map(|login| &*login.scopes).unwrap_or_default();
+        let command = login_command(name, &error.scopes);
         error.message.push_str(": ");
-        error.message.push_str(&login_command(name, scopes));
+        error.message.push_str(&command);
     }
     error
 }
@@ -114,7 +113,7 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
 /// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
     if error.kind == HubErrorKind::LoginRequired {
-        return Failure::from_hub(with_login_command(server, None, error.clone()));
+        return Failure::from_hub(with_login_command(server, error.clone()));
     }
     let what = if error.kind == HubErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
     let message = format!("server `{server}`: {what}");
@@ -153,12 +152,12 @@ mod tests {
     #[test]
     fn an_error_that_asks_for_a_login_names_the_command_once() {
         let error = HubError::login_required("the server https://a.example wants a login: there is none; log in first");
-        let told = with_login_command("my notes", None, error);
+        let told = with_login_command("my notes", error);
         assert!(told.message.ends_with("; log in first: mcpwire login 'my notes'"), "{told}");
-        assert_eq!(with_login_command("my notes", None, told.clone()), told);
+        assert_eq!(with_login_command("my notes", told.clone()), told);
         assert_eq!(login_command("notes", &["a".into(), "b:c".into()]), "mcpwire login notes --scope a --scope b:c");
         let other = HubError::unavailable("log in first");
-        assert_eq!(with_login_command("notes", None, other.clone()), other);
+        assert_eq!(with_login_command("notes", other.clone()), other);
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl HubService {
                     _ => error,
                 };
                 let with_login = |id, error| match hub.status_detail(id) {
-                    Some(detail) => with_login_command(&detail.name, detail.login.as_ref(), error),
+                    Some(detail) => with_login_command(&detail.name, error),
                     None => error,
                 };
                 let id = if let Some(server) = server {

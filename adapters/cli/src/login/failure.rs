@@ -1,6 +1,7 @@
 //! Converts errors of logins to [`Failure`]s.
 
 use mcpwire_authorization::{LoginError, LoginErrorKind};
+use mcpwire_hub::logins::login_error;
 
 use super::ServerLogin;
 use crate::failure::{Failure, LoginFailure};
@@ -10,19 +11,31 @@ impl ServerLogin {
     /// Converts the error of a login to the failure of a command.
     pub(super) fn failed(&self, error: &LoginError) -> Failure {
         let kind = match error.kind() {
+            LoginErrorKind::LoginRequired => {
+                return error.login_required().map_or_else(|| self.missing(), |required| self.required(required));
+            }
             LoginErrorKind::Temporary => LoginFailure::Network,
-            LoginErrorKind::LoginRequired => return self.required(&text::line(&error.to_string()), None),
             LoginErrorKind::Misconfigured | LoginErrorKind::ClientIdRequired => LoginFailure::Configuration,
             LoginErrorKind::Store => LoginFailure::Store,
             _ => LoginFailure::Refused,
         };
-        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&error.to_string())));
-        if error.kind() != LoginErrorKind::ClientIdRequired {
-            return failure;
+        // Names settings as servers.json does.
+        let told = login_error(error);
+        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&told.message)));
+        match (error, error.kind()) {
+            (LoginError::NoDeviceLogin(_), _) => {
+                failure.with_hint("For a browser on another machine, use --no-browser instead of --device")
+            }
+            (_, LoginErrorKind::ClientIdRequired) if self.name.is_some() => {
+                failure.with_hint("Register a client there, and set `oauth.client_id` of the server in servers.json")
+            }
+            (_, LoginErrorKind::ClientIdRequired) => {
+                failure.with_hint("Register a client there, and name it with --client-id")
+            }
+            _ if self.name.is_none() && told.field.starts_with("oauth.") => failure.with_hint(
+                "Configure the server first (mcpwire server add NAME --url URL), and change this setting in servers.json",
+            ),
+            _ => failure,
         }
-        failure.with_hint(match &self.name {
-            Some(_) => "Register a client there, and set `oauth.client_id` of the server in servers.json",
-            None => "Register a client there, and name it with --client-id",
-        })
     }
 }

@@ -20,7 +20,7 @@ use self::wait::wait;
 use crate::args::Options;
 use crate::console::{Console, Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
-use crate::hub::{login_command, word};
+use crate::hub::word;
 use crate::text;
 
 /// The login of a user to one server over HTTP. The token is stored on this machine.
@@ -73,14 +73,13 @@ impl ServerLogin {
 
     /// Returns the command line that logs in to this server: `mcpwire login NAME`.
     fn command(&self, scopes: Option<&Scopes>) -> String {
-        let scopes: Vec<String> = scopes.iter().flat_map(|scopes| scopes.iter()).map(str::to_owned).collect();
         let mut command = match &self.name {
-            Some(name) => login_command(name, &scopes),
-            None => format!("{} --url {}", login_command("", &scopes), word(self.url())),
+            Some(name) => format!("mcpwire login {}", word(name)),
+            None => format!("mcpwire login --url {}", word(self.url())),
         };
-        if let Some(account) = &self.account {
-            command.push_str(" --account ");
-            command.push_str(&word(account));
+        let scopes = scopes.iter().flat_map(|scopes| scopes.iter()).map(|scope| ("--scope", scope));
+        for (option, value) in self.account.as_deref().map(|account| ("--account", account)).into_iter().chain(scopes) {
+            command.push_str(&format!(" {option} {}", word(value)));
         }
         command
     }
@@ -88,18 +87,18 @@ impl ServerLogin {
     /// Converts the error of a request that needs a login to the failure of a command.
     pub(crate) fn required_for(&self, error: &Error) -> Failure {
         match LoginRequired::find(error) {
-            Some(required) => self.required(&required.reason, required.scopes.as_ref()),
-            None => self.required("the server wants a login", None),
+            Some(required) => self.required(required),
+            None => self.missing(),
         }
+    }
+
+    fn required(&self, required: &LoginRequired) -> Failure {
+        Failure::login_required(&text::line(&required.to_string()), &self.command(required.scopes.as_ref()))
     }
 
     /// Returns the failure of a command that needs a stored login, if there is none.
     pub(crate) fn missing(&self) -> Failure {
-        self.required("you are not logged in", None)
-    }
-
-    fn required(&self, reason: &str, scopes: Option<&Scopes>) -> Failure {
-        Failure::login_required(&format!("{}: {}", self.title(), text::line(reason)), &self.command(scopes))
+        Failure::login_required(&format!("{}: you are not logged in; log in first", self.title()), &self.command(None))
     }
 
     /// Logs the user in, and returns the new login.

@@ -111,7 +111,7 @@ impl<'a> Configured<'a> {
             own.boot(&self.console).map_err(Failure::from_hub)?;
             for detail in hub.details() {
                 if let Some(error) = detail.last_error.filter(|_| detail.enabled) {
-                    let error = with_login_command(&detail.name, detail.login.as_ref(), error);
+                    let error = with_login_command(&detail.name, error);
                     self.console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
                 }
             }
@@ -128,8 +128,7 @@ impl<'a> Configured<'a> {
         };
         for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
             if detail.enabled || server.is_some() {
-                let error =
-                    detail.last_error.map(|error| with_login_command(&detail.name, detail.login.as_ref(), error));
+                let error = detail.last_error.map(|error| with_login_command(&detail.name, error));
                 let why = error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
                 let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
                 self.console.warn(&text::line(&line));

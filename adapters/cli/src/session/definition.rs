@@ -69,7 +69,7 @@ impl Definition {
         let definition =
             Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor, login: None };
         let name = Some(config.name.trim().to_owned());
-        definition.with_login(launch.login, name, target)
+        Ok(definition.with_login(launch.login, name, target))
     }
 
     /// Creates the definition of a server process. Adds the environment variables of `--env` and the working directory of
@@ -98,20 +98,17 @@ impl Definition {
     }
 
     /// Adds the stored login of the server, if `settings` allow a login. `name` is the name of a configured server.
-    fn with_login(
-        mut self,
-        settings: Option<LoginSettings>,
-        name: Option<String>,
-        target: &Target,
-    ) -> Result<Self, Failure> {
+    fn with_login(mut self, settings: Option<LoginSettings>, name: Option<String>, target: &Target) -> Self {
         // Without a home directory, nothing is stored. The server may need no login.
         if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
             let account = target.http.account.as_deref();
-            let login = LoginStore::new(layout).of_definition(&self.server, settings, name, account)?;
-            self.http = login.authorize(self.http);
-            self.login = Some(login);
+            // An error is one of the definition, which the connection reports, too.
+            if let Ok(login) = LoginStore::new(layout).of_definition(&self.server, settings, name, account) {
+                self.http = login.authorize(self.http);
+                self.login = Some(login);
+            }
         }
-        Ok(self)
+        self
     }
 
     fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
@@ -147,7 +144,7 @@ impl Definition {
         let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
         let settings = may_log_in.then(LoginSettings::default);
         let definition = Self { server, http, redactor: Redactor::new(secrets), login: None };
-        definition.with_login(settings, None, target)
+        Ok(definition.with_login(settings, None, target))
     }
 }
 

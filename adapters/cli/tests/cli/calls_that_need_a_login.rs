@@ -49,7 +49,7 @@ fn the_scopes_that_are_missing_are_in_the_command() {
     guarded.log_in(&["notes"]);
     let url = guarded.server.url();
     for (arguments, command) in [
-        (&["call", "echo", "--url", &url][..], format!("mcpwire login --scope write --url {url}\n")),
+        (&["call", "echo", "--url", &url][..], format!("mcpwire login --url {url} --scope write\n")),
         (&["call", "notes__echo"], "mcpwire login notes --scope write\n".to_owned()),
     ] {
         let finished = guarded.run(arguments);

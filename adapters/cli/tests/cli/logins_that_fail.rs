@@ -29,7 +29,7 @@ fn error(finished: &Finished) -> serde_json::Value {
 fn a_login_that_is_refused_or_not_trusted_is_4() {
     for (deviation, words) in [
         (Deviation::RefuseLogins("access_denied".into()), "access_denied"),
-        (Deviation::Iss("https://other.example".into()), "iss"),
+        (Deviation::Iss("https://other.example".into()), "another authorization server"),
     ] {
         let guarded = Guarded::start().configured();
         guarded.authorization.deviate(deviation);

@@ -104,7 +104,7 @@ fn a_server_at_an_address_has_a_name_too() {
     let called = at(place.path(), &["call", "web__add", r#"{"a":2,"b":40}"#]);
     assert_eq!((called.code(), called.stdout.as_str()), (0, "42\n"), "{called:?}");
 
-    // A server that requires a secret, and a server that does not exist.
+    // A server that wants a login, and a server that does not exist.
     let guard = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/mcp", guard.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -119,14 +119,14 @@ fn a_server_at_an_address_has_a_name_too() {
     at(place.path(), &["server", "add", "nobody", "--url", "http://127.0.0.1:1/mcp"]);
     let rows = at(place.path(), &["status", "--json"]).json();
     assert_eq!((&rows[0]["state"], &rows[0]["pid"]), (&"running".into(), &Value::Null));
-    assert_eq!(rows[1]["state"], "needs-auth", "{rows}");
+    assert_eq!(rows[1]["state"], "needs-login", "{rows}");
     assert_eq!(
         (&rows[1]["last_error"]["code"], &rows[1]["last_error"]["field"]),
-        (&"VALIDATION_ERROR".into(), &"authorization".into())
+        (&"VALIDATION_ERROR".into(), &"login".into())
     );
     assert_eq!(rows[2]["last_error"]["code"], "NETWORK_ERROR", "{rows}");
     assert_eq!(at(place.path(), &["server", "disable", "guarded"]).code(), 0);
-    assert_eq!(at(place.path(), &["server", "enable", "guarded"]).code(), 2);
+    assert_eq!(at(place.path(), &["server", "enable", "guarded"]).code(), 6);
     let listed = at(place.path(), &["server", "list"]).stdout;
     assert!(!listed.contains("(disabled)"), "a login that is missing does not take the flag back: {listed}");
 }

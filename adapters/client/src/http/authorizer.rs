@@ -109,10 +109,16 @@ impl<'a> AuthorizedRequest<'a> {
     }
 }
 
+const AUTHORIZATION: &str = "Authorization";
+const DPOP: &str = "DPoP";
+
 /// The headers that authorize a request.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    headers: Vec<(Cow<'static, str>, String)>,
+    /// The value of the header `Authorization`.
+    authorization: Option<String>,
+    /// The value of the header `DPoP`.
+    proof: Option<String>,
     /// A number of the authorizer's choice.
     pub id: u64,
 }
@@ -137,13 +143,13 @@ impl Credentials {
     /// As [`bearer`](Self::bearer), for token and proof.
     pub fn dpop(token: &str, proof: &str) -> Result<Self, TokenError> {
         let mut credentials = Credentials::with_scheme("DPoP", token)?;
-        credentials.headers.push(("DPoP".into(), checked(proof)?.to_owned()));
+        credentials.proof = Some(checked(proof)?.to_owned());
         Ok(credentials)
     }
 
     fn with_scheme(scheme: &str, token: &str) -> Result<Self, TokenError> {
-        let value = format!("{scheme} {}", checked(token)?);
-        Ok(Credentials { headers: vec![("Authorization".into(), value)], id: 0 })
+        let authorization = Some(format!("{scheme} {}", checked(token)?));
+        Ok(Credentials { authorization, proof: None, id: 0 })
     }
 }
 
@@ -159,8 +165,12 @@ fn checked(token: &str) -> Result<&str, TokenError> {
 impl fmt::Debug for Credentials {
     /// Omits the values of the headers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Credentials").field("headers", &names).field("id", &self.id).finish()
+        let scheme = self.authorization.as_ref().and_then(|value| value.split(' ').next());
+        f.debug_struct("Credentials")
+            .field("scheme", &scheme)
+            .field("has_proof", &self.proof.is_some())
+            .field("id", &self.id)
+            .finish()
     }
 }
 
@@ -264,7 +274,7 @@ async fn send(
         if !matches!(response.status, 401 | 403) || attempts == MAX_ATTEMPTS {
             return Ok(response);
         }
-        sent.headers = Arc::make_mut(&mut exchange).headers.split_off(own_headers);
+        take_headers(&mut exchange, own_headers, &mut sent);
         let refusal = Refusal { request: AuthorizedRequest(&exchange), sent: &sent, response: head, attempts };
         match guarded(|| authorizer.refused(refusal)).await? {
             AfterRefusal::Repeat => {}
@@ -275,14 +285,23 @@ async fn send(
 
 /// Moves the headers of the credentials to the end of the request's headers. Returns the number of the other headers.
 fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> usize {
-    if credentials.headers.is_empty() {
+    if credentials.authorization.is_none() {
         return exchange.headers.len();
     }
     let headers = &mut Arc::make_mut(exchange).headers;
-    headers.retain(|(name, _)| !credentials.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
+    headers.retain(|(name, _)| ![AUTHORIZATION, DPOP].iter().any(|added| name.eq_ignore_ascii_case(added)));
     let own_headers = headers.len();
-    headers.append(&mut credentials.headers);
+    let added = [(AUTHORIZATION, credentials.authorization.take()), (DPOP, credentials.proof.take())];
+    headers.extend(added.into_iter().filter_map(|(name, value)| Some((Cow::Borrowed(name), value?))));
     own_headers
+}
+
+/// Moves the headers of the credentials back.
+fn take_headers(exchange: &mut Arc<Exchange>, own_headers: usize, credentials: &mut Credentials) {
+    for (name, value) in Arc::make_mut(exchange).headers.drain(own_headers..) {
+        let place = if name == DPOP { &mut credentials.proof } else { &mut credentials.authorization };
+        *place = Some(value);
+    }
 }
 
 /// Runs a future of the authorizer. A panic and an error become a [`Failure`].

@@ -55,8 +55,6 @@ impl Target {
     fn new(def: &McpServerDef) -> Self {
         let mut own = McpServerDef::http(def.url.clone().unwrap_or_default());
         own.ca_file.clone_from(&def.ca_file);
-        own.client_certificate.clone_from(&def.client_certificate);
-        own.client_key.clone_from(&def.client_key);
         own.proxy.clone_from(&def.proxy);
         Target(own)
     }
@@ -141,6 +139,7 @@ impl Logins {
             .store(Arc::clone(&self.0.store))
             .account(settings.account())
             .dpop(config.dpop)
+            .allow_private_addresses(config.allow_private_addresses)
             .settings(|mut oauth| {
                 oauth = oauth
                     .omit_resource(config.omit_resource)

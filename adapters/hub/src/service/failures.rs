@@ -10,7 +10,7 @@ use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, SpawnFail
 
 use super::server_spec::package_kind;
 use crate::config::McpConfig;
-use crate::logins::{find_login_error, in_terms_of_configuration};
+use crate::logins::{RequiredLogin, find_login_error, in_terms_of_configuration};
 use crate::redact::Redactor;
 use crate::tasks::Client;
 use crate::{HubError, HubErrorKind};
@@ -64,7 +64,8 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
             None => error.to_string(),
         };
         let message = redactor.redact(&in_terms_of_configuration(&text));
-        return Some(Failure::new(HubError::login_required(message), Retry::Login));
+        let scopes = RequiredLogin::find(error).map(|required| required.scopes).unwrap_or_default();
+        return Some(Failure::new(HubError::login_required(message).with_scopes(scopes), Retry::Login));
     }
     let mut error = find_login_error(error)?;
     error.message = redactor.redact(&error.message);

@@ -53,6 +53,11 @@ impl LoginWatch {
         LoginWatch { key, seen, required: None, starts, not_before }
     }
 
+    /// Returns whether a login was stored when the hub looked last.
+    pub(super) fn is_stored(&self) -> bool {
+        self.seen.is_some()
+    }
+
     fn reaction(&mut self, state: Lifecycle, revision: Option<u64>, now: Timestamp) -> Option<Reaction> {
         match (state, revision) {
             (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, Some(_))

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Not;
 use std::path::PathBuf;
 
 use mcpwire_core::{CacheHints, ItemList, Tool, ToolList};
@@ -37,12 +38,16 @@ pub(super) struct CachedTools {
     /// Whether the server declares that its tool list may be shared between users (2026-07-28,
     /// server/utilities/caching, "Cache Scope Field").
     is_public: bool,
+    /// Whether the list was requested with the login of a user.
+    has_login: bool,
 }
 
 #[derive(Serialize)]
 struct FileToWrite<'a> {
     config_hash: String,
     is_public: bool,
+    #[serde(skip_serializing_if = "Not::not")]
+    has_login: bool,
     tools: &'a [Tool],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     removed: Vec<Tool>,
@@ -53,6 +58,8 @@ struct FileToRead {
     config_hash: String,
     #[serde(default)]
     is_public: bool,
+    #[serde(default)]
+    has_login: bool,
     tools: Vec<Tool>,
     #[serde(default)]
     removed: Vec<Tool>,
@@ -72,20 +79,21 @@ impl ToolCache {
     /// program or address than `config`.
     pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools> {
         let bytes = SystemFs.read(&self.path(config)?).ok()??;
-        let FileToRead { config_hash, is_public, tools, removed } = serde_json::from_slice(&bytes).ok()?;
-        (config_hash == config.hash()).then_some(CachedTools { tools, removed, is_public })
+        let FileToRead { config_hash, is_public, has_login, tools, removed } = serde_json::from_slice(&bytes).ok()?;
+        (config_hash == config.hash()).then_some(CachedTools { tools, removed, is_public, has_login })
     }
 
-    /// Replaces the cached tools of a server with `list`. Definitions that are cached but no longer in `list` are kept
+    /// Replaces the cached tools of a server with `list`, which was requested with a login if `has_login`. Definitions that are cached but no longer in `list` are kept
     /// as removed tools, up to a limit.
-    pub(super) fn write(&self, config: &McpConfig, list: &ToolList) -> io::Result<()> {
+    pub(super) fn write(&self, config: &McpConfig, list: &ToolList, has_login: bool) -> io::Result<()> {
         let Some(path) = self.path(config) else { return Ok(()) };
         if let Some(directory) = path.parent() {
             SystemFs.create_directory(directory)?;
         }
         let tools = &list.listed().items;
         let removed = self.read(config).map_or_else(Vec::new, |cached| cached.removed_by(tools));
-        let file = FileToWrite { config_hash: config.hash(), is_public: list.hints().is_public, tools, removed };
+        let is_public = list.hints().is_public;
+        let file = FileToWrite { config_hash: config.hash(), is_public, has_login, tools, removed };
         replace(&SystemFs, &path, &serde_json::to_vec(&file)?, None)
     }
 
@@ -112,10 +120,11 @@ impl CachedTools {
 
     /// Returns the cached tools that clients may see before the server has run, or `None` if clients must not see them.
     ///
-    /// An HTTP server with configured headers may list different tools for each user, and the user of the cached list
+    /// An HTTP server with configured headers or a login may list different tools for each user, and the user of the cached list
     /// is not known here. A private list "MUST NOT be shared across authorization contexts".
     pub(super) fn into_offered(self, config: &McpConfig) -> Option<ToolList> {
-        let knows_user = config.package.package_type == McpPackageType::Http && !config.headers.is_empty();
+        let is_http = config.package.package_type == McpPackageType::Http;
+        let knows_user = self.has_login || (is_http && !config.headers.is_empty());
         (self.is_public || !knows_user).then(|| list_of(self.tools, self.is_public))
     }
 
@@ -169,10 +178,15 @@ mod tests {
         let (_directory, cache, _) = cache();
         let open = McpConfig::http("open", "https://example.com/mcp");
         let guarded = open.clone().header(EnvVarConfig::value("Authorization", "Bearer x"));
-        for (config, is_public, offered) in
-            [(&open, false, true), (&open, true, true), (&guarded, false, false), (&guarded, true, true)]
-        {
-            cache.write(config, &list_of(Vec::new(), is_public)).unwrap();
+        for (config, has_login, is_public, offered) in [
+            (&open, false, false, true),
+            (&open, false, true, true),
+            (&open, true, false, false),
+            (&open, true, true, true),
+            (&guarded, false, false, false),
+            (&guarded, false, true, true),
+        ] {
+            cache.write(config, &list_of(Vec::new(), is_public), has_login).unwrap();
             let cached = cache.read(config).expect("it is there");
             assert_eq!(cached.into_offered(config).is_some(), offered, "{} {is_public}", config.name);
         }
@@ -187,12 +201,12 @@ mod tests {
             known.listed().items.iter().map(shown).collect::<Vec<_>>()
         };
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        cache.write(&config, &tools(names(&["x", "y"]), "1")).unwrap();
-        cache.write(&config, &tools(names(&["y"]), "2")).unwrap();
-        cache.write(&config, &tools(names(&["z"]), "3")).unwrap();
+        cache.write(&config, &tools(names(&["x", "y"]), "1"), false).unwrap();
+        cache.write(&config, &tools(names(&["y"]), "2"), false).unwrap();
+        cache.write(&config, &tools(names(&["z"]), "3"), false).unwrap();
         assert_eq!(known(), ["z 3", "y 2", "x 1"]);
         assert_eq!(cache.read(&config).unwrap().into_offered(&config).unwrap().listed().items.len(), 1);
-        cache.write(&config, &tools(names(&["x", "y"]), "4")).unwrap();
+        cache.write(&config, &tools(names(&["x", "y"]), "4"), false).unwrap();
         assert_eq!(known(), ["x 4", "y 4", "z 3"]);
         let mut other = config.clone();
         other.args.push("--other".into());
@@ -203,13 +217,13 @@ mod tests {
     fn removed_tools_are_bounded_in_number_and_size() {
         let (_directory, cache, config) = cache();
         let removed = |cache: &ToolCache| cache.read(&config).unwrap().removed.len();
-        cache.write(&config, &tools((0..2 * MAX_REMOVED).map(|at| format!("tool_{at}")), "")).unwrap();
-        cache.write(&config, &tools([], "")).unwrap();
+        cache.write(&config, &tools((0..2 * MAX_REMOVED).map(|at| format!("tool_{at}")), ""), false).unwrap();
+        cache.write(&config, &tools([], ""), false).unwrap();
         assert_eq!(removed(&cache), MAX_REMOVED);
         cache
-            .write(&config, &tools((0..10).map(|at| format!("large_{at}")), &"x".repeat(MAX_REMOVED_BYTES / 4)))
+            .write(&config, &tools((0..10).map(|at| format!("large_{at}")), &"x".repeat(MAX_REMOVED_BYTES / 4)), false)
             .unwrap();
-        cache.write(&config, &tools([], "")).unwrap();
+        cache.write(&config, &tools([], ""), false).unwrap();
         assert_eq!(removed(&cache), 3);
     }
 }

@@ -5,6 +5,7 @@ mod entries_of_the_registry_are_imported;
 mod files_of_other_programs_are_imported;
 mod importing;
 mod leftovers_are_reaped;
+mod logins_are_configured;
 mod secrets_are_kept_safe;
 mod servers_are_launched_from_configurations;
 #[cfg(unix)]

@@ -240,6 +240,15 @@ impl Access {
         }
     }
 
+    /// Returns whether a request can be sent with the token now, and no renewal is due.
+    pub fn is_ready(&self, now: UnixTime) -> bool {
+        self.current.as_ref().is_some_and(|current| {
+            !current.is_refused
+                && !current.token.is_expired(now)
+                && current.token.refresh_at().is_none_or(|at| at > now)
+        })
+    }
+
     /// Starts a renewal if the token can be renewed and nobody does it. Returns whether the caller must run it.
     fn try_start_renewal(&mut self, now: UnixTime) -> bool {
         let starts = self.can_renew()

@@ -459,3 +459,18 @@ fn t4_debug_output_shows_no_token() {
     let text = format!("{access:?}") + &format!("{:?}", access.authorize(NOW));
     assert!(!text.contains("access-1") && !text.contains("refresh-1"), "{text}");
 }
+
+#[test]
+fn a_token_is_ready_while_it_needs_no_renewal_and_was_not_refused() {
+    assert!(!Access::new(RESOURCE).is_ready(NOW));
+    for (seconds, is_ready) in [(61, true), (60, false), (1, false), (0, false), (-1, false)] {
+        let mut access = access(expiring_in(seconds));
+        assert_eq!(access.is_ready(NOW), is_ready, "{seconds}");
+        if is_ready {
+            let (id, _, start_renewal) = send(&mut access, NOW);
+            assert!(!start_renewal);
+            refuse(&mut access, 401, "Bearer error=\"invalid_token\"", Some(id), 0);
+            assert!(!access.is_ready(NOW));
+        }
+    }
+}

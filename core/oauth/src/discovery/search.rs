@@ -9,6 +9,7 @@ use mcpwire_types::url::same_origin;
 use crate::error::{Error, ErrorKind, Step};
 use crate::flow::Input;
 use crate::http::{FetchError, Request, Response};
+use crate::token_response::IF_TRUSTED;
 
 /// The places where a document can be, and the most important failure so far.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl Search {
             }
             Input::FetchFailed(FetchError::Refused(why)) => {
                 self.unreachable.push(self.asked.clone());
-                error(ErrorKind::Untrusted, why).with_advice("allow the address if you trust the server")
+                error(ErrorKind::Untrusted, why).with_advice(IF_TRUSTED)
             }
             Input::Signature(_) => return Err(Error::misuse(self.step)),
         };

@@ -128,8 +128,9 @@ async fn list_tools(context: &Context, target: &Target, client: &Client) -> Resu
     let has_tools = client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some());
     let tools: Arc<ToolList> = if has_tools { Arc::clone(client.list_tools().await?.list()) } else { Arc::default() };
     let (cache, config, list) = (Arc::clone(&context.tool_cache), Arc::clone(&target.config), Arc::clone(&tools));
+    let has_login = context.state.read(|servers| servers.has_login(target.id));
     // Errors are ignored: if the list cannot be cached, the next hub requests it again.
-    let _ = context.tasks().block(move || cache.write(&config, &list)).await;
+    let _ = context.tasks().block(move || cache.write(&config, &list, has_login)).await;
     let ttl: Option<Duration> = tools.hints().stale_after(notifies_of_tools(client));
     Ok(Event::Listed { tools, ttl })
 }

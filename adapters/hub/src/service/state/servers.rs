@@ -197,6 +197,12 @@ impl Servers {
         watched.collect()
     }
 
+    /// Returns whether requests to this server are sent with the login of a user, or of the program itself.
+    pub(in super::super) fn has_login(&self, id: ServerId) -> bool {
+        let Some(configured) = self.configured.get(&id) else { return false };
+        configured.config.oauth.client_credentials || configured.login.as_ref().is_some_and(LoginWatch::is_stored)
+    }
+
     pub(in super::super) fn login_watch(&self, id: ServerId) -> Option<&LoginWatch> {
         self.configured.get(&id)?.login.as_ref()
     }
