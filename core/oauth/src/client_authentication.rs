@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
+use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::form::{Form, encode};
 use crate::jwk::SigningAlgorithm;
 use crate::jwt;
@@ -157,6 +157,7 @@ impl ClientAuthentication {
             [AuthMethod::PrivateKeyJwt, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::None];
         strongest_first.into_iter().filter(is_supported).find_map(with).ok_or_else(|| {
             let names = supported.unwrap_or_default().join(", ");
+            let names = quoted(&names);
             let has = if secret.is_some() { "a secret" } else { "a key" };
             let reason =
                 alloc::format!("the authorization server takes clients by {names} alone, and this one has {has}");
@@ -188,6 +189,14 @@ impl ClientAuthentication {
         }
     }
 
+    /// Returns the credentials of HTTP Basic, if the client sends them.
+    pub(crate) fn basic(&self) -> Option<String> {
+        let Credential::Basic(secret) = &self.credential else { return None };
+        let client_id = self.client_id.as_deref().unwrap_or_default();
+        // RFC 6749, section 2.3.1: both are form-encoded before base64, so that a colon in them is harmless.
+        Some(BASE64_STANDARD.encode(encode(client_id) + ":" + &encode(secret.expose())))
+    }
+
     /// Returns the signing input of an assertion for one request, if the client authenticates by assertions.
     pub(crate) fn assertion_input(&self, issuer: &str, now: UnixTime, entropy: &mut Entropy) -> Option<String> {
         let Credential::PrivateKeyJwt(key) = &self.credential else { return None };
@@ -215,10 +224,8 @@ impl ClientAuthentication {
         let client_id = self.client_id.as_deref();
         match &self.credential {
             Credential::None => form.with_optional("client_id", client_id),
-            Credential::Basic(secret) => {
-                // RFC 6749, section 2.3.1: both are form-encoded before base64, so that a colon in them is harmless.
-                let pair = encode(client_id.unwrap_or_default()) + ":" + &encode(secret.expose());
-                headers.push(("authorization".into(), "Basic ".to_string() + &BASE64_STANDARD.encode(pair)));
+            Credential::Basic(_) => {
+                headers.extend(self.basic().map(|basic| ("authorization".into(), "Basic ".to_string() + &basic)));
                 form
             }
             Credential::Post(secret) => {

@@ -10,7 +10,7 @@ use crate::dpop::{Dpop, Proof};
 use crate::entropy::Entropy;
 use crate::error::{Error, ErrorKind, Step};
 use crate::flow::{Action, Flow, Input, KeyUse};
-use crate::form::{FORM_TYPE, Form};
+use crate::form::{FORM_TYPE, Form, encode};
 use crate::http::{Request, Response};
 use crate::jwt;
 use crate::secret::Secret;
@@ -27,7 +27,7 @@ pub(crate) struct ClientRequest {
     pub(crate) issuer: String,
     pub(crate) client: ClientAuthentication,
     pub(crate) form: Form,
-    /// The secrets of the form.
+    /// The secrets of the form, and the assertions of the client.
     pub(crate) secrets: Vec<Secret>,
     pub(crate) dpop: Option<Dpop>,
     pub(crate) entropy: Entropy,
@@ -57,8 +57,15 @@ pub(crate) enum State {
 
 impl ClientRequest {
     /// Removes the secrets of this request from the error that a server has written.
+    ///
+    /// Servers repeat requests as they have received them, so the secrets are also removed in the form in which they were sent.
     pub(crate) fn redact(&self, error: Error) -> Error {
-        self.secrets.iter().chain(self.client.secret()).fold(error, Error::without)
+        let error = match self.client.basic() {
+            Some(credentials) => error.without(&credentials),
+            None => error,
+        };
+        let secrets = self.secrets.iter().chain(self.client.secret()).map(Secret::expose);
+        secrets.fold(error, |error, secret| error.without(secret).without(&encode(secret)))
     }
 
     /// Signs the assertion of the client if it has one, then goes on.
@@ -89,6 +96,7 @@ impl ClientRequest {
                 .into();
         headers.extend(proof.map(|proof| ("dpop".into(), proof)));
         let form = self.client.apply(self.form.clone(), &mut headers, assertion);
+        self.secrets.extend(assertion.map(Secret::new));
         self.state = State::Sent { repeated };
         let body = Some(form.into_string().into_bytes());
         Action::Fetch(Request { step: self.step, url: self.url.clone(), headers, body })

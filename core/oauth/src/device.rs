@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
 
+use mcpwire_types::printable;
 use serde_json::Value;
 
 use crate::client_authentication::ClientAuthentication;
@@ -22,7 +23,7 @@ use crate::time::UnixTime;
 use crate::token_endpoint::TokenEndpoint;
 use crate::token_request::TokenRequest;
 use crate::token_response::{self, TokenResponse, seconds};
-use crate::url::is_secure;
+use crate::url::is_secure_for;
 
 /// The time between two requests if the server names none, and what `slow_down` adds to it (RFC 8628, section 3.5).
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -87,9 +88,9 @@ pub enum DeviceInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceCode {
-    /// The code to enter. It contains no control characters.
+    /// The code to enter. It contains neither control characters nor invisible ones.
     pub user_code: String,
-    /// Where to enter it: an `https` URL, or an `http` URL of this machine.
+    /// Where to enter it: an `https` URL, or an `http` URL of this machine if the authorization server is on it.
     pub verification_uri: String,
     /// A URL that contains the code, for a QR code or a browser.
     pub verification_uri_complete: Option<String>,
@@ -260,10 +261,11 @@ fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCod
     else {
         return error(ErrorKind::Temporary, "the response contains no code");
     };
-    if user_code.chars().count() > MAX_USER_CODE || user_code.chars().any(char::is_control) {
+    let is_shown_as_it_is = !user_code.contains(char::is_control) && printable(user_code).to_string() == user_code;
+    if user_code.chars().count() > MAX_USER_CODE || !is_shown_as_it_is {
         return error(ErrorKind::Untrusted, "the code for the user is too long, or contains control characters");
     }
-    if !is_secure(verification_uri) {
+    if !is_secure_for(verification_uri, url) {
         return error(ErrorKind::Untrusted, "the address for the user is not an https URL");
     }
     let life = body.get("expires_in").and_then(seconds).unwrap_or(LIFE).min(MAX_LIFE);
@@ -272,7 +274,9 @@ fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCod
     let code = DeviceCode {
         user_code: user_code.into(),
         verification_uri: verification_uri.into(),
-        verification_uri_complete: text("verification_uri_complete").filter(|url| is_secure(url)).map(Into::into),
+        verification_uri_complete: text("verification_uri_complete")
+            .filter(|uri| is_secure_for(uri, url))
+            .map(Into::into),
         expires_at,
     };
     let interval = interval.clamp(Duration::from_secs(1), MAX_INTERVAL);

@@ -160,12 +160,14 @@ fn times_of_the_server_are_limited() {
 
 #[test]
 fn b5_b7_addresses_and_codes_that_could_harm_are_refused() {
-    for uri in ["javascript:alert(1)", "http://auth.example.com/d", "file:///etc/passwd", "https://a@b/"] {
+    for uri in
+        ["javascript:alert(1)", "http://auth.example.com/d", "http://127.0.0.1/d", "file:///etc/passwd", "https://a@b/"]
+    {
         let mut code = code();
         code["verification_uri"] = json!(uri);
         assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Untrusted, "{uri}");
     }
-    for user_code in ["A\u{1b}[2J", "A\nB", &"A".repeat(MAX_USER_CODE + 1)] {
+    for user_code in ["A\u{1b}[2J", "A\nB", "A\u{202e}B", "A\u{200b}B", &"A".repeat(MAX_USER_CODE + 1)] {
         let mut code = code();
         code["user_code"] = json!(user_code);
         assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Untrusted, "{user_code:?}");

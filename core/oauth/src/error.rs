@@ -1,13 +1,11 @@
 //! Why a flow failed.
 
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
 use core::time::Duration;
 
 use mcpwire_types::printable;
-
-use crate::secret::Secret;
 
 /// The part of a flow to which a request or an error belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,8 +118,9 @@ impl Error {
 
     /// Names the `error` and the `error_description` of the response.
     pub(crate) fn with_code(mut self, code: &str, description: Option<&str>) -> Self {
-        self.0.code = Some(code.into());
-        self.0.description = description.map(Into::into);
+        // Characters that are not shown could hide a secret from `without`.
+        self.0.code = Some(printable(code).to_string());
+        self.0.description = description.map(|text| printable(text).to_string());
         self
     }
 
@@ -138,11 +137,11 @@ impl Error {
     }
 
     /// Removes a secret that the server repeats in its error.
-    pub(crate) fn without(mut self, secret: &Secret) -> Self {
+    pub(crate) fn without(mut self, secret: &str) -> Self {
         for text in [&mut self.0.code, &mut self.0.description].into_iter().flatten() {
             // A shorter one would also be found in ordinary words.
-            if secret.expose().len() >= 8 && text.contains(secret.expose()) {
-                *text = text.replace(secret.expose(), "(secret)");
+            if secret.len() >= 8 && text.contains(secret) {
+                *text = text.replace(secret, "(secret)");
             }
         }
         self
@@ -204,7 +203,8 @@ fn without_secrets(url: &str) -> String {
 /// Maximum number of bytes of a server's text in an error.
 const MAX_QUOTED: usize = 200;
 
-fn quoted(text: &str) -> &str {
+/// Returns the beginning of a server's text, for an error.
+pub(crate) fn quoted(text: &str) -> &str {
     let mut end = text.len().min(MAX_QUOTED);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -238,7 +238,6 @@ impl fmt::Display for Details {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::string::ToString;
 
     #[test]
     fn o21_an_error_names_step_address_status_code_and_advice() {

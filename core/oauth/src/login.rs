@@ -1,6 +1,9 @@
 //! [`Login`]: begins the login of a user.
 
 use alloc::string::String;
+use core::fmt;
+
+use mcpwire_types::url::without_query;
 
 use crate::authorization::LoginAttempt;
 use crate::challenge::BearerChallenge;
@@ -32,13 +35,21 @@ pub struct Login {
 }
 
 /// A login that the user must complete in a browser.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// `Debug` shows the URL without its query, which contains the `state` of the login.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoginStarted {
     /// The URL to open in a browser: `https`, or `http` to this machine. Pass it to the system's opener, never to a shell.
     pub url: String,
     /// What finishes the login.
     pub attempt: LoginAttempt,
+}
+
+impl fmt::Debug for LoginStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginStarted").field("url", &without_query(&self.url)).field("attempt", &self.attempt).finish()
+    }
 }
 
 impl Login {

@@ -3,15 +3,17 @@
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::mem;
 
+use mcpwire_types::url::{host, split_origin};
 use serde::Deserialize;
 
 use crate::client::{ClientInformation, ClientSource};
 use crate::client_authentication::AuthMethod;
 use crate::client_metadata::{ClientMetadata, DEVICE_CODE, check_metadata_url};
 use crate::discovery::{AuthorizationServerMetadata, Discovered};
-use crate::error::{Error, ErrorKind, Step};
+use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::flow::{Action, Flow, Input};
 use crate::http::{FetchError, Request, Response};
 use crate::lenient;
@@ -19,7 +21,7 @@ use crate::secret::Secret;
 use crate::settings::OAuthSettings;
 use crate::time::UnixTime;
 use crate::token_response::fetch_failed;
-use crate::url::is_redirect_uri;
+use crate::url::{is_loopback, is_redirect_uri};
 
 /// The flow that gets a client its identifier at an authorization server.
 ///
@@ -161,6 +163,12 @@ impl Registration {
             });
         };
         let (issuer, redirect_uri) = (&self.metadata.issuer, &self.settings.redirect_uri);
+        let registered_uris = registered.redirect_uris.as_deref().unwrap_or_default();
+        if !(registered_uris.is_empty() || registered_uris.iter().any(|other| is_same_redirect(other, redirect_uri))) {
+            let reason = "the authorization server has registered other redirect URIs than that of the client";
+            return Err(error(ErrorKind::Refused, reason)
+                .with_advice("register a client with its operator, and configure the client's identifier"));
+        }
         let client = ClientInformation::new(ClientSource::Registered, &client_id, issuer, redirect_uri, now);
         Ok(ClientInformation {
             client_secret: registered.client_secret.filter(|secret| !secret.expose().is_empty()),
@@ -189,7 +197,7 @@ impl AuthorizationServerMetadata {
             Some(expected) if *expected != self.issuer => {
                 let reason = format!(
                     "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
-                    self.issuer
+                    quoted(&self.issuer)
                 );
                 Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason)
                     .with_advice("if the change is right, register a client there and configure its identifier"))
@@ -237,6 +245,8 @@ impl Flow for Registration {
 struct Registered {
     #[serde(default, deserialize_with = "lenient::or_default")]
     client_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::strings")]
+    redirect_uris: Option<Vec<String>>,
     #[serde(default, deserialize_with = "lenient::or_default")]
     client_secret: Option<Secret>,
     #[serde(default, deserialize_with = "lenient::or_default")]
@@ -247,6 +257,13 @@ struct Registered {
     registration_access_token: Option<Secret>,
     #[serde(default, deserialize_with = "lenient::or_default")]
     registration_client_uri: Option<String>,
+}
+
+/// Returns whether two redirect URIs are the same, whatever the port of a URI of this machine: authorization servers must not
+/// compare it (RFC 8252, section 7.3), so some do not register it.
+fn is_same_redirect(one: &str, other: &str) -> bool {
+    let parts = |uri| Some((host(uri)?, split_origin(uri)?.1));
+    one == other || (is_loopback(one) && is_loopback(other) && parts(one) == parts(other))
 }
 
 /// The refusal of a registration (RFC 7591, section 3.2.2).

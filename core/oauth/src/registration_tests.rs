@@ -343,6 +343,36 @@ fn answers_without_a_client_are_errors() {
 }
 
 #[test]
+fn o12_a_registration_with_other_redirect_uris_is_an_error_before_the_user_sees_a_page() {
+    let answer = |uris: Value| {
+        let body = json!({"client_id": "c", "redirect_uris": uris}).to_string();
+        register(&mut Web::new().with_status(REGISTER, 201, &body), &settings(), &json!({}))
+    };
+    for uris in [
+        json!([REDIRECT]),
+        json!(["https://other.example", REDIRECT]),
+        json!(["http://127.0.0.1/callback"]),
+        json!(["http://127.0.0.1:1/callback"]),
+        json!([]),
+        json!(null),
+        json!("a text"),
+        json!([7]),
+    ] {
+        assert_eq!(answer(uris.clone()).unwrap().redirect_uri, REDIRECT, "{uris}");
+    }
+    for uri in [
+        "https://evil.example/callback",
+        "http://127.0.0.1:3000/other",
+        "http://localhost:3000/callback",
+        "http://evil.example:3000/callback",
+        "",
+    ] {
+        let (kind, text) = failure(answer(json!([uri])));
+        assert!(kind == ErrorKind::Refused && text.contains("other redirect URIs"), "{uri}: {text}");
+    }
+}
+
+#[test]
 fn an_input_that_was_not_asked_for_is_an_error() {
     let mut flow = Registration::new(&discovered(&json!({})), &settings(), None);
     assert!(flow.resume(Input::Signature(Vec::new()), NOW).is_err());

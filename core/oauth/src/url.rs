@@ -30,7 +30,17 @@ pub(crate) fn is_https(url: &str) -> bool {
 ///
 /// The URL must be a plain address of at most [`MAX_URL`] bytes, with `https`, or with `http` if its host is this machine.
 pub(crate) fn is_secure(url: &str) -> bool {
-    url.len() <= MAX_URL && is_address(url) && (is_https(url) || is_loopback(url))
+    url.len() <= MAX_URL && is_address(url) && has_plain_host(url) && (is_https(url) || is_loopback(url))
+}
+
+/// Returns whether all programs read the host in the same way: a name of letters, digits, `-`, `.` and `_`, or an IPv6 address in
+/// brackets. Browsers decode `%` in hosts, and programs differ in what they do with other characters.
+fn has_plain_host(url: &str) -> bool {
+    let Some(host) = host(url) else { return false };
+    match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)),
+    }
 }
 
 /// Returns whether a client may use `url` for the server at `server_url`: [`is_secure`], and `http` only if the server is on
@@ -124,6 +134,8 @@ mod tests {
             "http://localhost:1/cb",
             "http://127.9.0.1/",
             "http://[::1]:80/",
+            "https://[2001:db8::1]/",
+            "https://a_b-c.example./",
         ] {
             assert!(is_secure(url), "{url}");
         }
@@ -139,6 +151,13 @@ mod tests {
             "http://[::1/",
             "https://user@as.example/",
             "https://as.example/a b",
+            "https://as.example]/",
+            "https://a]b/",
+            "https://[fe80::1%25eth0]/",
+            "https://as%2eexample/",
+            "https://as.example;evil.example/",
+            "https://as.example\"<script>/",
+            "https://$(as).example/",
             "https:as.example",
             "//as.example",
             "",

@@ -156,6 +156,39 @@ proptest! {
     }
 }
 
+#[test]
+fn errors_contain_only_the_beginning_of_the_texts_of_servers() {
+    let long = "x".repeat(25_000);
+    let resource = |resource: &str, issuer: &str| {
+        serde_json::json!({"resource": resource, "authorization_servers": [issuer]}).to_string()
+    };
+    let server = |issuer: &str, endpoint: &str| {
+        serde_json::json!({"issuer": issuer, "authorization_endpoint": endpoint, "token_endpoint": endpoint})
+            .to_string()
+    };
+    let cases = [
+        vec![resource(&format!("https://{long}"), ISSUER)],
+        vec![resource(SERVER, &format!("http://{long}"))],
+        vec![resource(SERVER, ISSUER), server(&format!("https://{long}"), "https://as.example/x")],
+        vec![resource(SERVER, ISSUER), server(ISSUER, &format!("http://{long}"))],
+    ];
+    for documents in cases {
+        let mut discovery = Discovery::new(SERVER, None, &settings());
+        let mut answers = documents.into_iter().map(|body| response(200, body));
+        let mut action = discovery.start(NOW);
+        while let Ok(Action::Fetch(_)) = action {
+            action = discovery.resume(answers.next().unwrap_or_else(|| response(404, "")), NOW);
+        }
+        let text = action.unwrap_err().to_string();
+        assert!(text.contains("xxx") && text.len() < 1_000, "{} bytes: {text}", text.len());
+    }
+    let methods = vec!["client_secret_x".to_string(); 256];
+    let secret = mcpwire_oauth::Secret::new("secret");
+    let chosen = mcpwire_oauth::ClientAuthentication::choose("c", Some(&secret), None, None, Some(&methods));
+    let text = chosen.unwrap_err().to_string();
+    assert!(text.contains("client_secret_x") && text.len() < 1_000, "{} bytes: {text}", text.len());
+}
+
 /// Responses that are right or nearly right: in any order, perhaps with one parameter less and one more.
 fn response_like() -> impl Strategy<Value = String> {
     let right =

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use mcpwire_oauth::{
-    Action, ClientAuthentication, DeviceAction, DeviceInput, DeviceLogin, EnterpriseGrant, Entropy, Error, Flow, Grant,
-    Input, Refresh, RefreshAction, RefreshInput, Response, Revocation, Scopes, Secret, StoredToken, SubjectToken,
-    TokenEndpoint, TokenRequest, UnixTime,
+    Action, ClientAuthentication, ClientKey, DeviceAction, DeviceInput, DeviceLogin, EnterpriseGrant, Entropy, Error,
+    Flow, Grant, Input, Refresh, RefreshAction, RefreshInput, Response, Revocation, Scopes, Secret, SigningAlgorithm,
+    StoredToken, SubjectToken, TokenEndpoint, TokenRequest, UnixTime,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -218,4 +218,36 @@ fn an_error_shows_a_servers_text_without_the_secrets_that_it_repeats() {
     request.start(NOW).unwrap();
     let error: Error = request.resume(Input::Response(response), NOW).unwrap_err();
     assert!(error.to_string().contains(": (secret) has expired;"), "{error}");
+}
+
+#[test]
+fn an_error_shows_no_secret_of_a_request_that_the_server_repeats_as_it_was_sent() {
+    let secret = |name: &str| Secret::new(format!("{name}/{MARK}+="));
+    let assertion_key = ClientKey::new(SigningAlgorithm::Es256);
+    for client in [
+        ClientAuthentication::client_secret_basic("client", secret("client")),
+        ClientAuthentication::client_secret_post("client", secret("client")),
+        ClientAuthentication::private_key_jwt("client", assertion_key),
+    ] {
+        let mut request = TokenRequest::new(endpoint(), client, &Grant::RefreshToken(secret("refresh")), entropy());
+        let mut action = request.start(NOW).unwrap();
+        if matches!(action, Action::Sign { .. }) {
+            action = request.resume(Input::Signature(vec![5; 64]), NOW).unwrap();
+        }
+        let Action::Fetch(sent) = action else { panic!() };
+        let body = String::from_utf8(sent.body.unwrap()).unwrap();
+        let header = sent.headers.iter().find(|(name, _)| name == "authorization").map(|(_, value)| value.clone());
+        let credentials = header.as_deref().and_then(|value| value.strip_prefix("Basic ")).unwrap_or("none");
+        let assertion = body.split("client_assertion=").nth(1).unwrap_or("none");
+        // The escape sequence splits the secret until the text is made safe to display.
+        let split = secret("refresh").expose().replace("3cr3t", "3\u{1b}[0mcr3t");
+        let description = format!("{split} is bad: {credentials} {body}");
+        let response = json!({"error": "invalid_grant", "error_description": description}).to_string();
+        let response = Response { status: 400, headers: Vec::new(), body: response.into() };
+        let error = request.resume(Input::Response(response), NOW).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(text.contains("(secret) is bad") && text.contains("grant_type=refresh_token"), "{text}");
+        assert!(!text.contains(MARK) && !(credentials != "none" && text.contains(credentials)), "{text}");
+        assert!(!(assertion != "none" && text.contains(assertion)), "{text}");
+    }
 }

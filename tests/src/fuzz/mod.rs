@@ -12,6 +12,7 @@ pub mod content;
 mod describe;
 pub mod envelope;
 pub mod http;
+pub mod oauth;
 pub mod operations;
 mod reference;
 pub mod sse;
@@ -37,11 +38,12 @@ pub const TRACES: [(&str, Traced); 7] = [
 ];
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Body); 8] = [
+pub const TARGETS: [(&str, Body); 9] = [
     ("chunks", chunks::run),
     ("content", content::run),
     ("envelope", envelope::run),
     ("http", http::run),
+    ("oauth", oauth::run),
     ("operations", operations::run),
     ("sse", sse::run),
     ("supervisor", supervisor::run),

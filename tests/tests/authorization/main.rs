@@ -6,6 +6,7 @@ mod addresses;
 mod bound_tokens;
 mod carriers;
 mod error_texts;
+mod hostile;
 mod login_requests;
 mod logins;
 mod machines;

@@ -42,6 +42,11 @@ fn http() {
 }
 
 #[test]
+fn oauth() {
+    replay("oauth");
+}
+
+#[test]
 fn sse() {
     replay("sse");
 }

@@ -114,15 +114,18 @@ impl Exchange {
 }
 
 impl fmt::Debug for Exchange {
-    /// Formats the request without header values and without the query of the URL, because they may contain secrets.
+    /// Formats the request without header values, without the query of the URL, and without a body that is not JSON, such as the
+    /// form of a request to an authorization server, because they may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| &**name).collect();
+        let body: &[u8] = if matches!(self.body.first(), Some(b'{' | b'[')) { &self.body } else { b"" };
         f.debug_struct("Exchange")
             .field("id", &self.id.0)
             .field("verb", &self.verb)
             .field("uri", &without_query(&self.uri))
             .field("headers", &names)
-            .field("body", &mcpwire_types::text::excerpt(&self.body))
+            .field("body", &mcpwire_types::text::excerpt(body))
+            .field("body_len", &self.body.len())
             .field("is_long", &self.is_long)
             .field("is_request", &self.is_request)
             .field("request_id", &self.request_id)

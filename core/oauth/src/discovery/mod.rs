@@ -15,7 +15,7 @@ pub use resource::ProtectedResourceMetadata;
 pub use server::AuthorizationServerMetadata;
 
 use crate::challenge::BearerChallenge;
-use crate::error::{Error, ErrorKind, Step};
+use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::flow::{Action, Flow, Input};
 use crate::settings::OAuthSettings;
 use crate::time::UnixTime;
@@ -123,6 +123,7 @@ impl Discovery {
             if server::is_issuer(&issuer, &self.server_url) {
                 search.search.extend(server::places(&issuer));
             } else {
+                let issuer = quoted(&issuer);
                 let reason = alloc::format!("the issuer `{issuer}` is not an https URL without query and fragment");
                 search.search.failed(Error::new(ErrorKind::Untrusted, Step::ServerMetadata, reason));
             }

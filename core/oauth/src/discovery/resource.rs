@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use mcpwire_types::url::{split_origin, without_fragment, without_query};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Step};
+use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::lenient;
 use crate::scopes::Scopes;
 use crate::url::{covers, has_path, is_secure_for, origin, well_known};
@@ -66,7 +66,8 @@ pub(super) fn read(body: &[u8], url: &str, server_url: &str) -> Result<Option<Pr
         return Ok(None);
     }
     if !covers(&document.resource, server_url) {
-        let reason = format!("it is about `{}`, which does not include the server that was asked", document.resource);
+        let resource = quoted(&document.resource);
+        let reason = format!("it is about `{resource}`, which does not include the server that was asked");
         return Err(Error::new(ErrorKind::Untrusted, Step::ResourceMetadata, reason)
             .at(url)
             .with_advice("use the server's URL as its operator publishes it"));

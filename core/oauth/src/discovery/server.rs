@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Step};
+use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::lenient;
 use crate::scopes::Scopes;
 use crate::url::{has_path, is_secure_for, well_known, well_known_below};
@@ -132,7 +132,7 @@ pub(super) fn read(
     }
     let error = |kind, reason: String| Error::new(kind, Step::ServerMetadata, reason).at(url);
     if !check.accepts(&document.issuer, issuer) {
-        let reason = format!("its issuer is `{}`, but `{issuer}` was asked", document.issuer);
+        let reason = format!("its issuer is `{}`, but `{}` was asked", quoted(&document.issuer), quoted(issuer));
         return Err(error(ErrorKind::Untrusted, reason).with_advice(
             "if only a slash at the end differs, or the issuer is missing, the setting `lenient_issuer` accepts it",
         ));
@@ -145,7 +145,8 @@ pub(super) fn read(
     }
     let endpoints = [Some(&document.token_endpoint), document.authorization_endpoint.as_ref()];
     if let Some(endpoint) = endpoints.into_iter().flatten().find(|endpoint| !is_secure_for(endpoint, server_url)) {
-        return Err(error(ErrorKind::Untrusted, format!("its endpoint `{endpoint}` is not an https URL")));
+        let reason = format!("its endpoint `{}` is not an https URL", quoted(endpoint));
+        return Err(error(ErrorKind::Untrusted, reason));
     }
     // Logging in works without these endpoints.
     for endpoint in [
