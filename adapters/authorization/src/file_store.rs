@@ -18,7 +18,8 @@ use crate::store::{StoreFailed, StoreLock, TokenStore};
 /// Maximum size of a document, in bytes. Logins take a few KiB: access tokens with many claims are the largest part.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Maximum time to wait for the lock of a document. A refresh holds the lock for at most two requests of 30 s.
+/// Maximum time to wait for the lock of a document. A refresh holds the lock during its request, which takes at most 30 s, and
+/// seldom a second one. After this time, the waiting refresh fails, and is tried again later.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// Keeps logins in private files, which the processes of a user share.

@@ -133,7 +133,9 @@ fn o1_of_two_processes_that_refresh_at_once_one_sends_a_request() {
         scene.server.refuse_access_tokens();
         let before = scene.server.refreshes();
         let mut both = [scene.start(""), scene.start("")];
-        both.iter_mut().for_each(|process| process.expect("waiting"));
+        for process in &mut both {
+            process.expect("waiting");
+        }
         both.iter_mut().for_each(Process::go_on);
         assert_eq!(both.map(Process::outcome), ["ok", "ok"]);
         assert_eq!(scene.server.refreshes(), before + 1);
@@ -158,7 +160,9 @@ fn o1_without_the_lock_these_processes_would_lose_the_login() {
     repeat(1, |scene, _| {
         scene.server.refuse_access_tokens();
         let mut both = [scene.start("no lock"), scene.start("no lock")];
-        both.iter_mut().for_each(|process| process.expect("loaded"));
+        for process in &mut both {
+            process.expect("loaded");
+        }
         both.iter_mut().for_each(Process::go_on);
         let outcomes = both.map(Process::outcome);
         assert!(outcomes.iter().any(|outcome| outcome != "ok"), "{outcomes:?}");

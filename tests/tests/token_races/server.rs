@@ -12,7 +12,7 @@ use crate::process::{Process, kill};
 /// An MCP server with one tool, and an authorization server that revokes a login if a refresh token is used twice.
 pub(crate) struct Server {
     authorization: AuthorizationServer,
-    server: ProtectedServer,
+    protected: ProtectedServer,
     /// The process that is killed when its refresh arrives.
     victim: Arc<Mutex<Option<u32>>>,
     _serving: [Serving; 2],
@@ -21,8 +21,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start() -> Self {
         let authorization = AuthorizationServer::new();
-        let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "echo"));
-        let serving = [authorization.serve(0).unwrap(), server.serve(0).unwrap()];
+        let protected = authorization.protect(ScriptedServer::new().tool("echo", |_| "echo"));
+        let serving = [authorization.serve(0).unwrap(), protected.serve(0).unwrap()];
         let victim = Arc::new(Mutex::new(None));
         let taken = Arc::clone(&victim);
         authorization.on_request(move |request| {
@@ -30,11 +30,11 @@ impl Server {
             kill(pid);
             Some(HttpAnswer::status(503))
         });
-        Server { authorization, server, victim, _serving: serving }
+        Server { authorization, protected, victim, _serving: serving }
     }
 
     pub(crate) fn url(&self) -> String {
-        self.server.url()
+        self.protected.url()
     }
 
     /// Lets the MCP server refuse the access tokens that clients have, as if they had expired there.

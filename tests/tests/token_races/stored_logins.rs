@@ -40,9 +40,9 @@ fn a_running_program_takes_the_login_that_another_one_has_made_after_a_logout() 
 fn a_damaged_login_is_an_error_that_names_the_file_until_the_user_logs_in_again() {
     let scene = Scene::new();
     let directory = scene.directory.path().join("logins");
-    let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let is_login = |name: &str| name.starts_with("token-") && !name.ends_with(".lock");
-    let file = files.into_iter().find(|path| is_login(path.file_name().unwrap().to_str().unwrap())).unwrap();
+    let mut files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let is_login = |name: &str| name.starts_with("token-") && !name.contains('.');
+    let file = files.find(|path| is_login(path.file_name().unwrap().to_str().unwrap())).unwrap();
     let whole = fs::read(&file).unwrap();
     let damaged = &whole[..whole.len() / 2];
     fs::write(&file, damaged).unwrap();
