@@ -197,23 +197,29 @@ impl Inner {
         let request = attempt.finish(callback, key, new_entropy()?);
         // A response that somebody else has made up must not end the login.
         if attempt.is_response(callback) && !self.claim(&attempt.state).await? {
-            return Err(LoginError::NotPending);
+            let has_other_login = self.adopt_stored().await?;
+            let status = self.documents.load().await?.map(|grant| LoginStatus::new(&grant, &self.account));
+            return status.filter(|_| has_other_login).ok_or(LoginError::NotPending);
         }
         let response = self.run(request?.dpop(self.dpop())).await?;
         let client = Some(attempt.client.clone());
         self.store_token(client, |previous| attempt.stored_token(resource, response, previous)).await
     }
 
-    /// Deletes the stored login. Returns whether it was there: a code that is sent twice makes the authorization server revoke the
-    /// token, so only one task of all processes may send it.
+    /// Deletes the stored login. Returns whether its code may be sent: not if another task or process has done so, because the
+    /// authorization server revokes the token when a code comes twice.
     async fn claim(&self, state: &Secret) -> Result<bool, LoginError> {
         let _lock = self.documents.lock().await?;
         let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
-        if stored.is_none_or(|stored| stored.attempt.state != *state) {
-            return Ok(false);
+        match stored {
+            Some(stored) if stored.attempt.state == *state => {
+                self.documents.remove_attempt().await?;
+                Ok(true)
+            }
+            // Another process has begun a login since. It goes on, too.
+            Some(_) => Ok(true),
+            None => Ok(false),
         }
-        self.documents.remove_attempt().await?;
-        Ok(true)
     }
 
     /// Stores the token of a login, and uses it from now on. `new` gets the token that it replaces.
