@@ -9,11 +9,13 @@ use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, Secret, TokenId, UnixTime,
 };
 
-use super::Ended;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::signing_key::{SigningKey, random_seed};
 use crate::status::LoginStatus;
+
+/// A value that resolves when another task has ended what it does.
+pub(super) type Ended = oneshot::Receiver<()>;
 
 /// What the connections to one server share, behind a lock that nobody holds while he waits.
 pub(super) struct Shared(Mutex<State>);
