@@ -1,9 +1,9 @@
 //! The login of a user.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::TokenError;
 use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, OAuthSettings, Scopes, Secret, StoredToken};
 
 use super::inner::{Inner, new_entropy};
@@ -68,7 +68,7 @@ impl Inner {
         if let Some(stored) = self.stored_attempt().await?
             && stored.is_usable_for(parameters, &self.settings)
         {
-            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
+            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(|error| prompt_failed(&*error))?;
             if window.redirect_uri() == stored.attempt.redirect_uri {
                 return self.show(window, stored).await;
             }
@@ -76,7 +76,9 @@ impl Inner {
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
-        let window = prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
+        let window = prompt
+            .prepare(last.as_ref().map(|client| &*client.redirect_uri))
+            .map_err(|error| prompt_failed(&*error))?;
         let stored = self.begin(discovered, window.redirect_uri(), parameters).await?;
         self.show(window, stored).await
     }
@@ -133,7 +135,7 @@ impl Inner {
     }
 
     async fn show(&self, window: Box<dyn LoginWindow>, stored: StoredAttempt) -> Result<LoginStatus, LoginError> {
-        let callback = window.show(stored.url.clone()).await.map_err(prompt_failed)?;
+        let callback = window.show(stored.url.clone()).await.map_err(|error| prompt_failed(&*error))?;
         self.finish(stored, &callback).await
     }
 
@@ -221,7 +223,7 @@ impl Inner {
     }
 }
 
-fn prompt_failed(error: TokenError) -> LoginError {
+fn prompt_failed(error: &dyn Error) -> LoginError {
     LoginError::Prompt(error.to_string())
 }
 
