@@ -114,6 +114,24 @@ impl Web {
         self.oauth_without_user().prompt(self.user())
     }
 
+    /// Lets a user log in, and begins an authorizer with the store and without a user.
+    ///
+    /// # Panics
+    /// If the login fails.
+    pub fn oauth_after_login(&self) -> OAuthBuilder {
+        self.oauth_after_login_of("")
+    }
+
+    /// Lets the user of an account log in, and begins an authorizer for the account, with the store and without a user.
+    ///
+    /// # Panics
+    /// If the login fails.
+    pub fn oauth_after_login_of(&self, account: &str) -> OAuthBuilder {
+        let oauth = self.build(self.oauth().account(account));
+        self.time.run(oauth.login()).expect("the user logs in");
+        self.oauth_without_user().account(account)
+    }
+
     /// Builds an authorizer.
     pub fn build(&self, builder: OAuthBuilder) -> OAuth {
         builder.build(self.time.runtime(), self.network())

@@ -94,14 +94,14 @@ impl Documents {
     /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
     ///
     /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
-    /// it is at least the time of the login in seconds, and refreshes are rarer than one a second.
+    /// it is at least the time of the login in microseconds. A refresh, which adds one, takes longer.
     pub(crate) async fn save_login(&self, grant: &mut Grant) -> Result<(), StoreFailed> {
         let name = self.token_name();
         let _lock = self.lock().await?;
         let stored = self.blocking(move |store| load_grant(store, &name)).await.ok().flatten();
         let after_stored = stored.map_or(0, |stored| stored.token.generation.saturating_add(1));
-        let token = &mut grant.token;
-        token.generation = token.generation.max(after_stored).max(token.obtained_at.as_secs());
+        let now = u64::try_from(self.runtime.unix_time().as_micros()).unwrap_or_default();
+        grant.token.generation = grant.token.generation.max(after_stored).max(now);
         self.save(grant).await
     }
 

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Streams, TaskFuture, Timer};
@@ -24,6 +25,10 @@ impl Runtime for Inline {
 
     fn spawn_blocking(&self, task: Box<dyn FnOnce() + Send>) {
         task();
+    }
+
+    fn unix_time(&self) -> Duration {
+        Duration::from_secs(NOW)
     }
 
     fn timer(&self) -> Box<dyn Timer> {
@@ -134,13 +139,14 @@ fn a_new_login_has_a_greater_generation_than_all_that_other_processes_know() {
         assert_eq!(run(documents.load()), Ok(Some(login.clone())));
         login.token.generation
     };
-    assert_eq!(login(1), NOW, "not less than the generation before a logout");
+    let now = NOW * 1_000_000;
+    assert_eq!(login(1), now, "also after a logout");
     // Another process has refreshed the token of this one five times.
-    run(documents.save(&grant(ISSUER, NOW + 5))).unwrap();
-    assert_eq!(login(NOW + 1), NOW + 6);
-    assert_eq!(login(NOW + 10), NOW + 10);
+    run(documents.save(&grant(ISSUER, now + 5))).unwrap();
+    assert_eq!(login(now + 1), now + 6);
+    assert_eq!(login(now + 10), now + 10);
     store.save(&documents.token_name(), b"damaged").unwrap();
-    assert_eq!(login(1), NOW);
+    assert_eq!(login(1), now);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
-use mcpwire_types::text::{Seconds, excerpt, printable};
+use mcpwire_types::text::{Seconds, excerpt, excerpt_up_to, printable};
 
 /// The reason why an HTTP exchange failed, or ended without the expected JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -169,9 +169,12 @@ impl fmt::Display for NamedStatus {
     }
 }
 
+/// Maximum number of bytes of [`Failure::detail`] that `Display` shows: 1 KiB, because errors of authorization end with what to do.
+const MAX_DETAIL: usize = 1024;
+
 /// The error that an adapter reports when it cannot complete an HTTP exchange.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}{}", self::detail(&excerpt(detail.as_bytes())))]
+#[error("{kind}{}", self::detail(&excerpt_up_to(detail.as_bytes(), MAX_DETAIL)))]
 #[non_exhaustive]
 pub struct Failure {
     /// How the exchange failed.

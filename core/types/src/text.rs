@@ -105,8 +105,13 @@ impl EscapeState {
 /// Returns the first 200 bytes of `bytes` as one printable line. If bytes were left out, the line ends with an
 /// ellipsis.
 pub fn excerpt(bytes: &[u8]) -> String {
-    let cut = bytes.len() > MAX_EXCERPT;
-    let shown = &bytes[..bytes.len().min(MAX_EXCERPT)];
+    excerpt_up_to(bytes, MAX_EXCERPT)
+}
+
+/// Returns the first `limit` bytes of `bytes`, as [`excerpt`] does.
+pub fn excerpt_up_to(bytes: &[u8], limit: usize) -> String {
+    let cut = bytes.len() > limit;
+    let shown = &bytes[..bytes.len().min(limit)];
     let mut out = String::with_capacity(shown.len() + 3);
     let lossy = String::from_utf8_lossy(shown);
     // Remove the replacement character of a character that was cut in two.

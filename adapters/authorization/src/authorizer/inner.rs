@@ -46,10 +46,13 @@ impl Inner {
 
     /// Loads the key at the first time, and the stored token if it can be read: a login replaces one that cannot.
     pub(super) async fn ensure_loaded_for_login(&self) -> Result<(), LoginError> {
+        // A login that cannot be stored is not begun.
+        self.documents.check_save().await?;
         self.load(true).await
     }
 
-    pub(super) async fn load(&self, is_for_login: bool) -> Result<(), LoginError> {
+    /// Loads the key and the stored token at the first time. `is_damage_ignored` says whether a token that cannot be read is as none.
+    pub(super) async fn load(&self, is_damage_ignored: bool) -> Result<(), LoginError> {
         loop {
             match self.shared.begin_load() {
                 Next::Ready => return Ok(()),
@@ -59,7 +62,7 @@ impl Inner {
                 Next::Start(started) => {
                     let key = if self.uses_dpop { Some(Arc::new(self.documents.dpop_key().await?)) } else { None };
                     let grant = match self.documents.load().await {
-                        Err(_) if is_for_login => None,
+                        Err(_) if is_damage_ignored => None,
                         loaded => loaded?,
                     };
                     started.finish(key, grant);

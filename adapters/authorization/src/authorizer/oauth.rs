@@ -110,7 +110,7 @@ impl OAuth {
     /// If the token cannot be deleted.
     pub async fn logout(&self, revoke: bool) -> Result<LoggedOut, LoginError> {
         // A login that cannot be loaded is deleted, too.
-        let _ = self.0.ensure_loaded_for_login().await;
+        let _ = self.0.load(true).await;
         self.0.logout(revoke).await
     }
 

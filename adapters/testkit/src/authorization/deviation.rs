@@ -129,6 +129,8 @@ pub enum Deviation {
     NoRefreshTokens,
     /// A refresh token stays valid, and the response to a refresh has none.
     KeepRefreshTokens,
+    /// The refresh token before the newest one is accepted once more, for clients whose connection broke.
+    AcceptLastRefreshToken,
     /// Responses have no `expires_in`.
     OmitExpiresIn,
     /// Tokens have this `token_type`.

@@ -15,6 +15,9 @@ use super::tokens::Permission;
 use super::url::split_origin;
 use crate::http::{HttpAnswer, HttpRequest};
 
+/// The name of the device grant (RFC 8628).
+pub(super) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
 /// An error of the token endpoint: its code and its description.
 pub(super) type Refused = (&'static str, &'static str);
 
@@ -42,17 +45,20 @@ impl State {
             ProofError::NonceWanted => ("use_dpop_nonce", "the proof needs the nonce of this server"),
         })?;
         let key = key.filter(|_| !self.deviates(&Deviation::IgnoreProofs));
+        let grant = form.get("grant_type").unwrap_or_default();
+        if !client.has_grant(grant) {
+            return Err(("unauthorized_client", "the client is not registered for this grant"));
+        }
         let login = match form.get("grant_type") {
             Some("authorization_code") => self.code_grant(&client, form, key, now)?,
             Some("refresh_token") => return self.refresh(&client, form, key.as_deref(), now),
             Some("client_credentials") => self.client_credentials(&client, form, key)?,
-            Some("urn:ietf:params:oauth:grant-type:device_code") if self.grants_devices => {
-                self.device_grant(&client, form, key, now)?
-            }
+            Some(DEVICE_CODE) if self.grants_devices => self.device_grant(&client, form, key, now)?,
             _ => return Err(("unsupported_grant_type", "this grant is not supported")),
         };
-        let is_refreshable =
-            form.get("grant_type") != Some("client_credentials") && !self.deviates(&Deviation::NoRefreshTokens);
+        let is_refreshable = grant != "client_credentials"
+            && client.has_grant("refresh_token")
+            && !self.deviates(&Deviation::NoRefreshTokens);
         Ok(self.issue(login, is_refreshable, now))
     }
 
@@ -93,7 +99,9 @@ impl State {
             return Err(("invalid_target", "the resource is missing, or unknown"));
         }
         let text = form.get("refresh_token").ok_or(("invalid_request", "there is no refresh token"))?;
-        let login = self.tokens.use_refresh_token(text, &client.id).map_err(|refused| ("invalid_grant", refused.0))?;
+        let accepts_last = self.deviates(&Deviation::AcceptLastRefreshToken);
+        let login = self.tokens.use_refresh_token(text, &client.id, accepts_last);
+        let login = login.map_err(|refused| ("invalid_grant", refused.0))?;
         let permission = self.tokens.login(login).map(|login| login.permission.clone()).unwrap_or_default();
         if permission.key.as_deref() != key {
             return Err(("invalid_dpop_proof", "the token is bound to another key"));

@@ -94,9 +94,19 @@ impl AuthorizationServer {
         self.change(|state| state.token_lifetime = lifetime)
     }
 
+    /// Delays all responses. Default: no delay.
+    pub fn latency(&self, latency: Duration) -> Self {
+        self.change(|state| state.latency = latency)
+    }
+
     /// Asks the user on a page with a form, instead of agreeing to each login at once.
     pub fn with_login_page(&self) -> Self {
         self.change(|state| state.asks_users = true)
+    }
+
+    /// Agrees to each login at once. The default.
+    pub fn without_login_page(&self) -> Self {
+        self.change(|state| state.asks_users = false)
     }
 
     /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
@@ -200,7 +210,9 @@ impl AuthorizationServer {
         let mut script = self.0.script.lock().unwrap_or_else(PoisonError::into_inner);
         let scripted = script.as_mut().and_then(|script| script(request));
         drop(script);
-        scripted.unwrap_or_else(|| self.lock().respond(request, now))
+        let mut answer = scripted.unwrap_or_else(|| self.lock().respond(request, now));
+        answer.delay += self.lock().latency;
+        answer
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut State)) -> Self {

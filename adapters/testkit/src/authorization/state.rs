@@ -25,6 +25,7 @@ pub(super) struct State {
     pub(super) takes_documents: bool,
     pub(super) asks_users: bool,
     pub(super) token_lifetime: Duration,
+    pub(super) latency: Duration,
     pub(super) deviations: Vec<Deviation>,
     pub(super) clients: BTreeMap<String, Client>,
     /// The metadata documents of clients, by URL.
@@ -56,6 +57,7 @@ impl State {
             takes_documents: false,
             asks_users: false,
             token_lifetime: Duration::from_secs(3600),
+            latency: Duration::ZERO,
             deviations: Vec::new(),
             clients: BTreeMap::new(),
             documents: BTreeMap::new(),

@@ -41,6 +41,8 @@ pub(super) struct Login {
     pub(super) permission: Permission,
     /// The newest refresh token.
     pub(super) refresh_token: Option<String>,
+    /// The refresh token before the newest one, until it is used once more.
+    pub(super) last_refresh_token: Option<String>,
     pub(super) is_revoked: bool,
 }
 
@@ -84,7 +86,7 @@ impl Tokens {
 
     pub(super) fn add_login(&mut self, permission: Permission, code: Option<&str>) -> usize {
         let login = self.logins.len();
-        self.logins.push(Login { permission, refresh_token: None, is_revoked: false });
+        self.logins.push(Login { permission, refresh_token: None, last_refresh_token: None, is_revoked: false });
         if let Some(code) = code {
             self.used_codes.insert(code.to_owned(), login);
         }
@@ -101,11 +103,17 @@ impl Tokens {
 
     pub(super) fn set_refresh_token(&mut self, text: String, login: usize) {
         self.refresh_tokens.insert(text.clone(), login);
-        self.logins[login].refresh_token = Some(text);
+        let login = &mut self.logins[login];
+        login.last_refresh_token = login.refresh_token.replace(text);
     }
 
     /// Returns the login of a refresh token. The use of an old one revokes the login, because one of both users is a thief.
-    pub(super) fn use_refresh_token(&mut self, text: &str, client_id: &str) -> Result<usize, RefreshRefused> {
+    pub(super) fn use_refresh_token(
+        &mut self,
+        text: &str,
+        client_id: &str,
+        accepts_last: bool,
+    ) -> Result<usize, RefreshRefused> {
         let number = *self.refresh_tokens.get(text).ok_or(RefreshRefused("the refresh token is unknown"))?;
         let login = &mut self.logins[number];
         if login.permission.client_id != client_id {
@@ -114,7 +122,8 @@ impl Tokens {
         if login.is_revoked {
             return Err(RefreshRefused("the login is revoked"));
         }
-        if login.refresh_token.as_deref() != Some(text) {
+        let is_accepted_again = accepts_last && login.last_refresh_token.take_if(|last| last == text).is_some();
+        if login.refresh_token.as_deref() != Some(text) && !is_accepted_again {
             login.is_revoked = true;
             self.reused += 1;
             return Err(RefreshRefused("the refresh token was used before, so the login is revoked"));

@@ -31,7 +31,7 @@ pub struct HttpAnswer {
     pub(super) status: u16,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     /// The delay of the head.
-    pub(super) delay: Duration,
+    pub(crate) delay: Duration,
     /// The body, each part with the time since the head.
     pub(super) parts: Vec<(Duration, Part)>,
     elapsed: Duration,

@@ -1,0 +1,89 @@
+//! DPoP: tokens that are bound to a key, with real signatures.
+
+use mcpwire_testkit::authorization::{Deviation, Endpoint};
+use mcpwire_tests::authorization::{Web, echo};
+use mcpwire_tests::watched;
+use serde_json::Value;
+
+use crate::{grants, secs};
+
+fn web() -> Web {
+    let web = Web::new();
+    web.authorization.token_lifetime(secs(100));
+    web.server.require_dpop();
+    web
+}
+
+#[test]
+fn dp1_dp2_dp3_bound_tokens_are_sent_and_refreshed_with_proofs_that_hold() {
+    watched(|| {
+        let web = web();
+        web.run(web.oauth().dpop(true), async |client| {
+            echo(&client).await.expect("the proof holds");
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("the token is refreshed with a proof");
+        });
+        assert_eq!(grants(&web.token_requests()), ["authorization_code", "refresh_token"]);
+        let schemes: std::collections::BTreeSet<_> = web
+            .server
+            .requests()
+            .iter()
+            .filter_map(|request| request.header("Authorization")?.split_once(' ').map(|(scheme, _)| scheme.to_owned()))
+            .collect();
+        assert_eq!(schemes.into_iter().collect::<Vec<_>>(), ["DPoP"]);
+    });
+}
+
+#[test]
+fn dp4_nonces_of_both_servers_are_used_and_replaced() {
+    watched(|| {
+        let web = web();
+        web.authorization.renew_dpop_nonce();
+        web.server.renew_dpop_nonce();
+        web.run(web.oauth().dpop(true), async |client| {
+            echo(&client).await.expect("the nonces are used");
+            for _ in 0..2 {
+                web.authorization.renew_dpop_nonce();
+                web.server.renew_dpop_nonce();
+                web.time.sleep(secs(200)).await;
+                echo(&client).await.expect("the new nonces are used");
+            }
+        });
+        assert_eq!(web.logins().len(), 1);
+    });
+}
+
+#[test]
+fn dp6_the_key_is_kept_for_the_next_run() {
+    watched(|| {
+        let web = web();
+        web.run(web.oauth().dpop(true), async |client| echo(&client).await.map(drop)).expect("the proof holds");
+        web.run(web.oauth_without_user().dpop(true), async |client| {
+            echo(&client).await.expect("the key of the first run is used");
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("also for the refresh");
+        });
+        assert_eq!(web.logins().len(), 1);
+    });
+}
+
+#[test]
+fn dp7_the_registration_says_that_tokens_are_bound() {
+    watched(|| {
+        let web = web();
+        web.run(web.oauth().dpop(true), async |client| echo(&client).await.map(drop)).expect("the proof holds");
+        let asked: Value =
+            serde_json::from_str(&web.authorization.requests_to(Endpoint::Registration)[0].body).unwrap();
+        assert_eq!(asked["dpop_bound_access_tokens"], true);
+    });
+}
+
+#[test]
+fn dp8_a_token_that_is_not_bound_is_never_sent() {
+    watched(|| {
+        let web = Web::new();
+        web.authorization.deviate(Deviation::IgnoreProofs);
+        web.refused(web.oauth().dpop(true));
+        assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
+    });
+}

@@ -1,0 +1,227 @@
+//! The requests that the test kit's authorization server refuses: what is accepted elsewhere is accepted for a reason.
+
+use mcpwire_authorization::oauth::{Dpop, Entropy, UnixTime};
+use mcpwire_authorization::{SigningKey, random_seed};
+use mcpwire_testkit::authorization::{AuthorizationServer, Client, Endpoint, ProtectedServer};
+use mcpwire_testkit::{HttpRequest, ScriptedServer, VirtualTime};
+use serde_json::{Value, json};
+
+use crate::secs;
+
+const NOW: std::time::Duration = VirtualTime::UNIX_START;
+const REDIRECT: &str = "http://127.0.0.1:1/callback";
+/// The verifier and the challenge of RFC 7636, appendix B.
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+fn server() -> AuthorizationServer {
+    AuthorizationServer::new()
+        .client(Client::new("public").redirect_uri(REDIRECT))
+        .client(Client::new("secret").secret("s"))
+}
+
+fn token(server: &AuthorizationServer, form: &str) -> Value {
+    let request =
+        HttpRequest::post(server.endpoint(Endpoint::Token), format!("{form}&resource=https%3A%2F%2Fmcp.test%2Fmcp"));
+    serde_json::from_str(&server.respond(&request, NOW).text()).expect("responses are JSON")
+}
+
+/// Logs in, and returns the code.
+fn code(server: &AuthorizationServer) -> String {
+    let url = format!(
+        "https://auth.test/authorize?response_type=code&client_id=public&redirect_uri={REDIRECT}&code_challenge={CHALLENGE}\
+         &code_challenge_method=S256&state=s&resource=https://mcp.test/mcp&scope=a"
+    );
+    let location = server.respond(&HttpRequest::get(url), NOW).header_value("Location").expect("a redirect");
+    assert!(location.starts_with(REDIRECT) && location.contains("iss=https%3A%2F%2Fauth.test"), "{location}");
+    HttpRequest::get(location).parameter("code").expect("a code")
+}
+
+fn exchange(server: &AuthorizationServer, code: &str, verifier: &str) -> Value {
+    let form = format!(
+        "grant_type=authorization_code&client_id=public&code={code}&redirect_uri={REDIRECT}&code_verifier={verifier}"
+    );
+    token(server, &form)
+}
+
+#[test]
+fn a_code_is_used_once_with_its_verifier() {
+    let server = server();
+    let first = code(&server);
+    let tokens = exchange(&server, &first, VERIFIER);
+    assert_eq!((&tokens["token_type"], &tokens["scope"]), (&json!("Bearer"), &json!("a")));
+    assert_eq!(
+        exchange(&server, &first, VERIFIER)["error"],
+        "invalid_grant",
+        "and the tokens of the first use are revoked"
+    );
+    let refresh = format!(
+        "grant_type=refresh_token&client_id=public&refresh_token={}",
+        tokens["refresh_token"].as_str().unwrap()
+    );
+    assert_eq!(token(&server, &refresh)["error"], "invalid_grant");
+    let other = VERIFIER.replace('d', "e");
+    assert_eq!(exchange(&server, &code(&server), &other)["error"], "invalid_grant");
+}
+
+#[test]
+fn a_refresh_token_that_is_used_twice_revokes_the_login() {
+    let server = server();
+    let tokens = exchange(&server, &code(&server), VERIFIER);
+    let refresh = |token_text: &Value| {
+        token(
+            &server,
+            &format!("grant_type=refresh_token&client_id=public&refresh_token={}", token_text.as_str().unwrap()),
+        )
+    };
+    let second = refresh(&tokens["refresh_token"]);
+    assert!(server.is_refresh_token_valid(second["refresh_token"].as_str().unwrap()));
+    assert_eq!(refresh(&tokens["refresh_token"])["error"], "invalid_grant");
+    assert_eq!(refresh(&second["refresh_token"])["error"], "invalid_grant", "the whole family is revoked");
+    assert_eq!(server.reused_refresh_tokens(), 1);
+}
+
+#[test]
+fn clients_that_are_unknown_or_do_not_authenticate_are_refused() {
+    let server = server();
+    for form in [
+        "",
+        "client_id=nobody",
+        "client_id=secret",
+        "client_id=secret&client_secret=x",
+        "client_id=public&client_secret=x",
+    ] {
+        assert_eq!(
+            token(&server, &format!("grant_type=client_credentials&{form}"))["error"],
+            "invalid_client",
+            "{form}"
+        );
+    }
+    let form = "grant_type=client_credentials&client_id=secret&client_secret=s";
+    assert!(token(&server, form)["access_token"].is_string());
+    assert_eq!(token(&server, "grant_type=client_credentials&client_id=public")["error"], "unauthorized_client");
+    assert_eq!(token(&server, "grant_type=password&client_id=public")["error"], "unsupported_grant_type");
+}
+
+#[test]
+fn redirects_go_to_registered_addresses_only() {
+    let server = server();
+    for redirect in ["https://evil.test/", "http://127.0.0.1:2/callback", ""] {
+        let url = format!("https://auth.test/authorize?response_type=code&client_id=public&redirect_uri={redirect}");
+        let answer = server.respond(&HttpRequest::get(url), NOW);
+        assert_eq!((answer.code(), answer.header_value("Location")), (400, None), "{redirect}");
+    }
+}
+
+#[test]
+fn the_login_page_asks_and_its_form_decides() {
+    let server = server().with_login_page();
+    let url = format!(
+        "https://auth.test/authorize?response_type=code&client_id=public&redirect_uri={REDIRECT}&code_challenge={CHALLENGE}\
+         &code_challenge_method=S256&resource=https://mcp.test/mcp&scope=%3Cb%3E"
+    );
+    let page = server.respond(&HttpRequest::get(&url), NOW);
+    assert_eq!(page.code(), 200);
+    assert!(
+        page.text().contains("<form method=\"post\">")
+            && page.text().contains("&lt;b&gt;")
+            && !page.text().contains("<b>")
+    );
+    for (decision, parameter) in [("allow", "code"), ("deny", "error")] {
+        let answer = server.respond(&HttpRequest::post(&url, format!("user=alice&decision={decision}")), NOW);
+        let location = answer.header_value("Location").expect("a redirect");
+        assert!(HttpRequest::get(location).parameter(parameter).is_some());
+    }
+}
+
+#[test]
+fn a_device_that_asks_too_often_is_slowed_down() {
+    let server = server();
+    let url = server.endpoint(Endpoint::DeviceAuthorization);
+    let asked = server.respond(&HttpRequest::post(url, "client_id=public&resource=https://mcp.test/mcp"), NOW);
+    let codes: Value = serde_json::from_str(&asked.text()).expect("it is JSON");
+    let form = format!(
+        "grant_type=urn:ietf:params:oauth:grant-type:device_code&client_id=public&device_code={}",
+        codes["device_code"].as_str().unwrap()
+    );
+    let poll = |seconds| {
+        let request = HttpRequest::post(server.endpoint(Endpoint::Token), &*form);
+        serde_json::from_str::<Value>(&server.respond(&request, NOW + secs(seconds)).text()).expect("it is JSON")
+    };
+    assert_eq!(poll(0)["error"], "authorization_pending");
+    assert_eq!(poll(2)["error"], "slow_down");
+    assert_eq!(poll(12)["error"], "authorization_pending");
+    let page = HttpRequest::post(
+        server.endpoint(Endpoint::DevicePage),
+        format!("user_code={}&decision=allow", codes["user_code"].as_str().unwrap()),
+    );
+    assert_eq!(server.respond(&page, NOW).code(), 200);
+    assert!(poll(30)["access_token"].is_string());
+    assert_eq!(poll(40)["error"], "invalid_grant", "a code is used once");
+    assert_eq!(server.respond(&page, NOW).code(), 404);
+}
+
+/// Signs a proof for this method, URL and time.
+fn proof(key: &SigningKey, method: &str, url: &str, seconds: u64) -> String {
+    let dpop = Dpop::new(key.public_key().expect("keys of this algorithm have one"));
+    let (now, mut entropy) =
+        (UnixTime::from_secs(seconds), Entropy::new(random_seed().expect("there are random numbers")));
+    let proof = dpop.begin_proof(method, url, None, now, &mut entropy);
+    let signature = key.sign(proof.signing_input()).expect("the key signs");
+    proof.finish(&signature)
+}
+
+#[test]
+fn proofs_are_fresh_for_one_request_and_signed_by_their_key() {
+    let server = server();
+    let (key, _) = SigningKey::generate().expect("there are random numbers");
+    let (url, now) = (server.endpoint(Endpoint::Token), NOW.as_secs());
+    let send = |proof: &str| {
+        let form = "grant_type=client_credentials&client_id=secret&client_secret=s&resource=https://mcp.test/mcp";
+        let request = HttpRequest::post(&*url, form).with_header("DPoP", proof);
+        serde_json::from_str::<Value>(&server.respond(&request, NOW).text()).expect("responses are JSON")
+    };
+    let good = proof(&key, "POST", &url, now);
+    assert_eq!(send(&good)["token_type"], "DPoP");
+    let (signed, signature) = good.rsplit_once('.').expect("three parts");
+    let forged = format!("{signed}.{}", signature.chars().rev().collect::<String>());
+    for bad in [
+        good.clone(),
+        proof(&key, "GET", &url, now),
+        proof(&key, "POST", "https://auth.test/other", now),
+        proof(&key, "POST", &url, now - 301),
+        proof(&key, "POST", &url, now + 301),
+        forged,
+        "a.b.c".into(),
+    ] {
+        assert_eq!(send(&bad)["error"], "invalid_dpop_proof", "{bad}");
+    }
+}
+
+#[test]
+fn a_protected_server_takes_valid_tokens_for_itself_alone() {
+    let authorization = server();
+    let protected = authorization.protect(ScriptedServer::new());
+    let other = authorization.protect_at("https://other.test/mcp", ScriptedServer::new());
+    let tokens = exchange(&authorization, &code(&authorization), VERIFIER);
+    let send = |server: &ProtectedServer, scheme: &str, seconds| {
+        let value = format!("{scheme} {}", tokens["access_token"].as_str().unwrap());
+        let request = HttpRequest::post(server.url(), "{}").with_header("Authorization", value);
+        server
+            .respond(&request, NOW + secs(seconds))
+            .map(|answer| (answer.code(), answer.header_value("WWW-Authenticate").unwrap()))
+    };
+    assert_eq!(send(&protected, "Bearer", 0), None, "the request goes to the MCP server");
+    for refused in [send(&other, "Bearer", 0), send(&protected, "DPoP", 0), send(&protected, "Bearer", 3600)] {
+        let (status, challenge) = refused.expect("the token is not valid here or now");
+        assert!(status == 401 && challenge.contains("error=\"invalid_token\""), "{challenge}");
+    }
+    protected.require("", "a b");
+    let (status, challenge) = send(&protected, "Bearer", 0).expect("a scope is missing");
+    assert!(
+        status == 403 && challenge.contains("insufficient_scope") && challenge.contains("scope=\"a b\""),
+        "{challenge}"
+    );
+    authorization.revoke_logins();
+    assert_eq!(send(&protected, "Bearer", 0).map(|(status, _)| status), Some(401));
+}

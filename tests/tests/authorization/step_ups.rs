@@ -1,0 +1,92 @@
+//! Step-up: a login for more scopes, a limited number of times.
+
+use mcpwire_authorization::LoginRequired;
+use mcpwire_driver::ErrorKind;
+use mcpwire_testkit::authorization::ResourceDeviation;
+use mcpwire_tests::authorization::{Web, echo};
+use mcpwire_tests::watched;
+
+use crate::grants;
+
+fn scopes(web: &Web) -> Vec<String> {
+    let logins = web.logins();
+    logins.iter().map(|login| login.parameter("scope").unwrap_or_default()).collect()
+}
+
+#[test]
+fn o17_u6_missing_scopes_lead_to_a_login_with_all_of_them_and_not_to_a_refresh() {
+    watched(|| {
+        let web = Web::new();
+        web.server.require("", "base").require("tools/call echo", "echo:run");
+        web.run(web.oauth(), async |client| {
+            echo(&client).await.expect("the user agrees to the scope");
+            echo(&client).await.expect("the token has the scope");
+        });
+        assert_eq!(scopes(&web), ["base", "base echo:run"]);
+        assert_eq!(grants(&web.token_requests()), ["authorization_code"; 2]);
+    });
+}
+
+#[test]
+fn o17_a_401_that_names_more_scopes_is_a_step_up() {
+    watched(|| {
+        let web = Web::new();
+        web.server
+            .require("", "base")
+            .require("tools/call echo", "echo:run")
+            .deviate(ResourceDeviation::MissingScopesAs401);
+        web.run(web.oauth(), async |client| echo(&client).await.map(drop)).expect("the user agrees to the scope");
+        assert_eq!(scopes(&web), ["base", "base echo:run"]);
+        assert_eq!(grants(&web.token_requests()), ["authorization_code"; 2]);
+    });
+}
+
+#[test]
+fn o17_u4_a_server_that_never_has_enough_ends_after_three_logins() {
+    watched(|| {
+        for deviations in [
+            &[][..],
+            &[ResourceDeviation::OmitMissingScopes],
+            &[ResourceDeviation::MissingScopesAs401],
+            &[ResourceDeviation::MissingScopesAs401, ResourceDeviation::OmitMissingScopes],
+        ] {
+            let web = Web::new();
+            web.server.scopes_supported(["base"]);
+            web.run(web.oauth(), async |client| {
+                web.server.require("", "base").deviate(ResourceDeviation::WantMoreScopes);
+                deviations.iter().for_each(|deviation| drop(web.server.deviate(deviation.clone())));
+                echo(&client).await.expect_err("no token suffices");
+            });
+            assert!(web.logins().len() <= 4, "{deviations:?}: {:?}", scopes(&web));
+        }
+    });
+}
+
+#[test]
+fn u5_each_operation_has_its_own_count() {
+    watched(|| {
+        let web = Web::new();
+        web.server.require("tools/call echo", "echo:run").require("tools/call other", "other:run");
+        web.run(web.oauth(), async |client| {
+            echo(&client).await.expect("the user agrees to the first scope");
+            client.call_tool("other", ()).await.expect("the user agrees to the second scope");
+            echo(&client).await.expect("the token has both");
+        });
+        assert_eq!(scopes(&web), ["", "echo:run", "echo:run other:run"]);
+    });
+}
+
+#[test]
+fn u1_without_a_user_the_error_names_the_scopes() {
+    watched(|| {
+        let web = Web::new();
+        web.server.require("tools/call echo", "echo:run");
+        web.run(web.oauth_after_login(), async |client| {
+            let error = echo(&client).await.expect_err("the scope is missing");
+            assert_eq!(error.kind(), ErrorKind::LoginRequired);
+            let required = LoginRequired::find(&error).expect("the error says which");
+            assert_eq!(required.scopes.as_ref().map(ToString::to_string).as_deref(), Some("echo:run"));
+            client.call_tool("other", ()).await.expect("other tools still work");
+        });
+    });
+}

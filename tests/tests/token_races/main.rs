@@ -1,0 +1,273 @@
+//! Real processes share one login, and an authorization server that revokes it if a refresh token is used twice.
+//!
+//! What is guaranteed: whichever process is killed at any moment, and whichever write fails, no refresh token is used twice, and
+//! the next process goes on with the login. There is one exception that no client can prevent: a process is killed (or its machine
+//! loses power, or its disk fails) after the authorization server has replaced the refresh token, and before the new one is
+//! written. Then the new refresh token exists nowhere. The next process can only send the old one. Many authorization servers
+//! accept it once more for some seconds, and the login goes on. Others revoke the login, and the user must log in again; the
+//! error says so. These tests show both.
+//!
+//! Each test runs once, or as often as `MCPWIRE_RACE_RUNS` says, with one login for all its runs.
+
+#![cfg(unix)]
+
+mod process;
+mod server;
+mod stored_logins;
+mod user;
+mod worker;
+
+use std::env;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcpwire_authorization::{FileStore, OAuth};
+use mcpwire_tokio::{CurrentRuntime, McpServerDef, Tokio};
+
+use process::Process;
+use server::Server;
+use user::AgreeingUser;
+
+/// A server, and the directory of a user who has logged in.
+struct Scene {
+    server: Server,
+    directory: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Scene { server: Server::start(), directory: tempfile::tempdir().unwrap() };
+        scene.log_in();
+        scene
+    }
+
+    fn store(&self) -> FileStore {
+        FileStore::open(self.directory.path().join("logins")).unwrap()
+    }
+
+    fn log_in(&self) {
+        block_on(async { self.oauth().login().await.unwrap() });
+    }
+
+    /// Returns the authorizer of a program whose user logs in when it is asked to.
+    fn oauth(&self) -> OAuth {
+        let (url, runtime) = (self.server.url(), Tokio::current());
+        let http = runtime.http_client(&McpServerDef::http(&url)).unwrap();
+        let prompt = AgreeingUser(Arc::clone(&http));
+        OAuth::builder(url, "Races").store(self.store()).prompt(prompt).build(runtime, http)
+    }
+
+    /// Returns the authorizer of a program that cannot ask its user.
+    fn oauth_without_user(&self) -> OAuth {
+        let (url, runtime) = (self.server.url(), Tokio::current());
+        let http = runtime.http_client(&McpServerDef::http(&url)).unwrap();
+        OAuth::builder(url, "Races").store(self.store()).build(runtime, http)
+    }
+
+    fn start(&self, plan: &str) -> Process {
+        Process::start(&self.server.url(), &self.directory.path().join("logins"), plan)
+    }
+
+    /// Starts a process that waits with the lock of a refresh, and one that waits for the lock.
+    fn victim_and_second(&self, plan: &str) -> (Process, Process) {
+        self.server.refuse_access_tokens();
+        let mut victim = self.start(plan);
+        victim.expect("waiting");
+        victim.go_on();
+        victim.expect("locked");
+        let mut second = self.start("second");
+        second.expect("waiting");
+        (victim, second)
+    }
+
+    /// Kills a process in its refresh while another one waits for the lock. Returns the outcome of the other one.
+    fn kill(&self, plan: &str) -> String {
+        let (mut victim, second) = self.victim_and_second(plan);
+        match plan {
+            KILLED_BEFORE_RESPONSE => self.server.kill_before_response(&mut victim),
+            KILLED_AT_REFRESH => {
+                self.server.kill_at_refresh(&victim);
+                victim.go_on();
+            }
+            _ => victim.go_on(),
+        }
+        assert_eq!(victim.outcome(), "killed", "{plan}");
+        second.outcome()
+    }
+
+    /// Checks that the login is alive, and that a further process can use it, also after one more refresh.
+    fn check_alive(&self) {
+        assert_eq!(self.start("second").outcome(), "ok");
+        self.server.refuse_access_tokens();
+        let mut next = self.start("second");
+        next.expect("waiting");
+        assert_eq!(next.outcome(), "ok");
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// The plans of processes that the server kills.
+const KILLED_AT_REFRESH: &str = "die at the refresh";
+const KILLED_BEFORE_RESPONSE: &str = "die before the response";
+
+/// Runs a test once, or as often as `MCPWIRE_RACE_RUNS` says. Checks that the login was lost `losses_each` times in each run.
+fn repeat(losses_each: usize, run: impl Fn(&Scene, usize)) {
+    let runs = env::var("MCPWIRE_RACE_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1);
+    let (scene, start) = (Scene::new(), Instant::now());
+    for number in 0..runs {
+        run(&scene, number);
+        scene.check_alive();
+    }
+    let lost = scene.server.lost_logins();
+    eprintln!("{runs} runs in {:?}, {lost} logins lost", start.elapsed());
+    assert_eq!(lost, losses_each * runs);
+}
+
+#[test]
+fn o1_of_two_processes_that_refresh_at_once_one_sends_a_request() {
+    repeat(0, |scene, _| {
+        scene.server.refuse_access_tokens();
+        let before = scene.server.refreshes();
+        let mut both = [scene.start(""), scene.start("")];
+        both.iter_mut().for_each(|process| process.expect("waiting"));
+        both.iter_mut().for_each(Process::go_on);
+        assert_eq!(both.map(Process::outcome), ["ok", "ok"]);
+        assert_eq!(scene.server.refreshes(), before + 1);
+    });
+}
+
+#[test]
+fn o1_a_thousand_tasks_of_four_clients_in_one_process_share_one_refresh() {
+    repeat(0, |scene, _| {
+        let before = scene.server.refreshes();
+        let mut process = scene.start("1000 tasks");
+        process.expect("connected");
+        scene.server.refuse_access_tokens();
+        process.go_on();
+        assert_eq!(process.outcome(), "ok");
+        assert_eq!(scene.server.refreshes(), before + 1);
+    });
+}
+
+#[test]
+fn o1_without_the_lock_these_processes_would_lose_the_login() {
+    repeat(1, |scene, _| {
+        scene.server.refuse_access_tokens();
+        let mut both = [scene.start("no lock"), scene.start("no lock")];
+        both.iter_mut().for_each(|process| process.expect("loaded"));
+        both.iter_mut().for_each(Process::go_on);
+        let outcomes = both.map(Process::outcome);
+        assert!(outcomes.iter().any(|outcome| outcome != "ok"), "{outcomes:?}");
+        scene.log_in();
+    });
+}
+
+/// Kills a process at a place in its refresh where no refresh token can be lost. The other process refreshes in its place.
+fn o1_killed(plan: &str, refreshes: usize) {
+    repeat(0, |scene, _| {
+        let before = scene.server.refreshes();
+        assert_eq!(scene.kill(plan), "ok");
+        assert_eq!(scene.server.refreshes(), before + refreshes);
+    });
+}
+
+#[test]
+fn o1_a_process_that_is_killed_with_the_lock_does_not_stop_the_others() {
+    o1_killed("die locked", 1);
+}
+
+#[test]
+fn o1_a_process_that_is_killed_after_loading_the_token_does_not_stop_the_others() {
+    o1_killed("die loaded", 1);
+}
+
+#[test]
+fn o1_a_process_that_is_killed_after_checking_the_disk_does_not_stop_the_others() {
+    o1_killed("die checked", 1);
+}
+
+#[test]
+fn o1_a_process_that_is_killed_before_the_server_reads_its_request_loses_nothing() {
+    o1_killed(KILLED_AT_REFRESH, 2);
+}
+
+#[test]
+fn o1_the_token_of_a_process_that_is_killed_after_writing_it_is_adopted() {
+    o1_killed("die written", 1);
+}
+
+#[test]
+fn o1_the_token_of_a_process_that_is_killed_before_it_releases_the_lock_is_adopted() {
+    o1_killed("die unlocking", 1);
+}
+
+#[test]
+fn o1_a_new_token_that_is_lost_with_its_process_costs_nothing_if_the_server_accepts_the_old_one_once_more() {
+    repeat(0, |scene, _| {
+        scene.server.accept_last_refresh_token();
+        for plan in [KILLED_BEFORE_RESPONSE, "die received"] {
+            assert_eq!(scene.kill(plan), "ok");
+        }
+    });
+}
+
+#[test]
+fn o1_a_process_that_is_killed_at_any_moment_of_the_write_leaves_the_old_token_or_the_new_one() {
+    repeat(0, |scene, run| {
+        scene.server.accept_last_refresh_token();
+        // A write takes about a millisecond.
+        let (mut victim, second) = scene.victim_and_second(&format!("die within {}", run * 97 % 3000));
+        victim.go_on();
+        let outcome = victim.outcome();
+        assert!(outcome == "killed" || outcome == "ok", "{outcome}");
+        assert_eq!(second.outcome(), "ok");
+    });
+}
+
+#[test]
+fn o1_a_new_token_that_is_lost_with_its_process_asks_for_a_login_if_the_server_insists() {
+    repeat(2, |scene, _| {
+        for plan in [KILLED_BEFORE_RESPONSE, "die received"] {
+            let outcome = scene.kill(plan);
+            assert!(outcome.starts_with("error: ") && outcome.contains("a login is required"), "{outcome}");
+            scene.log_in();
+        }
+    });
+}
+
+#[test]
+fn o1_a_process_that_cannot_write_sends_no_refresh_and_another_one_does() {
+    repeat(0, |scene, _| {
+        scene.server.refuse_access_tokens();
+        let before = scene.server.refreshes();
+        let mut full = scene.start("disk is full");
+        full.expect("waiting");
+        full.go_on();
+        let outcome = full.outcome();
+        assert!(outcome.starts_with("error: ") && outcome.contains("the disk is full"), "{outcome}");
+        assert_eq!(scene.server.refreshes(), before);
+        let mut second = scene.start("second");
+        second.expect("waiting");
+        assert_eq!(second.outcome(), "ok");
+    });
+}
+
+#[test]
+fn o1_a_process_whose_write_fails_goes_on_with_the_new_token_and_writes_the_next_one() {
+    repeat(0, |scene, _| {
+        scene.server.refuse_access_tokens();
+        let mut process = scene.start("save fails");
+        process.expect("waiting");
+        process.go_on();
+        process.expect("called");
+        scene.server.refuse_access_tokens();
+        process.go_on();
+        process.expect("waiting");
+        process.go_on();
+        assert_eq!(process.outcome(), "ok");
+    });
+}
