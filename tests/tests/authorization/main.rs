@@ -9,6 +9,7 @@ mod error_texts;
 mod login_requests;
 mod logins;
 mod machines;
+mod program;
 mod refreshes;
 mod refusals;
 mod registrations;
