@@ -44,6 +44,8 @@ impl ServerLogin {
 
     /// Deletes the stored login.
     pub(crate) fn log_out(&self, revoke: bool, timeout: Option<Duration>) -> Result<LoggedOut, Failure> {
-        wait(timeout, self.oauth.logout(revoke))?.map_err(|error| self.failed(&error))
+        let done = wait(timeout, self.oauth.logout(revoke))?.map_err(|error| self.failed(&error))?;
+        self.list(false)?;
+        Ok(done)
     }
 }

@@ -122,7 +122,7 @@ impl LoginStore {
             settings,
             oauth,
             def: def.clone(),
-            kept_in: self.files.describe(),
+            files: self.files.clone(),
         })
     }
 
@@ -146,7 +146,7 @@ impl LoginStore {
                 Err(_) => {}
             }
         }
-        for entry in self.index().entries()? {
+        for entry in Index(&self.files).entries()? {
             let is_listed = |login: &ServerLogin| login.url() == entry.url && login.account() == entry.account;
             if !all.iter().any(is_listed) {
                 let account = Some(entry.account.as_str()).filter(|account| !account.is_empty());
@@ -155,15 +155,6 @@ impl LoginStore {
             }
         }
         Ok(all)
-    }
-
-    /// Adds a login to the list of those that are not the logins of configured servers, or removes it.
-    pub(crate) fn list(&self, login: &ServerLogin, is_listed: bool) -> Result<(), Failure> {
-        self.index().set(login.url(), login.account(), is_listed)
-    }
-
-    fn index(&self) -> Index<'_> {
-        Index(&self.files)
     }
 }
 

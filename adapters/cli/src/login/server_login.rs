@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use mcpwire_authorization::{LoginRequired, OAuth};
+use mcpwire_authorization::{FileStore, LoginRequired, OAuth};
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{Error, McpServerDef};
 use mcpwire_hub::logins::LoginSettings;
 
+use super::index::Index;
 use crate::failure::Failure;
 use crate::hub::word;
 use crate::text;
@@ -22,7 +23,7 @@ pub(crate) struct ServerLogin {
     pub(super) oauth: OAuth,
     /// The definition of the server, to ask it which login it wants.
     pub(super) def: McpServerDef,
-    pub(super) kept_in: String,
+    pub(super) files: FileStore,
 }
 
 impl ServerLogin {
@@ -30,9 +31,18 @@ impl ServerLogin {
         self.name.as_deref()
     }
 
-    /// Returns where the login is kept, such as `the file PATH`.
-    pub(crate) fn kept_in(&self) -> &str {
-        &self.kept_in
+    /// Returns where the login is kept, such as `the files in DIRECTORY`.
+    pub(crate) fn kept_in(&self) -> String {
+        self.files.describe()
+    }
+
+    /// Adds the login to the list of those that are not the logins of configured servers, or removes it.
+    pub(super) fn list(&self, is_listed: bool) -> Result<(), Failure> {
+        // The login of a configured server is found by the configuration, unless it is another account's.
+        if is_listed && self.name.is_some() && self.account.is_none() {
+            return Ok(());
+        }
+        Index(&self.files).set(self.url(), self.account(), is_listed)
     }
 
     /// Returns the name of the account, or an empty text if there is none.

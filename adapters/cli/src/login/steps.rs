@@ -91,7 +91,12 @@ impl ServerLogin {
             }),
         };
         console.finish();
-        done?.map_err(|error| self.failed(&error))
+        let status = done?.map_err(|error| self.failed(&error))?;
+        // The user is logged in all the same.
+        if let Err(failure) = self.list(true) {
+            console.warn(&format!("mcpwire whoami will not list this login: {}", failure.message()));
+        }
+        Ok(status)
     }
 }
 

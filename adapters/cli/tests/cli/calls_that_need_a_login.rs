@@ -100,6 +100,8 @@ fn a_terminal_is_asked_and_the_call_goes_on_after_the_login() {
         let opened = wait_for("the browser", || fs::read_to_string(&visited).ok().filter(|urls| urls.ends_with('\n')));
         assert_eq!(visit(&answer(opened.trim_end())).status, 200);
         assert_eq!(call.wait().unwrap().code(), Some(0), "{}", screen.text());
+        let listed = guarded.run(&["whoami", "--json"]).json();
+        assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
         if logs_out {
             assert_eq!(guarded.run(&["logout", "--url", &url]).code(), 0);
         }
