@@ -1,9 +1,9 @@
 //! Clients: registered once, with what the authorization server takes, and for it alone.
 
-use mcpwire_authorization::SigningKey;
 use mcpwire_authorization::oauth::{
     ClientKey, OAuthSettings, PublicKey, Secret, SigningAlgorithm, client_metadata_document,
 };
+use mcpwire_authorization::{LoginRequest, SigningKey};
 use mcpwire_driver::ErrorKind;
 use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint};
 use mcpwire_tests::authorization::{REDIRECT_URI, Web, echo};
@@ -105,6 +105,20 @@ fn o13_host_port_and_path_of_the_redirect_uri_are_used_as_they_are() {
         assert_eq!(registrations(&web)[0]["redirect_uris"], json!([uri]));
         assert_eq!(web.logins()[0].parameter("redirect_uri").as_deref(), Some(uri));
         assert_eq!(web.token_requests()[0].parameter("redirect_uri").as_deref(), Some(uri));
+    });
+}
+
+#[test]
+fn o14_a_client_of_logins_in_a_browser_registers_again_for_devices() {
+    watched(|| {
+        let web = Web::new();
+        log_in(&web);
+        let oauth = web.build(web.oauth_without_user());
+        let login = oauth.login_by_device(LoginRequest::default(), |code| {
+            assert!(web.authorization.answer_device(&code.user_code, true));
+        });
+        web.time.run(login).expect("the new client may use device codes");
+        assert_eq!(registrations(&web).len(), 2);
     });
 }
 

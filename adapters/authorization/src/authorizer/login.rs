@@ -1,60 +1,19 @@
 //! The login of a user.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::TokenError;
-use mcpwire_oauth::{
-    BearerChallenge, ClientInformation, ClientSource, Discovered, Login, OAuthSettings, Scopes, Secret, StoredToken,
-};
+use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, OAuthSettings, Scopes, Secret, StoredToken};
 
+use super::inner::{Inner, new_entropy};
+use super::login_request::LoginParameters;
 use super::pending::StoredAttempt;
-use super::{Ended, Inner, LoginError, new_entropy};
+use super::state::Ended;
 use crate::browser::{LoginPrompt, LoginWindow};
 use crate::documents::Grant;
+use crate::error::LoginError;
 use crate::status::LoginStatus;
-
-/// What an explicit login asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoginRequest {
-    /// The scopes to ask for. `None`: those of the settings, or those that the server names.
-    pub scopes: Option<Scopes>,
-    /// Whether to begin anew: with another registration of the client, and without the login that waits for the user. It helps when
-    /// the page of the login does not know the client any more.
-    pub anew: bool,
-}
-
-impl LoginRequest {
-    /// Asks for these scopes, and no others.
-    pub fn scopes(mut self, scopes: Scopes) -> Self {
-        self.scopes = Some(scopes);
-        self
-    }
-
-    /// Sets whether to begin anew.
-    pub fn anew(mut self, anew: bool) -> Self {
-        self.anew = anew;
-        self
-    }
-}
-
-/// What a login asks for.
-#[derive(Clone, Default)]
-pub(super) struct LoginParameters {
-    pub(super) challenge: Option<BearerChallenge>,
-    /// The scopes of the last login and of the challenge, which are asked for in any case.
-    pub(super) requested_before: Option<Scopes>,
-    /// The scopes that the caller chose.
-    pub(super) chosen_scopes: Option<Scopes>,
-    pub(super) anew: bool,
-}
-
-impl From<LoginRequest> for LoginParameters {
-    fn from(request: LoginRequest) -> Self {
-        LoginParameters { chosen_scopes: request.scopes, anew: request.anew, ..LoginParameters::default() }
-    }
-}
 
 impl Inner {
     /// Logs the user in. If another task does, waits for its login.
@@ -109,7 +68,7 @@ impl Inner {
         if let Some(stored) = self.stored_attempt().await?
             && stored.is_usable_for(parameters, &self.settings)
         {
-            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
+            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(|error| prompt_failed(&*error))?;
             if window.redirect_uri() == stored.attempt.redirect_uri {
                 return self.show(window, stored).await;
             }
@@ -117,7 +76,9 @@ impl Inner {
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
-        let window = prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
+        let window = prompt
+            .prepare(last.as_ref().map(|client| &*client.redirect_uri))
+            .map_err(|error| prompt_failed(&*error))?;
         let stored = self.begin(discovered, window.redirect_uri(), parameters).await?;
         self.show(window, stored).await
     }
@@ -174,7 +135,7 @@ impl Inner {
     }
 
     async fn show(&self, window: Box<dyn LoginWindow>, stored: StoredAttempt) -> Result<LoginStatus, LoginError> {
-        let callback = window.show(stored.url.clone()).await.map_err(prompt_failed)?;
+        let callback = window.show(stored.url.clone()).await.map_err(|error| prompt_failed(&*error))?;
         self.finish(stored, &callback).await
     }
 
@@ -262,7 +223,7 @@ impl Inner {
     }
 }
 
-fn prompt_failed(error: TokenError) -> LoginError {
+fn prompt_failed(error: &dyn Error) -> LoginError {
     LoginError::Prompt(error.to_string())
 }
 

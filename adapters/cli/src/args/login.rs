@@ -26,8 +26,6 @@ pub(crate) struct LoginPlace {
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct LoginArgs {
-    #[command(flatten)]
-    pub(crate) login: LoginPlace,
     /// Open no browser: print the address, and read the address that the browser is sent to at the end
     #[arg(long, conflicts_with = "device")]
     pub(crate) no_browser: bool,
@@ -50,4 +48,7 @@ pub(crate) struct LoginArgs {
     /// Read the secret of --client-id from this environment variable
     #[arg(long, value_name = "NAME", requires = "client_id")]
     pub(crate) client_secret_env: Option<String>,
+    // At the end, because its heading applies to all options that follow.
+    #[command(flatten)]
+    pub(crate) login: LoginPlace,
 }

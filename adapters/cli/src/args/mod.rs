@@ -236,11 +236,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  mcpwire logout notes\n  mcpwire logout --url https://example.com/mcp --revoke"
     )]
     Logout {
-        #[command(flatten)]
-        login: Box<LoginPlace>,
         /// Also ask the authorization server to revoke the tokens
         #[arg(long)]
         revoke: bool,
+        #[command(flatten)]
+        login: Box<LoginPlace>,
     },
     /// Show the logins on this machine, without their tokens: issuer, client, scopes, expiry, and where they are kept
     #[command(

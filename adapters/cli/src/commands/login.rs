@@ -16,8 +16,7 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
         secret_env: arguments.client_secret_env.clone(),
         redirect_uri: arguments.redirect_uri.clone(),
     };
-    let store = LoginStore::new(layout(&place.place)?);
-    let login = store.of_place(place, &client)?;
+    let login = LoginStore::new(layout(&place.place)?).of_place(place, &client)?;
     let way = match (device, no_browser) {
         (true, _) => Way::Device,
         (_, true) => Way::Paste,
@@ -28,9 +27,6 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
         request = request.scopes(scopes.iter().map(String::as_str).collect());
     }
     let status = login.log_in(way, request, options.timeout, options)?;
-    if login.name().is_none() || place.account.is_some() {
-        store.list(&login, true)?;
-    }
     if !options.json {
         Console::new(options).note(&format!("logged in to {}", login.title()));
     }

@@ -12,10 +12,8 @@ use crate::login::{ClientArgs, LoginStore};
 use crate::text;
 
 pub(super) fn run(place: &LoginPlace, revoke: bool, options: &Options) -> Result<u8, Failure> {
-    let store = LoginStore::new(layout(&place.place)?);
-    let login = store.of_place(place, &ClientArgs::default())?;
+    let login = LoginStore::new(layout(&place.place)?).of_place(place, &ClientArgs::default())?;
     let done = login.log_out(revoke, options.timeout)?;
-    store.list(&login, false)?;
     let (revocation, note) = match &done.revocation {
         RevocationOutcome::NotRequested => ("not_requested", None),
         RevocationOutcome::Revoked => ("revoked", None),

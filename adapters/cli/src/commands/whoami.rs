@@ -63,7 +63,7 @@ pub(super) fn show(login: &ServerLogin, status: &LoginStatus, options: &Options)
 }
 
 fn page(out: &mut impl std::io::Write, login: &ServerLogin, status: &LoginStatus) -> std::io::Result<()> {
-    show::login(out, login.name(), &login.shown_url(), status, login.kept_in(), Layout::of_stdout())
+    show::login(out, login.name(), &login.shown_url(), status, &login.kept_in(), Layout::of_stdout())
 }
 
 /// A login, as `--json` prints it.
@@ -82,7 +82,7 @@ struct Document<'a> {
     obtained_at: Option<String>,
     expires_at: Option<String>,
     can_refresh: bool,
-    kept_in: &'a str,
+    kept_in: String,
 }
 
 impl<'a> Document<'a> {

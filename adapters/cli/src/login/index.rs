@@ -10,7 +10,7 @@ const DOCUMENT: &str = "servers";
 
 /// The list of logins to servers that are not configured, so that `mcpwire whoami` finds them. The names of the other documents
 /// in the store do not contain the URLs.
-pub(crate) struct Index<'a>(pub(super) &'a FileStore);
+pub(super) struct Index<'a>(pub(super) &'a FileStore);
 
 /// A login to a server that is not configured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ impl Index<'_> {
     }
 
     /// Adds the entry of a login, or removes it.
-    pub(crate) fn set(self, url: &str, account: &str, is_listed: bool) -> Result<(), Failure> {
+    pub(super) fn set(self, url: &str, account: &str, is_listed: bool) -> Result<(), Failure> {
         self.write(url, account, is_listed).map_err(|error| Failure::login_store(&error))
     }
 
@@ -38,17 +38,17 @@ impl Index<'_> {
     }
 
     fn write(&self, url: &str, account: &str, is_listed: bool) -> Result<(), StoreFailed> {
-        let _lock = self.0.lock(DOCUMENT)?;
-        let before = self.read()?;
         let entry = Entry { url: url.to_owned(), account: account.to_owned() };
-        let mut after: Vec<Entry> = before.iter().filter(|other| **other != entry).cloned().collect();
-        if is_listed {
-            after.push(entry);
-        }
-        if after.len() == before.len() {
+        if self.read()?.contains(&entry) == is_listed {
             return Ok(());
         }
-        let document = serde_json::to_vec(&after).map_err(|error| StoreFailed(error.to_string()))?;
+        let _lock = self.0.lock(DOCUMENT)?;
+        let mut entries = self.read()?;
+        entries.retain(|other| *other != entry);
+        if is_listed {
+            entries.push(entry);
+        }
+        let document = serde_json::to_vec(&entries).map_err(|error| StoreFailed(error.to_string()))?;
         self.0.save(DOCUMENT, &document)
     }
 }

@@ -12,13 +12,12 @@ use mcpwire_hub::secrets::{SecretRef, Secrets};
 use mcpwire_hub::store::Store;
 use mcpwire_smol::{Runtime, Smol};
 
-use super::ServerLogin;
 use super::index::Index;
+use super::server_login::ServerLogin;
 use crate::args::{LoginPlace, TlsArgs};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{find_in, not_started};
-use crate::session::without_scheme;
 use crate::text;
 
 /// The name under which this tool registers at authorization servers. Users see it on login pages.
@@ -123,7 +122,7 @@ impl LoginStore {
             settings,
             oauth,
             def: def.clone(),
-            kept_in: self.files.describe(),
+            files: self.files.clone(),
         })
     }
 
@@ -147,7 +146,7 @@ impl LoginStore {
                 Err(_) => {}
             }
         }
-        for entry in self.index().entries()? {
+        for entry in Index(&self.files).entries()? {
             let is_listed = |login: &ServerLogin| login.url() == entry.url && login.account() == entry.account;
             if !all.iter().any(is_listed) {
                 let account = Some(entry.account.as_str()).filter(|account| !account.is_empty());
@@ -157,21 +156,12 @@ impl LoginStore {
         }
         Ok(all)
     }
-
-    /// Adds a login to the list of those that are not the logins of configured servers, or removes it.
-    pub(crate) fn list(&self, login: &ServerLogin, is_listed: bool) -> Result<(), Failure> {
-        self.index().set(login.url(), login.account(), is_listed)
-    }
-
-    fn index(&self) -> Index<'_> {
-        Index(&self.files)
-    }
 }
 
 /// Returns a configuration of the server at a URL.
 fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
     if !url.contains("://") {
-        return Err(without_scheme(url));
+        return Err(Failure::url_without_scheme(url));
     }
     let mut config = McpConfig::http("server", url);
     let TlsArgs { ca, client_cert, client_key, proxy } = tls;

@@ -37,7 +37,7 @@ impl McpConfig {
             }
         }
         if let Some(secret) = config.oauth.client_secret.as_mut().filter(|secret| secret.name.is_empty()) {
-            secret.name = "client_secret".to_owned();
+            "client_secret".clone_into(&mut secret.name);
         }
         Ok(config)
     }

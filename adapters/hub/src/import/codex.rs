@@ -102,7 +102,7 @@ fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), H
         "scopes" if builder.config.package.package_type == McpPackageType::Http => {}
         "auth" if value == "oauth" => {}
         "oauth_resource" => {
-            builder.warn(name, "the client names the resource of the server's metadata. This one was omitted")
+            builder.warn(name, "the client names the resource of the server's metadata. This one was omitted");
         }
         "enabled" => builder.config.enabled = value != &Value::Bool(false),
         "enabled_tools" => builder.config.tools.allow = Some(tools()?),

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 
+use mcpwire_authorization::oauth::Scopes;
 use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequired};
 
 use super::required::RequiredLogin;
@@ -59,7 +60,7 @@ impl RequiredLogin {
     pub(crate) fn find(error: &(dyn StdError + 'static)) -> Option<RequiredLogin> {
         let required = LoginRequired::find(error)?;
         let server_url = required.server_url.split(['?', '#']).next().unwrap_or_default().to_owned();
-        let scopes = required.scopes.iter().flat_map(|scopes| scopes.iter()).map(str::to_owned).collect();
+        let scopes = required.scopes.iter().flat_map(Scopes::iter).map(str::to_owned).collect();
         Some(RequiredLogin { server_url, account: required.account.clone(), scopes })
     }
 }

@@ -186,7 +186,8 @@ impl Hub {
     ///
     /// Returns the errors of [`McpService::create`] and [`McpService::update`].
     pub async fn upsert(&self, config: McpConfig) -> Result<Uuid, HubError> {
-        self.0.configuration.upsert(config).await
+        // Boxed, because the future contains several configurations.
+        Box::pin(self.0.configuration.upsert(config)).await
     }
 
     /// Returns the id of the server to which a tool name belongs. Uses the same search as [`call`](Self::call).
