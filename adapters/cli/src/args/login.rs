@@ -38,9 +38,14 @@ pub(crate) struct LoginArgs {
     /// Request this scope instead of those that the server asks for; can be repeated
     #[arg(long = "scope", value_name = "SCOPE")]
     pub(crate) scopes: Vec<String>,
-    /// Send the browser to this address of this machine at the end, such as http://localhost:3118/callback; without a
-    /// port, a free one [default: the address in the server's configuration, or http://127.0.0.1/callback]
-    #[arg(long, value_name = "URI", conflicts_with = "device")]
+    /// Send the browser to this address of this machine at the end
+    #[arg(
+        long,
+        value_name = "URI",
+        conflicts_with = "device",
+        help = "Send the browser to this address of this machine at the end, such as http://localhost:3118/callback; \
+            without a port, a free one [default: the address in the server's configuration, or http://127.0.0.1/callback]"
+    )]
     pub(crate) redirect_uri: Option<String>,
     /// Use this client, which is registered with the authorization server, instead of registering one
     #[arg(long, value_name = "ID", requires = "url")]

@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
     if !scopes.is_empty() {
         request = request.scopes(scopes.iter().map(String::as_str).collect());
     }
-    let status = login.log_in(way, request, options.timeout, options)?;
+    let status = login.log_in(way, &request, options.timeout, options)?;
     if !options.json {
         Console::new(options).note(&format!("logged in to {}", login.title()));
     }

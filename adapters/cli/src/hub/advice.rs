@@ -53,8 +53,8 @@ pub(crate) fn enable_command(name: &str) -> String {
 
 /// Returns the command line that logs in to the server `name` with these scopes: `mcpwire login NAME --scope SCOPE`.
 fn login_command(name: &str, scopes: &[String]) -> String {
-    let scopes: String = scopes.iter().map(|scope| format!(" --scope {}", word(scope))).collect();
-    format!("mcpwire login {}{scopes}", word(name))
+    let start = format!("mcpwire login {}", word(name));
+    scopes.iter().fold(start, |command, scope| format!("{command} --scope {}", word(scope)))
 }
 
 /// Adds the command that logs in to the server `name` to an error that asks for a login. Returns other errors unchanged.

@@ -31,7 +31,7 @@ impl ServerLogin {
             if !scopes.is_empty() {
                 request = request.scopes(scopes.iter().map(String::as_str).collect());
             }
-            let status = self.log_in(Way::Browser, request, None, options)?;
+            let status = self.log_in(Way::Browser, &request, None, options)?;
             Console::new(options).note(&format!("logged in to {} at {}", self.title(), text::line(&status.issuer)));
         }
         Ok(agreed)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcpwire_authorization::{FileStore, LoginRequired, OAuth};
+use mcpwire_authorization::{FileStore, LoginRequired, OAuth, Scopes};
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{Error, McpServerDef};
 use mcpwire_hub::logins::LoginSettings;
@@ -92,7 +92,7 @@ impl ServerLogin {
     }
 
     pub(super) fn required(&self, required: &LoginRequired) -> Failure {
-        let scopes = required.scopes.iter().flat_map(|scopes| scopes.iter()).map(str::to_owned).collect();
+        let scopes = required.scopes.iter().flat_map(Scopes::iter).map(str::to_owned).collect();
         self.needed(&text::line(&required.to_string()), scopes)
     }
 

@@ -56,7 +56,7 @@ impl ServerLogin {
     pub(crate) fn log_in(
         &self,
         way: Way,
-        request: LoginRequest,
+        request: &LoginRequest,
         timeout: Option<Duration>,
         options: &Options,
     ) -> Result<LoginStatus, Failure> {
@@ -73,7 +73,7 @@ impl ServerLogin {
             None => ("127.0.0.1", 0, "/callback"),
         };
         let with = |prompt: &dyn LoginPrompt| {
-            wait(Some(time), async { self.oauth.login_with(prompt, wanted(self, &request).await).await })
+            wait(Some(time), async { self.oauth.login_with(prompt, wanted(self, request).await).await })
         };
         let done = match way {
             Way::Browser => {
@@ -86,7 +86,7 @@ impl ServerLogin {
                 with(&prompt)
             }
             Way::Device => wait(timeout, async {
-                let request = wanted(self, &request).await;
+                let request = wanted(self, request).await;
                 self.oauth.login_by_device(request, |code| guide.show_code(code)).await
             }),
         };
