@@ -87,3 +87,13 @@ fn dp8_a_token_that_is_not_bound_is_never_sent() {
         assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
     });
 }
+
+#[test]
+fn dp8_a_stored_token_that_is_not_bound_is_not_sent() {
+    watched(|| {
+        let web = Web::new();
+        let _unbound = web.oauth_after_login();
+        web.refused(web.oauth_without_user().dpop(true));
+        assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
+    });
+}

@@ -109,6 +109,9 @@ impl Client {
 fn without_port(redirect_uri: &str) -> Option<(&str, &str)> {
     let (origin, rest) = split_origin(redirect_uri);
     let host = origin.strip_prefix("http://")?;
-    let host = host.rsplit_once(':').map_or(host, |(host, port)| if port.ends_with(']') { host } else { host });
+    let host = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => name,
+        _ => host,
+    };
     ["127.0.0.1", "[::1]", "localhost"].contains(&host).then_some((host, rest))
 }

@@ -46,7 +46,7 @@ impl State {
             "interval": INTERVAL.as_secs(),
         });
         self.devices.push(DeviceCode {
-            device_code,
+            secret: device_code,
             user_code,
             permission,
             expires_at: now + LIFETIME,
@@ -76,7 +76,7 @@ impl State {
         key: Option<String>,
         now: Duration,
     ) -> Result<usize, Refused> {
-        let at = self.devices.iter().position(|device| Some(&*device.device_code) == form.get("device_code"));
+        let at = self.devices.iter().position(|device| Some(&*device.secret) == form.get("device_code"));
         let at = at.ok_or(("invalid_grant", "the device code is unknown or used"))?;
         let refusal = self.deviation(|deviation| match deviation {
             Deviation::RefuseLogins(_) => Some(()),

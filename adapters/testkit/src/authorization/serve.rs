@@ -96,6 +96,14 @@ impl ProtectedServer {
     }
 }
 
+/// What a client sends.
+enum Incoming {
+    Request(Exchange),
+    /// A request with a method that nothing supports.
+    OtherMethod,
+    Closed,
+}
+
 struct Connection {
     reader: BufReader<TcpStream>,
     stream: TcpStream,
@@ -112,10 +120,13 @@ impl Connection {
     /// Serves requests until the client closes the connection.
     fn serve(&mut self, client: &dyn HttpClient, origin: &str) -> io::Result<()> {
         while !self.ends.load(Ordering::Relaxed) {
-            let Some(request) = self.read_request(origin)? else { return Ok(()) };
-            let Some(exchange) = request else {
-                self.stream.write_all(b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n")?;
-                continue;
+            let exchange = match self.read_request(origin)? {
+                Incoming::Closed => return Ok(()),
+                Incoming::OtherMethod => {
+                    self.stream.write_all(b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n")?;
+                    continue;
+                }
+                Incoming::Request(exchange) => exchange,
             };
             let response = block_on(client.send(exchange), || self.is_wanted());
             // A failure is a connection that breaks.
@@ -125,11 +136,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads a request: `None` at the end of the connection, `Some(None)` for a method that nothing supports.
-    fn read_request(&mut self, origin: &str) -> io::Result<Option<Option<Exchange>>> {
+    /// Reads a request.
+    fn read_request(&mut self, origin: &str) -> io::Result<Incoming> {
         let mut line = String::new();
         if self.reader.read_line(&mut line)? == 0 {
-            return Ok(None);
+            return Ok(Incoming::Closed);
         }
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         let mut words = line.split_ascii_whitespace();
@@ -152,7 +163,7 @@ impl Connection {
         }
         exchange.body = vec![0; length];
         self.reader.read_exact(&mut exchange.body)?;
-        Ok(Some(verb.map(|_| exchange)))
+        Ok(verb.map_or(Incoming::OtherMethod, |_| Incoming::Request(exchange)))
     }
 
     fn write_response(&mut self, response: HttpResponse) -> io::Result<()> {
@@ -167,8 +178,11 @@ impl Connection {
         }
         head.extend_from_slice(if has_body { b"Transfer-Encoding: chunked\r\n\r\n" } else { b"\r\n" });
         self.stream.write_all(&head)?;
+        if !has_body {
+            return self.stream.flush();
+        }
         let mut buffer = [0; 16 * 1024];
-        while has_body {
+        loop {
             let read = poll_fn(|cx| body.as_mut().poll_read(cx, &mut buffer));
             // Without the end of the body, the client knows that the connection broke.
             let count = block_on(read, || self.is_wanted()).ok_or(io::ErrorKind::ConnectionAborted)??;

@@ -252,9 +252,10 @@ impl State {
             (Endpoint::DevicePage, Verb::Get) => pages::device(&request.parameter("user_code").unwrap_or_default()),
             (Endpoint::DevicePage, Verb::Post) => {
                 let allow = form.get("decision") == Some("allow");
-                match self.answer_device(form.get("user_code").unwrap_or_default(), allow) {
-                    true => pages::message(200, "Done. You can close this page."),
-                    false => pages::message(404, "There is no such code."),
+                if self.answer_device(form.get("user_code").unwrap_or_default(), allow) {
+                    pages::message(200, "Done. You can close this page.")
+                } else {
+                    pages::message(404, "There is no such code.")
                 }
             }
             _ => answers::error(404, "not_found", "there is nothing for this method"),

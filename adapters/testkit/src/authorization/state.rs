@@ -15,6 +15,7 @@ use super::url::path;
 use crate::http::{HttpAnswer, HttpRequest};
 
 /// What an authorization server knows, and how it behaves. Its endpoints are in files of their own.
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(super) struct State {
     pub(super) issuer: String,
     pub(super) metadata_place: Option<MetadataPlace>,

@@ -25,7 +25,7 @@ pub(super) struct Code {
 /// A login on another device.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceCode {
-    pub(super) device_code: String,
+    pub(super) secret: String,
     pub(super) user_code: String,
     pub(super) permission: Permission,
     pub(super) expires_at: Duration,
@@ -60,9 +60,9 @@ pub(super) struct Tokens {
     /// The logins of codes that were used.
     used_codes: BTreeMap<String, usize>,
     logins: Vec<Login>,
-    access_tokens: BTreeMap<String, AccessToken>,
+    access: BTreeMap<String, AccessToken>,
     /// The logins of all refresh tokens.
-    refresh_tokens: BTreeMap<String, usize>,
+    refresh: BTreeMap<String, usize>,
     /// The number of logins that were revoked because a refresh token was used twice.
     pub(super) reused: usize,
 }
@@ -98,11 +98,11 @@ impl Tokens {
     }
 
     pub(super) fn add_access_token(&mut self, text: String, login: usize, expires_at: Duration) {
-        self.access_tokens.insert(text, AccessToken { login, expires_at, is_revoked: false });
+        self.access.insert(text, AccessToken { login, expires_at, is_revoked: false });
     }
 
     pub(super) fn set_refresh_token(&mut self, text: String, login: usize) {
-        self.refresh_tokens.insert(text.clone(), login);
+        self.refresh.insert(text.clone(), login);
         let login = &mut self.logins[login];
         login.last_refresh_token = login.refresh_token.replace(text);
     }
@@ -114,7 +114,7 @@ impl Tokens {
         client_id: &str,
         accepts_last: bool,
     ) -> Result<usize, RefreshRefused> {
-        let number = *self.refresh_tokens.get(text).ok_or(RefreshRefused("the refresh token is unknown"))?;
+        let number = *self.refresh.get(text).ok_or(RefreshRefused("the refresh token is unknown"))?;
         let login = &mut self.logins[number];
         if login.permission.client_id != client_id {
             return Err(RefreshRefused("the refresh token belongs to another client"));
@@ -132,30 +132,30 @@ impl Tokens {
     }
 
     pub(super) fn is_refresh_token_valid(&self, text: &str) -> bool {
-        let login = self.refresh_tokens.get(text).and_then(|login| self.logins.get(*login));
+        let login = self.refresh.get(text).and_then(|login| self.logins.get(*login));
         login.is_some_and(|login| !login.is_revoked && login.refresh_token.as_deref() == Some(text))
     }
 
     /// Returns the permission of a valid access token.
     pub(super) fn permission(&self, token: &str, now: Duration) -> Option<&Permission> {
-        let token = self.access_tokens.get(token).filter(|token| !token.is_revoked && now < token.expires_at)?;
+        let token = self.access.get(token).filter(|token| !token.is_revoked && now < token.expires_at)?;
         self.login(token.login).filter(|login| !login.is_revoked).map(|login| &login.permission)
     }
 
     /// Revokes a token of a client: all of its login if it is a refresh token.
     pub(super) fn revoke(&mut self, token: &str, client_id: &str) {
-        let login = self.refresh_tokens.get(token).and_then(|login| self.logins.get_mut(*login));
+        let login = self.refresh.get(token).and_then(|login| self.logins.get_mut(*login));
         if let Some(login) = login.filter(|login| login.permission.client_id == client_id) {
             login.is_revoked = true;
         }
-        if let Some(token) = self.access_tokens.get_mut(token) {
+        if let Some(token) = self.access.get_mut(token) {
             token.is_revoked |=
                 self.logins.get(token.login).is_some_and(|login| login.permission.client_id == client_id);
         }
     }
 
     pub(super) fn revoke_access_tokens(&mut self) {
-        self.access_tokens.values_mut().for_each(|token| token.is_revoked = true);
+        self.access.values_mut().for_each(|token| token.is_revoked = true);
     }
 
     pub(super) fn revoke_all(&mut self) {
