@@ -16,12 +16,15 @@ use crate::redirect::{Redirect, is_response};
 /// How often the user is asked for the address before the login fails.
 const MAX_PASTES: u32 = 3;
 
+/// Shows a URL, and returns the text that the user pastes.
+type Ask = dyn Fn(&str) -> io::Result<String> + Send + Sync;
+
 /// Logs in with a browser on any machine. The user pastes the address to which the browser was sent.
 ///
 /// Nobody listens at the redirect URI, so the browser shows that it cannot connect. Its address bar contains what is needed.
 #[derive(Clone)]
 pub struct PasteBack {
-    ask: Arc<dyn Fn(&str) -> io::Result<String> + Send + Sync>,
+    ask: Arc<Ask>,
     redirect: Redirect,
 }
 
@@ -74,7 +77,7 @@ fn free_port(host: &str) -> io::Result<u16> {
 
 struct PasteWindow {
     redirect_uri: String,
-    ask: Arc<dyn Fn(&str) -> io::Result<String> + Send + Sync>,
+    ask: Arc<Ask>,
 }
 
 impl LoginWindow for PasteWindow {

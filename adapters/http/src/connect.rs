@@ -1,5 +1,6 @@
 //! [`Connector`]: opens a connection for a URL: TCP or a Unix socket, then a proxy, then TLS.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
@@ -134,14 +135,14 @@ fn check_public(address: IpAddr) -> io::Result<()> {
 
 /// Returns whether an address was refused because it is not public.
 fn is_refused(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|error| error.is::<NotPublic>())
+    error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<NotPublic>)
 }
 
 /// The error of an address that is not public.
 #[derive(Debug)]
 struct NotPublic(IpAddr);
 
-impl std::error::Error for NotPublic {}
+impl Error for NotPublic {}
 
 impl fmt::Display for NotPublic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -370,7 +370,7 @@ impl LoginPrompt for SlowUser {
 
 impl LoginWindow for SlowUser {
     fn redirect_uri(&self) -> &str {
-        REDIRECT_URI
+        LoginWindow::redirect_uri(&self.1)
     }
 
     fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
@@ -456,4 +456,68 @@ fn t4_the_types_of_a_login_can_be_shared_and_show_no_secrets() {
     let web = Web::new();
     let shown = format!("{:?} {:?}", builder(), web.build(builder()));
     assert!(shown.contains("https://mcp.test/mcp") && shown.contains("work") && !shown.contains("s3cret"), "{shown}");
+}
+
+#[test]
+fn two_programs_log_in_at_the_same_time() {
+    watched(|| {
+        let web = Web::new();
+        let slow = |oauth: OAuth, start: u64| {
+            let web = web.clone();
+            async move {
+                web.time.sleep(Duration::from_secs(start)).await;
+                let user =
+                    SlowUser(web.clone(), web.user().redirect_uri(format!("http://127.0.0.1:{}/", 4000 + start)));
+                oauth.login_with(&user, LoginRequest::default()).await
+            }
+        };
+        let (one, other) = (web.build(web.oauth_without_user()), web.build(web.oauth_without_user()));
+        web.time.run(async {
+            let (mut first, mut second) = (pin!(slow(one.clone(), 1)), pin!(slow(other.clone(), 30)));
+            let mut results = Vec::new();
+            poll_fn(|cx| {
+                if results.is_empty()
+                    && let Poll::Ready(result) = first.as_mut().poll(cx)
+                {
+                    results.push(result);
+                }
+                match second.as_mut().poll(cx) {
+                    Poll::Ready(result) => {
+                        results.push(result);
+                        Poll::Ready(())
+                    }
+                    Poll::Pending => Poll::Pending,
+                }
+            })
+            .await;
+            assert!(results.len() == 2 && results.iter().all(Result::is_ok), "{results:?}");
+            assert_eq!(one.pending_login().await, Ok(None));
+        });
+        assert_eq!(web.count(Endpoint::Token), 2);
+    });
+}
+
+#[test]
+fn b3_only_requests_to_the_server_itself_may_go_to_private_addresses() {
+    watched(|| {
+        for is_allowed in [false, true] {
+            let web = Web::new();
+            let (network, restricted) = (web.network(), Arc::new(Mutex::new(Vec::new())));
+            let seen = Arc::clone(&restricted);
+            let client = move |exchange: Exchange| {
+                assert!(!exchange.follow_redirects);
+                let host = exchange.uri.split('/').nth(2).unwrap().to_owned();
+                seen.lock().unwrap().push((host, exchange.public_addresses_only));
+                network.send(exchange)
+            };
+            let builder = web.oauth().allow_private_addresses(is_allowed);
+            let oauth = builder.build(web.time.runtime(), Arc::new(client));
+            web.time.run(oauth.login()).unwrap();
+            let requests = restricted.lock().unwrap().clone();
+            assert!(requests.iter().any(|(host, _)| host == "mcp.test"));
+            for (host, is_restricted) in requests {
+                assert_eq!(is_restricted, host == "auth.test" && !is_allowed, "{host}");
+            }
+        }
+    });
 }

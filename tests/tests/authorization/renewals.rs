@@ -58,11 +58,11 @@ fn o1_a_thousand_calls_share_one_refresh() {
         let web = Web::new();
         logged_in(&web, async |_, client| {
             for (round, refuse) in [(1, false), (2, true)] {
-                match refuse {
-                    // The token has expired ...
-                    false => web.time.sleep(Duration::from_secs(3601)).await,
-                    // ... or the server refuses it although it has not.
-                    true => web.authorization.revoke_access_tokens(),
+                if refuse {
+                    // The server refuses the token, although it has not expired.
+                    web.authorization.revoke_access_tokens();
+                } else {
+                    web.time.sleep(Duration::from_secs(3601)).await;
                 }
                 assert_eq!(call_together(&web, &client, 1000).await, 1000);
                 assert_eq!(refreshes(&web), round);
@@ -245,10 +245,11 @@ fn r10_the_secret_of_a_program_goes_to_no_other_authorization_server() {
             let robot = || {
                 let grant = MachineGrant::client_credentials("robot", Some(Secret::new("s3cret")));
                 let builder = web.oauth_without_user().machine_grant(grant);
-                builder.settings(|settings| match is_configured {
-                    true => settings.client_issuer("https://auth.test"),
-                    false => settings,
-                })
+                if is_configured {
+                    builder.settings(|settings| settings.client_issuer("https://auth.test"))
+                } else {
+                    builder
+                }
             };
             if !is_configured {
                 web.run(robot(), async |client| echo(&client).await.map(drop)).unwrap();

@@ -10,8 +10,9 @@ use mcpwire_oauth as oauth;
 use mcpwire_oauth::OAuthSettings;
 use mcpwire_types::url::without_query;
 
+use super::inner::Inner;
+use super::oauth::OAuth;
 use super::state::Shared;
-use super::{Inner, OAuth};
 use crate::browser::LoginPrompt;
 use crate::documents::Documents;
 use crate::machine::MachineGrant;

@@ -7,8 +7,9 @@ use mcpwire_oauth::{
     TokenResponse, UnixTime,
 };
 
-use super::login::LoginParameters;
-use super::{Inner, LoginError, new_entropy};
+use super::inner::{Inner, new_entropy};
+use super::login_request::LoginParameters;
+use crate::error::LoginError;
 use crate::status::LoginStatus;
 
 /// The redirect URI of clients that only use device codes. Authorization servers want one in each registration.

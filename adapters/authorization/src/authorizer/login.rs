@@ -1,60 +1,19 @@
 //! The login of a user.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::TokenError;
-use mcpwire_oauth::{
-    BearerChallenge, ClientInformation, ClientSource, Discovered, Login, OAuthSettings, Scopes, Secret, StoredToken,
-};
+use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, OAuthSettings, Scopes, Secret, StoredToken};
 
+use super::inner::{Inner, new_entropy};
+use super::login_request::LoginParameters;
 use super::pending::StoredAttempt;
-use super::{Ended, Inner, LoginError, new_entropy};
+use super::state::Ended;
 use crate::browser::{LoginPrompt, LoginWindow};
 use crate::documents::Grant;
+use crate::error::LoginError;
 use crate::status::LoginStatus;
-
-/// What an explicit login asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoginRequest {
-    /// The scopes to ask for. `None`: those of the settings, or those that the server names.
-    pub scopes: Option<Scopes>,
-    /// Whether to begin anew: with another registration of the client, and without the login that waits for the user. It helps when
-    /// the page of the login does not know the client any more.
-    pub anew: bool,
-}
-
-impl LoginRequest {
-    /// Asks for these scopes, and no others.
-    pub fn scopes(mut self, scopes: Scopes) -> Self {
-        self.scopes = Some(scopes);
-        self
-    }
-
-    /// Sets whether to begin anew.
-    pub fn anew(mut self, anew: bool) -> Self {
-        self.anew = anew;
-        self
-    }
-}
-
-/// What a login asks for.
-#[derive(Clone, Default)]
-pub(super) struct LoginParameters {
-    pub(super) challenge: Option<BearerChallenge>,
-    /// The scopes of the last login and of the challenge, which are asked for in any case.
-    pub(super) requested_before: Option<Scopes>,
-    /// The scopes that the caller chose.
-    pub(super) chosen_scopes: Option<Scopes>,
-    pub(super) anew: bool,
-}
-
-impl From<LoginRequest> for LoginParameters {
-    fn from(request: LoginRequest) -> Self {
-        LoginParameters { chosen_scopes: request.scopes, anew: request.anew, ..LoginParameters::default() }
-    }
-}
 
 impl Inner {
     /// Logs the user in. If another task does, waits for its login.
@@ -109,7 +68,7 @@ impl Inner {
         if let Some(stored) = self.stored_attempt().await?
             && stored.is_usable_for(parameters, &self.settings)
         {
-            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
+            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(|error| prompt_failed(&*error))?;
             if window.redirect_uri() == stored.attempt.redirect_uri {
                 return self.show(window, stored).await;
             }
@@ -117,7 +76,9 @@ impl Inner {
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
-        let window = prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
+        let window = prompt
+            .prepare(last.as_ref().map(|client| &*client.redirect_uri))
+            .map_err(|error| prompt_failed(&*error))?;
         let stored = self.begin(discovered, window.redirect_uri(), parameters).await?;
         self.show(window, stored).await
     }
@@ -174,7 +135,7 @@ impl Inner {
     }
 
     async fn show(&self, window: Box<dyn LoginWindow>, stored: StoredAttempt) -> Result<LoginStatus, LoginError> {
-        let callback = window.show(stored.url.clone()).await.map_err(prompt_failed)?;
+        let callback = window.show(stored.url.clone()).await.map_err(|error| prompt_failed(&*error))?;
         self.finish(stored, &callback).await
     }
 
@@ -197,23 +158,29 @@ impl Inner {
         let request = attempt.finish(callback, key, new_entropy()?);
         // A response that somebody else has made up must not end the login.
         if attempt.is_response(callback) && !self.claim(&attempt.state).await? {
-            return Err(LoginError::NotPending);
+            let has_other_login = self.adopt_stored().await?;
+            let status = self.documents.load().await?.map(|grant| LoginStatus::new(&grant, &self.account));
+            return status.filter(|_| has_other_login).ok_or(LoginError::NotPending);
         }
         let response = self.run(request?.dpop(self.dpop())).await?;
         let client = Some(attempt.client.clone());
         self.store_token(client, |previous| attempt.stored_token(resource, response, previous)).await
     }
 
-    /// Deletes the stored login. Returns whether it was there: a code that is sent twice makes the authorization server revoke the
-    /// token, so only one task of all processes may send it.
+    /// Deletes the stored login. Returns whether its code may be sent: not if another task or process has done so, because the
+    /// authorization server revokes the token when a code comes twice.
     async fn claim(&self, state: &Secret) -> Result<bool, LoginError> {
         let _lock = self.documents.lock().await?;
         let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
-        if stored.is_none_or(|stored| stored.attempt.state != *state) {
-            return Ok(false);
+        match stored {
+            Some(stored) if stored.attempt.state == *state => {
+                self.documents.remove_attempt().await?;
+                Ok(true)
+            }
+            // Another process has begun a login since. It goes on, too.
+            Some(_) => Ok(true),
+            None => Ok(false),
         }
-        self.documents.remove_attempt().await?;
-        Ok(true)
     }
 
     /// Stores the token of a login, and uses it from now on. `new` gets the token that it replaces.
@@ -256,7 +223,7 @@ impl Inner {
     }
 }
 
-fn prompt_failed(error: TokenError) -> LoginError {
+fn prompt_failed(error: &dyn Error) -> LoginError {
     LoginError::Prompt(error.to_string())
 }
 

@@ -2,8 +2,9 @@
 
 use mcpwire_oauth::{ClientAuthentication, Revocation, TokenEndpoint};
 
-use super::{Inner, LoginError, new_entropy};
+use super::inner::{Inner, new_entropy};
 use crate::documents::Grant;
+use crate::error::LoginError;
 use crate::status::{LoggedOut, RevocationOutcome};
 
 impl Inner {

@@ -6,7 +6,8 @@ use mcpwire_oauth::{
     WorkloadGrant,
 };
 
-use super::{Inner, LoginError, new_entropy};
+use super::inner::{Inner, new_entropy};
+use crate::error::LoginError;
 use crate::machine::{Kind, MachineGrant};
 
 impl Inner {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpwire_oauth::{LoginAttempt, OAuthSettings, Scopes, TokenKey, UnixTime};
 use serde::{Deserialize, Serialize};
 
-use super::login::LoginParameters;
+use super::login_request::LoginParameters;
 
 /// How long a login can be finished. Codes live for ten minutes at most, but some users must log in at several places first.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);

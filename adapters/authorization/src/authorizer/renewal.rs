@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mcpwire_oauth::{
-    ClientSource, Discovered, Discovery, Error, ErrorKind, Flow, Refresh, RefreshAction, RefreshInput, RefreshSource,
-    StoredToken, TokenEndpoint,
+    ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, StoredToken, TokenEndpoint,
 };
 
-use super::{Inner, LoginError, NO_TOKEN, new_entropy};
+use super::inner::{Inner, NO_TOKEN, new_entropy};
 use crate::documents::Grant;
+use crate::error::LoginError;
 
 /// Number of renewals that fail without an answer before the authorization server is looked for again.
 const FAILURES_BEFORE_DISCOVERY: u32 = 3;
@@ -67,20 +67,6 @@ impl Inner {
             }
             is_adopted
         }))
-    }
-
-    /// Finds the authorization server. `prefer` is the issuer of the stored token.
-    pub(super) async fn discover(&self, prefer: Option<&str>) -> Result<Discovered, LoginError> {
-        let challenge = self.shared.lock().challenge.clone();
-        let mut discovery = Discovery::new(&self.server_url, challenge.as_ref(), &self.settings);
-        if let Some(issuer) = prefer {
-            discovery = discovery.prefer_issuer(issuer);
-        }
-        Ok(self.run(discovery).await?)
-    }
-
-    pub(super) async fn run<F: Flow + Send>(&self, flow: F) -> Result<F::Output, Error> {
-        self.runner.run(flow, &self.keys()).await
     }
 
     async fn get_by_grant(&self) -> Result<Grant, LoginError> {

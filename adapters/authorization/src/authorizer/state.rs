@@ -1,19 +1,22 @@
 //! [`Shared`]: what the connections to one server share.
 
+use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::{Credentials, Refusal, TokenError};
+use mcpwire_driver::http::{Credentials, Refusal};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, Secret, TokenId, UnixTime,
 };
 
-use super::Ended;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::signing_key::{SigningKey, random_seed};
 use crate::status::LoginStatus;
+
+/// A value that resolves when another task has ended what it does.
+pub(super) type Ended = oneshot::Receiver<()>;
 
 /// What the connections to one server share, behind a lock that nobody holds while he waits.
 pub(super) struct Shared(Mutex<State>);
@@ -170,7 +173,8 @@ impl State {
             }
             Authorization::Failed(error) => return Err(error.into()),
             Authorization::Send { credential, start_renewal } if !credential.needs_proof => {
-                let mut credentials = Credentials::bearer(without_scheme(credential.header)).map_err(invalid_token)?;
+                let mut credentials =
+                    Credentials::bearer(without_scheme(credential.header)).map_err(|error| invalid_token(&*error))?;
                 credentials.id = credential.id.get();
                 return Ok(Answer::Send { credentials, start_renewal });
             }
@@ -183,8 +187,8 @@ impl State {
         let mut entropy = Entropy::new(random_seed()?);
         let proof = self.access.begin_proof(method, url, now, &mut entropy).ok_or_else(unknown_step)?;
         let signature = key.sign(proof.signing_input())?;
-        let mut credentials =
-            Credentials::dpop(without_scheme(&header), &proof.finish(&signature)).map_err(invalid_token)?;
+        let mut credentials = Credentials::dpop(without_scheme(&header), &proof.finish(&signature))
+            .map_err(|error| invalid_token(&*error))?;
         credentials.id = id.get();
         Ok(Answer::Send { credentials, start_renewal })
     }
@@ -217,7 +221,7 @@ fn without_scheme(header: &Secret) -> &str {
     header.expose().split_once(' ').unwrap_or_default().1
 }
 
-fn invalid_token(error: TokenError) -> LoginError {
+fn invalid_token(error: &dyn Error) -> LoginError {
     oauth::Error::login_required(error.to_string()).into()
 }
 

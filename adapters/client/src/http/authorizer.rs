@@ -148,7 +148,7 @@ impl Credentials {
     }
 
     fn with_scheme(scheme: &str, token: &str) -> Result<Self, TokenError> {
-        let authorization = Some(format!("{scheme} {}", checked(token)?));
+        let authorization = Some([scheme, " ", checked(token)?].concat());
         Ok(Credentials { authorization, proof: None, id: 0 })
     }
 }
@@ -291,6 +291,7 @@ fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> u
     let headers = &mut Arc::make_mut(exchange).headers;
     headers.retain(|(name, _)| ![AUTHORIZATION, DPOP].iter().any(|added| name.eq_ignore_ascii_case(added)));
     let own_headers = headers.len();
+    headers.reserve_exact(1 + usize::from(credentials.proof.is_some()));
     let added = [(AUTHORIZATION, credentials.authorization.take()), (DPOP, credentials.proof.take())];
     headers.extend(added.into_iter().filter_map(|(name, value)| Some((Cow::Borrowed(name), value?))));
     own_headers

@@ -45,6 +45,7 @@ impl Verb {
 /// An HTTP request that the embedder must make.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "all combinations occur")]
 pub struct Exchange {
     /// The id that the embedder passes to the engine with each part of the response.
     pub id: ExchangeId,

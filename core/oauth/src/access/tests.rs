@@ -474,3 +474,20 @@ fn a_token_is_ready_while_it_needs_no_renewal_and_was_not_refused() {
         }
     }
 }
+
+#[test]
+fn o5_a_clock_that_jumps_costs_no_token() {
+    // Set back: the token seems to be from the future, and is valid.
+    let mut set_back = access(expiring_in(3600));
+    let long_ago = UnixTime::from_secs(NOW.as_secs() - 1_000_000);
+    assert!(!send(&mut set_back, long_ago).2);
+    // Set forward: the token seems to have expired. It is renewed, or sent if nobody can renew it.
+    let year = later(365 * 24 * 3600);
+    assert_eq!(access(expiring_in(3600)).authorize(year), Authorization::Wait { start_renewal: true });
+    let mut token = expiring_in(3600);
+    token.refresh_token = None;
+    let mut set_forward = access(token);
+    let (id, _, start_renewal) = send(&mut set_forward, year);
+    assert!(!start_renewal);
+    assert!(is_login(&refuse(&mut set_forward, 401, "Bearer error=\"invalid_token\"", Some(id), 0)));
+}

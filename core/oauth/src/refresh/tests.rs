@@ -324,7 +324,7 @@ fn t4_debug_output_of_a_transaction_shows_no_secrets() {
 fn a10_a_refresh_follows_an_authorization_server_that_has_moved_but_no_other_one() {
     let moved = |issuer: &str| {
         let mut world = World::answering(200, ISSUED);
-        let endpoint = crate::token_endpoint::TokenEndpoint::new(issuer, "https://new.example.com/token");
+        let endpoint = TokenEndpoint::new(issuer, "https://new.example.com/token");
         let refreshed = world.run(&mut refresh().moved_to(endpoint)).unwrap();
         assert_eq!(world.stored.as_ref(), Some(&refreshed.token), "the next refresh goes to the same endpoint");
         assert_eq!(refreshed.token.endpoint.url, world.requests[0].url);

@@ -1,0 +1,45 @@
+//! [`LoginRequest`]: what a login asks for.
+
+use mcpwire_oauth::{BearerChallenge, Scopes};
+
+/// What an explicit login asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoginRequest {
+    /// The scopes to ask for. `None`: those of the settings, or those that the server names.
+    pub scopes: Option<Scopes>,
+    /// Whether to begin anew: with another registration of the client, and without the login that waits for the user. It helps when
+    /// the page of the login does not know the client any more.
+    pub anew: bool,
+}
+
+impl LoginRequest {
+    /// Asks for these scopes, and no others.
+    pub fn scopes(mut self, scopes: Scopes) -> Self {
+        self.scopes = Some(scopes);
+        self
+    }
+
+    /// Sets whether to begin anew.
+    pub fn anew(mut self, anew: bool) -> Self {
+        self.anew = anew;
+        self
+    }
+}
+
+/// What a login asks for.
+#[derive(Clone, Default)]
+pub(super) struct LoginParameters {
+    pub(super) challenge: Option<BearerChallenge>,
+    /// The scopes of the last login and of the challenge, which are asked for in any case.
+    pub(super) requested_before: Option<Scopes>,
+    /// The scopes that the caller chose.
+    pub(super) chosen_scopes: Option<Scopes>,
+    pub(super) anew: bool,
+}
+
+impl From<LoginRequest> for LoginParameters {
+    fn from(request: LoginRequest) -> Self {
+        LoginParameters { chosen_scopes: request.scopes, anew: request.anew, ..LoginParameters::default() }
+    }
+}
