@@ -134,7 +134,7 @@ fn with_login<'a>(
         && failure.exit() == LOGIN_REQUIRED
         && !target.stored_auth_only
         && let Some(login) = session.take_login()
-        && login.offer(options)?
+        && login.offer(failure.scopes(), options)?
     {
         session.close();
         (done, session) = run()?;

@@ -40,6 +40,8 @@ pub(crate) struct Failure {
     message: String,
     hint: Option<String>,
     mistake: Option<Mistake>,
+    /// The scopes of the login that is needed.
+    scopes: Vec<String>,
 }
 
 /// The wrong part of a tool call. The error message then suggests another tool, or shows the parameters of the tool.
@@ -97,6 +99,18 @@ impl Failure {
         Self::usage("command", "no server is given: use --server NAME, --url URL, -- COMMAND, or --demo")
     }
 
+    /// Creates the failure for a URL without `http://` or `https://`. Suggests the complete URL, unless the URL may contain a
+    /// password.
+    pub(crate) fn url_without_scheme(url: &str) -> Self {
+        let host = url.split(['/', ':', '?']).next().unwrap_or_default();
+        let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
+        // A URL with `@` may contain a password, so it is not shown.
+        let is_plain = !host.is_empty() && !url.contains('@') && url.chars().all(|c| c.is_ascii_graphic());
+        let path = if url.contains('/') { "" } else { "/mcp" };
+        let failure = Self::usage("url", "invalid --url: a URL starts with http:// or https://");
+        if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
+    }
+
     /// Creates the failure for a trace file (`--trace FILE`) that cannot be created.
     pub(crate) fn no_trace(path: &Path, error: &io::Error) -> Self {
         Self::usage("trace", format!("could not create the file of --trace, {}: {error}", path.display()))
@@ -138,10 +152,11 @@ impl Failure {
         Self { mistake: Some(Mistake::Tool), ..Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message) }
     }
 
-    /// Creates the failure of a command that needs a login. `reason` ends in "log in first", and `command` does so.
-    pub(crate) fn login_required(reason: &str, command: &str) -> Self {
+    /// Creates the failure of a command that needs a login. `reason` ends in "log in first", and `command` does so,
+    /// with `scopes` if there are any.
+    pub(crate) fn login_required(reason: &str, command: &str, scopes: Vec<String>) -> Self {
         let message = format!("{reason}: {command}");
-        Self::new((LOGIN_REQUIRED, Code::LoginRequired, "login"), message)
+        Self { scopes, ..Self::new((LOGIN_REQUIRED, Code::LoginRequired, "login"), message) }
     }
 
     /// Creates the failure of a login that nobody has finished in time.
@@ -181,7 +196,15 @@ impl Failure {
     }
 
     fn new((exit, code, field): Kind<'_>, message: impl Into<String>) -> Self {
-        Self { exit, code, field: field.to_owned(), message: message.into(), hint: None, mistake: None }
+        Self {
+            exit,
+            code,
+            field: field.to_owned(),
+            message: message.into(),
+            hint: None,
+            mistake: None,
+            scopes: Vec::new(),
+        }
     }
 
     /// Adds a suggestion for the user, which is printed below the error message. With `--json`, the suggestion is not printed.
@@ -201,6 +224,11 @@ impl Failure {
     /// Returns the wrong part of a tool call, or `None` if the command failed for another reason.
     pub(crate) fn mistake(&self) -> Option<Mistake> {
         self.mistake
+    }
+
+    /// Returns the scopes of the login that is needed, or an empty slice if they are not known.
+    pub(crate) fn scopes(&self) -> &[String] {
+        &self.scopes
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -246,4 +274,17 @@ struct Contract<'a> {
     code: Code,
     message: &'a str,
     field: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_its_scheme_gets_a_suggestion_and_shows_no_password() {
+        let shown = |url: &str| format!("{:?}", Failure::url_without_scheme(url));
+        assert!(shown("localhost:3911").contains("Did you mean http://localhost:3911/mcp?"));
+        assert!(shown("example.com/mcp").contains("Did you mean https://example.com/mcp?"));
+        assert!(!shown("me:hunter2@example.com").contains("hunter2"));
+    }
 }

@@ -3,7 +3,7 @@
 use mcpwire_authorization::{LoginError, LoginErrorKind};
 use mcpwire_hub::logins::login_error;
 
-use super::ServerLogin;
+use super::server_login::ServerLogin;
 use crate::failure::{Failure, LoginFailure};
 use crate::text;
 

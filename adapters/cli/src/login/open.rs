@@ -12,13 +12,12 @@ use mcpwire_hub::secrets::{SecretRef, Secrets};
 use mcpwire_hub::store::Store;
 use mcpwire_smol::{Runtime, Smol};
 
-use super::ServerLogin;
 use super::index::Index;
+use super::server_login::ServerLogin;
 use crate::args::{LoginPlace, TlsArgs};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{find_in, not_started};
-use crate::session::without_scheme;
 use crate::text;
 
 /// The name under which this tool registers at authorization servers. Users see it on login pages.
@@ -171,7 +170,7 @@ impl LoginStore {
 /// Returns a configuration of the server at a URL.
 fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
     if !url.contains("://") {
-        return Err(without_scheme(url));
+        return Err(Failure::url_without_scheme(url));
     }
     let mut config = McpConfig::http("server", url);
     let TlsArgs { ca, client_cert, client_key, proxy } = tls;

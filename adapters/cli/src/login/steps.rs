@@ -6,12 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use mcpwire_authorization::{Browser, DeviceCode, LoginPrompt, LoginRequest, LoginRequired, LoginStatus, PasteBack};
-use mcpwire_smol::http::HttpOptions;
+use mcpwire_blocking::http::HttpOptions;
 use mcpwire_smol::{ConnectOptions, McpClient};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::ServerLogin;
+use super::server_login::ServerLogin;
 use super::wait::wait;
 use crate::args::Options;
 use crate::console::{Console, is_at_terminal};
@@ -51,45 +51,48 @@ enum Step<'a> {
     },
 }
 
-pub(super) fn log_in(
-    login: &ServerLogin,
-    way: Way,
-    request: LoginRequest,
-    timeout: Option<Duration>,
-    options: &Options,
-) -> Result<LoginStatus, Failure> {
-    let guide = Guide {
-        console: Console::new(options),
-        json: options.json,
-        title: login.title(),
-        has_asked: AtomicBool::new(false),
-    };
-    let console = guide.console.clone();
-    let time = timeout.unwrap_or(TIME_TO_LOG_IN);
-    let (host, port, path) = match login.settings.config().redirect() {
-        Some(redirect) => (redirect.host, redirect.port, redirect.path),
-        None => ("127.0.0.1", 0, "/callback"),
-    };
-    let with = |prompt: &dyn LoginPrompt| {
-        wait(Some(time), async { login.oauth.login_with(prompt, wanted(login, &request).await).await })
-    };
-    let done = match way {
-        Way::Browser => {
-            let prompt = Browser::new(move |url| guide.open(url)).host(host).port(port).path(path);
-            // `wait` ends the login earlier, with a better message.
-            with(&prompt.timeout(time.saturating_mul(2)))
-        }
-        Way::Paste => {
-            let prompt = PasteBack::new(move |url| guide.read_address(url)).host(host).port(port).path(path);
-            with(&prompt)
-        }
-        Way::Device => wait(timeout, async {
-            let request = wanted(login, &request).await;
-            login.oauth.login_by_device(request, |code| guide.show_code(code)).await
-        }),
-    };
-    console.finish();
-    done?.map_err(|error| login.failed(&error))
+impl ServerLogin {
+    /// Logs the user in, and returns the new login.
+    pub(crate) fn log_in(
+        &self,
+        way: Way,
+        request: LoginRequest,
+        timeout: Option<Duration>,
+        options: &Options,
+    ) -> Result<LoginStatus, Failure> {
+        let guide = Guide {
+            console: Console::new(options),
+            json: options.json,
+            title: self.title(),
+            has_asked: AtomicBool::new(false),
+        };
+        let console = guide.console.clone();
+        let time = timeout.unwrap_or(TIME_TO_LOG_IN);
+        let (host, port, path) = match self.settings.config().redirect() {
+            Some(redirect) => (redirect.host, redirect.port, redirect.path),
+            None => ("127.0.0.1", 0, "/callback"),
+        };
+        let with = |prompt: &dyn LoginPrompt| {
+            wait(Some(time), async { self.oauth.login_with(prompt, wanted(self, &request).await).await })
+        };
+        let done = match way {
+            Way::Browser => {
+                let prompt = Browser::new(move |url| guide.open(url)).host(host).port(port).path(path);
+                // `wait` ends the login earlier, with a better message.
+                with(&prompt.timeout(time.saturating_mul(2)))
+            }
+            Way::Paste => {
+                let prompt = PasteBack::new(move |url| guide.read_address(url)).host(host).port(port).path(path);
+                with(&prompt)
+            }
+            Way::Device => wait(timeout, async {
+                let request = wanted(self, &request).await;
+                self.oauth.login_by_device(request, |code| guide.show_code(code)).await
+            }),
+        };
+        console.finish();
+        done?.map_err(|error| self.failed(&error))
+    }
 }
 
 /// Connects to the server, to learn from its refusal where to log in and which scopes it wants. Returns the request with these

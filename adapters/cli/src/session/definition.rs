@@ -114,7 +114,7 @@ impl Definition {
     fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a server at a URL has none")?;
         if !url.contains("://") {
-            return Err(without_scheme(url));
+            return Err(Failure::url_without_scheme(url));
         }
         let mut server = McpServerDef::http(url);
         server.unix_socket.clone_from(&target.http.unix_socket);
@@ -173,18 +173,6 @@ fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
     }
 }
 
-/// Creates the failure for a URL without `http://` or `https://`. Suggests the complete URL, unless the URL may contain a
-/// password.
-pub(crate) fn without_scheme(url: &str) -> Failure {
-    let host = url.split(['/', ':', '?']).next().unwrap_or_default();
-    let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
-    // A URL with `@` may contain a password, so it is not shown.
-    let is_plain = !host.is_empty() && !url.contains('@') && url.chars().all(|c| c.is_ascii_graphic());
-    let path = if url.contains('/') { "" } else { "/mcp" };
-    let failure = Failure::usage("url", "invalid --url: a URL starts with http:// or https://");
-    if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
-}
-
 /// Returns the name of the package or file of a server that a launcher such as `npx` starts.
 ///
 /// Returns `None` if `command` is not a launcher, or if `arguments` do not clearly show the package.
@@ -224,13 +212,5 @@ mod tests {
         ] {
             assert_eq!(name(line).as_deref(), expected, "{line}");
         }
-    }
-
-    #[test]
-    fn a_url_without_its_scheme_gets_a_suggestion_and_shows_no_password() {
-        let shown = |url: &str| format!("{:?}", without_scheme(url));
-        assert!(shown("localhost:3911").contains("Did you mean http://localhost:3911/mcp?"));
-        assert!(shown("example.com/mcp").contains("Did you mean https://example.com/mcp?"));
-        assert!(!shown("me:hunter2@example.com").contains("hunter2"));
     }
 }

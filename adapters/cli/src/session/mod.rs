@@ -12,7 +12,6 @@ use mcpwire_blocking::protocol::Json;
 
 pub(crate) use self::calls::{CallMode, Called, ListedTools};
 pub(crate) use self::configured::{Configured, warn_of_changes};
-pub(crate) use self::definition::without_scheme;
 pub(crate) use self::direct::{Direct, Listener};
 use crate::args::{Options, Target};
 use crate::console::Console;

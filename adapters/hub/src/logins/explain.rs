@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequired};
 
-use super::RequiredLogin;
+use super::required::RequiredLogin;
 use crate::{HubError, HubErrorKind};
 
 /// The settings that an error names as its cure, as [`OAuthConfig`](crate::config::OAuthConfig) names them.

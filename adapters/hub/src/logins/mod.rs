@@ -16,6 +16,7 @@ use mcpwire_driver::http::HttpClient;
 pub use self::explain::login_error;
 pub(crate) use self::explain::{find_login_error, in_terms_of_configuration};
 pub use self::required::RequiredLogin;
+pub(crate) use self::settings::LoginKey;
 pub use self::settings::LoginSettings;
 use crate::HubError;
 use crate::layout::Layout;
@@ -31,13 +32,6 @@ struct Inner {
     store: Arc<dyn TokenStore>,
     client_name: String,
     shared: Mutex<Vec<SharedLogin>>,
-}
-
-/// Identifies a login: the server, and the account of the user there. Empty for the only account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LoginKey {
-    pub(crate) server_url: String,
-    pub(crate) account: String,
 }
 
 /// The authorizer of one server and account.

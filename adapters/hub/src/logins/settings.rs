@@ -2,7 +2,6 @@
 
 use mcpwire_client::McpServerDef;
 
-use super::LoginKey;
 use crate::config::OAuthConfig;
 use crate::secrets::Secret;
 
@@ -49,4 +48,11 @@ impl LoginSettings {
     pub(super) fn secret(&self) -> Option<&Secret> {
         self.client_secret.as_ref()
     }
+}
+
+/// Identifies a login: the server, and the account of the user there. Empty for the only account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LoginKey {
+    pub(crate) server_url: String,
+    pub(crate) account: String,
 }

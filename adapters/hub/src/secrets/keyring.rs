@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use keyring_core::{CredentialStore, Entry, Error};
+use mcpwire_authorization::{SecretKeeper, StoreFailed};
 use uuid::Uuid;
 use zeroize::Zeroize;
 
@@ -30,6 +31,11 @@ impl KeyringSecrets {
     /// `SERVICE_UNAVAILABLE` if the program has not set a keyring.
     pub fn of_program() -> Result<Self, HubError> {
         keyring_core::get_default_store().map(KeyringSecrets).ok_or_else(|| failed(Error::NoDefaultStore))
+    }
+
+    /// Returns the entry of a login's secret.
+    fn login(&self, name: &str) -> Result<Entry, StoreFailed> {
+        self.0.build("mcpwire-login", name, None).map_err(login_failed)
     }
 
     fn entry(&self, secret: &SecretRef) -> Result<Entry, HubError> {
@@ -90,6 +96,47 @@ impl SecretStore for KeyringSecrets {
     }
 }
 
+/// Keeps the refresh tokens and private keys of logins, in entries of the service `mcpwire-login`.
+///
+/// ```no_run
+/// use mcpwire_hub::authorization::FileStore;
+/// use mcpwire_hub::layout::Layout;
+/// use mcpwire_hub::logins::Logins;
+/// use mcpwire_hub::secrets::KeyringSecrets;
+/// use mcpwire_hub::HubOptions;
+///
+/// # fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let layout = Layout::of_application("my-app").ok_or("no home")?;
+/// let store = FileStore::new(layout.logins()).keep_secrets_in(KeyringSecrets::of_program()?);
+/// let options = HubOptions::new(layout).logins(Logins::in_store(store, "My app"));
+/// # Ok(())
+/// # }
+/// ```
+impl SecretKeeper for KeyringSecrets {
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
+        match self.login(name)?.get_secret() {
+            Ok(secret) => Ok(Some(secret)),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(login_failed(error)),
+        }
+    }
+
+    fn set(&self, name: &str, secret: &[u8]) -> Result<(), StoreFailed> {
+        self.login(name)?.set_secret(secret).map_err(login_failed)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreFailed> {
+        match self.login(name)?.delete_credential() {
+            Ok(()) | Err(Error::NoEntry) => Ok(()),
+            Err(error) => Err(login_failed(error)),
+        }
+    }
+}
+
+fn login_failed(error: Error) -> StoreFailed {
+    StoreFailed(failed(error).message)
+}
+
 impl fmt::Debug for KeyringSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("KeyringSecrets").field(&self.0.vendor()).finish()
@@ -100,6 +147,7 @@ impl fmt::Debug for KeyringSecrets {
 mod tests {
     use keyring_core::api::CredentialStoreApi;
     use keyring_core::mock;
+    use mcpwire_authorization::{FileStore, TokenStore as _};
 
     use super::*;
     use crate::ErrorCode;
@@ -127,5 +175,23 @@ mod tests {
         assert!(!directory.path().join("secrets").exists());
         assert!(secrets.remove(&reference).unwrap());
         assert!(!secrets.remove(&reference).unwrap());
+    }
+
+    #[test]
+    fn the_refresh_token_of_a_login_is_in_the_keyring_and_not_in_its_file() {
+        let store = mock::Store::new().unwrap();
+        let directory = tempfile::TempDir::new().unwrap();
+        let logins =
+            FileStore::new(directory.path().join("logins")).keep_secrets_in(KeyringSecrets::new(store.clone()));
+        let document = br#"{"token":{"access_token":"a","refresh_token":"hunter22"}}"#;
+        logins.save("token-1", document).unwrap();
+        let file = std::fs::read_to_string(directory.path().join("logins").join("token-1")).unwrap();
+        assert!(!file.contains("hunter22"), "{file}");
+        assert_eq!(store.build("mcpwire-login", "token-1", None).unwrap().get_secret().unwrap(), b"hunter22");
+        let loaded = logins.load("token-1").unwrap().unwrap();
+        assert!(String::from_utf8(loaded).unwrap().contains("hunter22"));
+        logins.remove("token-1").unwrap();
+        let keeper: &dyn SecretKeeper = &KeyringSecrets::new(store);
+        assert_eq!(keeper.get("token-1"), Ok(None));
     }
 }

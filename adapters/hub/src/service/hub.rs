@@ -298,7 +298,7 @@ impl McpService for Hub {
         let (detail, changed_tools, config, logs, client, login) = self.0.state.read(|servers| {
             let detail = servers.detail(server)?;
             let needs_login = detail.state == Lifecycle::NeedsLogin;
-            let login = servers.login_watch(server).filter(|_| needs_login).and_then(|watch| watch.required.clone());
+            let login = servers.login_state(server).filter(|_| needs_login).and_then(|watch| watch.required.clone());
             let client = self.0.attempts.client((server, detail.generation));
             let logs = servers.logs(server)?.clone();
             Some((detail, servers.tool_changes(server), servers.config(server).ok()?, logs, client, login))

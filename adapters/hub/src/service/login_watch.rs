@@ -9,83 +9,16 @@ use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 use mcpwire_driver::Timer;
-use mcpwire_supervisor::{Command, ServerId, State as Lifecycle};
+use mcpwire_supervisor::{Command, ServerId};
 
+use super::login_state::{INTERVAL, Reaction};
 use super::options::Settings;
 use super::state::{Servers, State};
-use crate::logins::{LoginKey, RequiredLogin};
+use crate::logins::LoginKey;
 use crate::tasks::Alarm;
-
-/// Time between two looks at the stored logins.
-const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Time until the next look while no server has a login. The alarm rings earlier.
 const REST: Duration = Duration::from_secs(3_600);
-
-/// Maximum time between two starts of a server because its stored login has changed.
-const MAX_DELAY: Duration = Duration::from_secs(300);
-
-/// What the hub knows about the login of one server.
-#[derive(Clone, Debug)]
-pub(super) struct LoginWatch {
-    pub(super) key: LoginKey,
-    /// The revision of the stored login before the last start of the server. `None` if no login was stored.
-    seen: Option<u64>,
-    /// The login that the server waits for, if it has asked for one.
-    pub(super) required: Option<RequiredLogin>,
-    /// Number of starts because the stored login has changed, since the server has run.
-    starts: u32,
-    /// The time before which the server is not started because of its login. A server that refuses every new token would
-    /// otherwise be started in a loop.
-    not_before: Timestamp,
-}
-
-/// What to do about a server whose stored login has changed.
-enum Reaction {
-    Start,
-    Restart,
-}
-
-impl LoginWatch {
-    /// Creates the watch of a server that is started now. `before` is its earlier watch.
-    pub(super) fn new(key: LoginKey, seen: Option<u64>, before: Option<LoginWatch>, now: Timestamp) -> Self {
-        let (starts, not_before) = before.map_or((0, now), |before| (before.starts, before.not_before));
-        LoginWatch { key, seen, required: None, starts, not_before }
-    }
-
-    /// Returns whether a login was stored when the hub looked last.
-    pub(super) fn is_stored(&self) -> bool {
-        self.seen.is_some()
-    }
-
-    fn reaction(&mut self, state: Lifecycle, revision: Option<u64>, now: Timestamp) -> Option<Reaction> {
-        match (state, revision) {
-            (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, Some(_))
-                if revision != self.seen && now >= self.not_before =>
-            {
-                self.seen = revision;
-                let delay = INTERVAL.saturating_mul(2_u32.saturating_pow(self.starts)).min(MAX_DELAY);
-                self.starts = self.starts.saturating_add(1);
-                self.not_before = now + delay;
-                Some(Reaction::Start)
-            }
-            // The next login is a new one, even if it is the first again.
-            (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, None) => {
-                self.seen = None;
-                None
-            }
-            (Lifecycle::Running, None) if self.seen.is_some() => {
-                self.seen = None;
-                Some(Reaction::Restart)
-            }
-            (Lifecycle::Running, _) => {
-                (self.seen, self.starts, self.not_before) = (revision, 0, now);
-                None
-            }
-            _ => None,
-        }
-    }
-}
 
 /// Looks at the stored logins of all servers once per second. Returns when the hub has ended.
 pub(super) async fn run(state: Weak<State>, settings: Arc<Settings>, alarm: Arc<Alarm>, mut timer: Box<dyn Timer>) {
@@ -107,7 +40,7 @@ pub(super) async fn run(state: Weak<State>, settings: Arc<Settings>, alarm: Arc<
 
 /// Looks at the stored login of one server. Returns whether the server is started because of it.
 pub(super) async fn look_at(state: &Arc<State>, settings: &Arc<Settings>, id: ServerId) -> bool {
-    let Some(key) = state.read(|servers| servers.login_watch(id).map(|watch| watch.key.clone())) else { return false };
+    let Some(key) = state.read(|servers| servers.login_state(id).map(|watch| watch.key.clone())) else { return false };
     look(&Arc::downgrade(state), settings, vec![(id, key)]).await
 }
 
@@ -134,7 +67,7 @@ async fn look(state: &Weak<State>, settings: &Arc<Settings>, watched: Vec<(Serve
 
 fn react(servers: &mut Servers, settings: &Settings, id: ServerId, revision: Option<u64>, now: Timestamp) -> bool {
     let Some(lifecycle) = servers.detail(id).map(|detail| detail.state) else { return false };
-    let Some(watch) = servers.login_watch_mut(id) else { return false };
+    let Some(watch) = servers.login_state_mut(id) else { return false };
     let command = match watch.reaction(lifecycle, revision, now) {
         None => return false,
         Some(Reaction::Start) => Command::Boot,

@@ -180,7 +180,8 @@ pub trait McpService: Send + Sync {
         unsupported("update")
     }
 
-    /// Stops a server, and deletes its configuration, secrets, logs and cached tools.
+    /// Stops a server, and deletes its configuration, secrets, logs and cached tools. Its login stays, because other connections to
+    /// the same URL may use it: [`Hub::logout`](super::Hub::logout) deletes it.
     fn delete(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("delete")
     }

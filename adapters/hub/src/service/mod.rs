@@ -39,6 +39,7 @@ mod containers;
 mod events;
 mod failures;
 mod hub;
+mod login_state;
 mod login_watch;
 mod logins;
 mod logs;

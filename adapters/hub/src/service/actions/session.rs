@@ -139,7 +139,7 @@ async fn list_tools(context: &Context, target: &Target, client: &Client) -> Resu
 fn failed(context: &Context, target: &Target, error: &Error, stage: Stage) -> Event {
     let required = RequiredLogin::find(error);
     context.state.update(|servers, _| {
-        if let Some(watch) = servers.login_watch_mut(target.id) {
+        if let Some(watch) = servers.login_state_mut(target.id) {
             watch.required = required;
         }
     });

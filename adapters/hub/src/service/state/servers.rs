@@ -13,7 +13,7 @@ use mcpwire_supervisor::{
 
 use super::super::available_tools::{server_id, uuid};
 use super::super::events::HubEvent;
-use super::super::login_watch::LoginWatch;
+use super::super::login_state::LoginState;
 use super::super::logs::Logs;
 use super::deliveries::{BootReport, Deliveries, ReplySender};
 use crate::HubError;
@@ -51,7 +51,7 @@ struct ConfiguredServer {
     /// Maximum time that a tool call waits for this server while the server is starting.
     call_wait_start: Duration,
     /// The login of the server, if it may have one and has been started.
-    login: Option<LoginWatch>,
+    login: Option<LoginState>,
 }
 
 impl Servers {
@@ -200,14 +200,14 @@ impl Servers {
     /// Returns whether requests to this server are sent with the login of a user, or of the program itself.
     pub(in super::super) fn has_login(&self, id: ServerId) -> bool {
         let Some(configured) = self.configured.get(&id) else { return false };
-        configured.config.oauth.client_credentials || configured.login.as_ref().is_some_and(LoginWatch::is_stored)
+        configured.config.oauth.client_credentials || configured.login.as_ref().is_some_and(LoginState::is_stored)
     }
 
-    pub(in super::super) fn login_watch(&self, id: ServerId) -> Option<&LoginWatch> {
+    pub(in super::super) fn login_state(&self, id: ServerId) -> Option<&LoginState> {
         self.configured.get(&id)?.login.as_ref()
     }
 
-    pub(in super::super) fn login_watch_mut(&mut self, id: ServerId) -> Option<&mut LoginWatch> {
+    pub(in super::super) fn login_state_mut(&mut self, id: ServerId) -> Option<&mut LoginState> {
         self.configured.get_mut(&id)?.login.as_mut()
     }
 
@@ -221,7 +221,7 @@ impl Servers {
     ) {
         let Some(configured) = self.configured.get_mut(&id) else { return };
         let before = configured.login.take();
-        configured.login = login.map(|(key, seen)| LoginWatch::new(key, seen, before, now));
+        configured.login = login.map(|(key, seen)| LoginState::new(key, seen, before, now));
     }
 
     pub(in super::super) fn status(&self, id: ServerId) -> Option<Status> {
