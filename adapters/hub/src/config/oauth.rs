@@ -16,6 +16,7 @@ use super::EnvVarConfig;
 /// the server asks for a login.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, remote = "Self")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own in the file")]
 pub struct OAuthConfig {
     /// Whether the client may log in to the server. In the configuration file, `"oauth": false` is short for an object with
     /// `enabled` set to `false`.

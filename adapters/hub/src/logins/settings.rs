@@ -51,7 +51,7 @@ impl LoginSettings {
 }
 
 /// Identifies a login: the server, and the account of the user there. Empty for the only account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LoginKey {
     pub(crate) server_url: String,
     pub(crate) account: String,

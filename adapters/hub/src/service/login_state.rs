@@ -14,7 +14,6 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(300);
 
 /// What the hub knows about the login of one server.
-#[derive(Clone, Debug)]
 pub(super) struct LoginState {
     pub(super) key: LoginKey,
     /// The revision of the stored login before the last start of the server. `None` if no login was stored.
@@ -26,6 +25,8 @@ pub(super) struct LoginState {
     /// The time before which the server is not started because of its login. A server that refuses every new token would
     /// otherwise be started in a loop.
     not_before: Timestamp,
+    /// Whether the hub has looked at the stored login since the server runs.
+    is_settled: bool,
 }
 
 /// What to do about a server whose stored login has changed.
@@ -38,7 +39,17 @@ impl LoginState {
     /// Creates the state of a server that is being started. `before` is the state of its last start.
     pub(super) fn new(key: LoginKey, seen: Option<u64>, before: Option<LoginState>, now: Timestamp) -> Self {
         let (starts, not_before) = before.map_or((0, now), |before| (before.starts, before.not_before));
-        LoginState { key, seen, required: None, starts, not_before }
+        LoginState { key, seen, required: None, starts, not_before, is_settled: false }
+    }
+
+    /// Returns whether the hub looks at the stored login while the server is in this state. A server that runs without a login is
+    /// left alone: if it asks for one later, its state changes.
+    pub(super) fn is_watched(&self, state: Lifecycle) -> bool {
+        match state {
+            Lifecycle::Running => self.seen.is_some() || !self.is_settled,
+            Lifecycle::NeedsLogin | Lifecycle::NeedsAuth | Lifecycle::Stopping => true,
+            state => state.is_starting(),
+        }
     }
 
     /// Returns whether a login was stored when the hub looked last.
@@ -46,6 +57,7 @@ impl LoginState {
         self.seen.is_some()
     }
 
+    /// Returns what to do about the server, which is in this state. `revision` is that of the stored login.
     pub(super) fn reaction(&mut self, state: Lifecycle, revision: Option<u64>, now: Timestamp) -> Option<Reaction> {
         match (state, revision) {
             (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, Some(_))
@@ -67,7 +79,7 @@ impl LoginState {
                 Some(Reaction::Restart)
             }
             (Lifecycle::Running, _) => {
-                (self.seen, self.starts, self.not_before) = (revision, 0, now);
+                (self.seen, self.starts, self.not_before, self.is_settled) = (revision, 0, now, true);
                 None
             }
             _ => None,

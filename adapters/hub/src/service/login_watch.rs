@@ -33,7 +33,7 @@ pub(super) async fn run(state: Weak<State>, settings: Arc<Settings>, alarm: Arc<
         };
         let rest = if watched.is_empty() { REST } else { INTERVAL };
         look(&state, &settings, watched).await;
-        // The alarm rings when a server with a login is started, and when the hub ends.
+        // The alarm rings when a server with a login is started or has failed, and when the hub ends.
         alarm.wait(&mut *timer, rest).await;
     }
 }

@@ -103,7 +103,8 @@ impl HubOptions {
     /// Sets where the logins of HTTP servers are kept, and the name of the program that users see when they log in. By default,
     /// the name is `mcpwire`, and the logins are below the directory of the secrets.
     ///
-    /// The logins can be shared with other connections of the program.
+    /// The logins can be shared with other connections of the program. An authorizer or a provider of tokens in the options of a
+    /// connection ([`connect`](Self::connect)) takes the place of the login.
     pub fn logins(mut self, logins: Logins) -> Self {
         self.logins = Some(logins);
         self

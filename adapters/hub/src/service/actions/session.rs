@@ -139,8 +139,8 @@ async fn list_tools(context: &Context, target: &Target, client: &Client) -> Resu
 fn failed(context: &Context, target: &Target, error: &Error, stage: Stage) -> Event {
     let required = RequiredLogin::find(error);
     context.state.update(|servers, _| {
-        if let Some(watch) = servers.login_state_mut(target.id) {
-            watch.required = required;
+        if let Some(login) = servers.login_state_mut(target.id) {
+            login.required = required;
         }
     });
     Event::Failed(target.failure(error, stage))

@@ -44,7 +44,8 @@ pub(super) struct State {
     /// Wakes the task that waits for the supervisor's next timeout. Rings when this timeout becomes earlier, and when
     /// the hub ends.
     alarm: Arc<Alarm>,
-    /// Wakes the task that looks at the stored logins. Rings when a server with a login is started, and when the hub ends.
+    /// Wakes the task that looks at the stored logins. Rings when a server with a login is started or has
+    /// failed, and when the hub ends.
     login_alarm: Arc<Alarm>,
     /// The earliest time at which a tool list of a server expires, in nanoseconds since the hub was opened, or `u64::MAX` if no tool list
     /// expires. Readers of the tools check this time without the lock of `servers`.
@@ -151,12 +152,16 @@ impl State {
     /// event occurred.
     pub(super) fn event(&self, id: ServerId, generation: Generation, event: Event) {
         let is_about_list = matches!(event, Event::Listed { .. } | Event::RefreshFailed);
+        let may_need_login = matches!(event, Event::Failed(_) | Event::Closed(_));
         self.update(|servers, now| {
             servers.event(id, generation, event, now);
             if is_about_list {
                 self.set_stale_at(servers);
             }
         });
+        if may_need_login {
+            self.login_alarm.ring();
+        }
     }
 
     /// Sends a command to the server with this id, and waits for the result of the command.

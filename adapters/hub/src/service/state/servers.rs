@@ -191,9 +191,12 @@ impl Servers {
         Some(&self.configured.get(&id)?.logs)
     }
 
-    /// Returns the login of each server that waits for a login, or runs with one.
+    /// Returns the login of each server that waits for a login, runs with one, or is being started or stopped.
     pub(in super::super) fn watched_logins(&self) -> Vec<(ServerId, LoginKey)> {
-        let watched = self.configured.iter().filter_map(|(id, server)| Some((*id, server.login.as_ref()?.key.clone())));
+        let watched = self.configured.iter().filter_map(|(id, server)| {
+            let login = server.login.as_ref()?;
+            login.is_watched(self.supervisor.detail(*id)?.state).then(|| (*id, login.key.clone()))
+        });
         watched.collect()
     }
 
