@@ -10,6 +10,7 @@ mod hostile;
 mod login_requests;
 mod logins;
 mod machines;
+mod program;
 mod refreshes;
 mod refusals;
 mod registrations;

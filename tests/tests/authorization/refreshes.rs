@@ -116,6 +116,19 @@ fn o3_invalid_grant_deletes_the_login_and_asks_for_another_one() {
 }
 
 #[test]
+fn o3_errors_with_status_200_are_errors() {
+    watched(|| {
+        let web = web();
+        web.authorization.deviate(Deviation::ErrorsWithStatus200);
+        web.run(web.oauth_after_login(), async |client| {
+            web.authorization.revoke_logins();
+            let error = echo(&client).await.expect_err("the login is revoked");
+            assert_eq!(error.kind(), ErrorKind::LoginRequired, "{error}");
+        });
+    });
+}
+
+#[test]
 fn o5_a_401_forces_one_refresh_although_the_clock_says_that_the_token_is_valid() {
     watched(|| {
         let web = web();

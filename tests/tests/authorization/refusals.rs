@@ -1,7 +1,9 @@
 //! The requests that the test kit's authorization server refuses: what is accepted elsewhere is accepted for a reason.
 
-use mcpwire_testkit::authorization::{AuthorizationServer, Client, Endpoint};
-use mcpwire_testkit::{HttpRequest, VirtualTime};
+use mcpwire_authorization::oauth::{Dpop, Entropy, UnixTime};
+use mcpwire_authorization::{SigningKey, random_seed};
+use mcpwire_testkit::authorization::{AuthorizationServer, Client, Endpoint, ProtectedServer};
+use mcpwire_testkit::{HttpRequest, ScriptedServer, VirtualTime};
 use serde_json::{Value, json};
 
 use crate::secs;
@@ -157,4 +159,69 @@ fn a_device_that_asks_too_often_is_slowed_down() {
     assert!(poll(30)["access_token"].is_string());
     assert_eq!(poll(40)["error"], "invalid_grant", "a code is used once");
     assert_eq!(server.respond(&page, NOW).code(), 404);
+}
+
+/// Signs a proof for this method, URL and time.
+fn proof(key: &SigningKey, method: &str, url: &str, seconds: u64) -> String {
+    let dpop = Dpop::new(key.public_key().expect("keys of this algorithm have one"));
+    let (now, mut entropy) =
+        (UnixTime::from_secs(seconds), Entropy::new(random_seed().expect("there are random numbers")));
+    let proof = dpop.begin_proof(method, url, None, now, &mut entropy);
+    let signature = key.sign(proof.signing_input()).expect("the key signs");
+    proof.finish(&signature)
+}
+
+#[test]
+fn proofs_are_fresh_for_one_request_and_signed_by_their_key() {
+    let server = server();
+    let (key, _) = SigningKey::generate().expect("there are random numbers");
+    let (url, now) = (server.endpoint(Endpoint::Token), NOW.as_secs());
+    let send = |proof: &str| {
+        let form = "grant_type=client_credentials&client_id=secret&client_secret=s&resource=https://mcp.test/mcp";
+        let request = HttpRequest::post(&*url, form).with_header("DPoP", proof);
+        serde_json::from_str::<Value>(&server.respond(&request, NOW).text()).expect("responses are JSON")
+    };
+    let good = proof(&key, "POST", &url, now);
+    assert_eq!(send(&good)["token_type"], "DPoP");
+    let (signed, signature) = good.rsplit_once('.').expect("three parts");
+    let forged = format!("{signed}.{}", signature.chars().rev().collect::<String>());
+    for bad in [
+        good.clone(),
+        proof(&key, "GET", &url, now),
+        proof(&key, "POST", "https://auth.test/other", now),
+        proof(&key, "POST", &url, now - 301),
+        proof(&key, "POST", &url, now + 301),
+        forged,
+        "a.b.c".into(),
+    ] {
+        assert_eq!(send(&bad)["error"], "invalid_dpop_proof", "{bad}");
+    }
+}
+
+#[test]
+fn a_protected_server_takes_valid_tokens_for_itself_alone() {
+    let authorization = server();
+    let protected = authorization.protect(ScriptedServer::new());
+    let other = authorization.protect_at("https://other.test/mcp", ScriptedServer::new());
+    let tokens = exchange(&authorization, &code(&authorization), VERIFIER);
+    let send = |server: &ProtectedServer, scheme: &str, seconds| {
+        let value = format!("{scheme} {}", tokens["access_token"].as_str().unwrap());
+        let request = HttpRequest::post(server.url(), "{}").with_header("Authorization", value);
+        server
+            .respond(&request, NOW + secs(seconds))
+            .map(|answer| (answer.code(), answer.header_value("WWW-Authenticate").unwrap()))
+    };
+    assert_eq!(send(&protected, "Bearer", 0), None, "the request goes to the MCP server");
+    for refused in [send(&other, "Bearer", 0), send(&protected, "DPoP", 0), send(&protected, "Bearer", 3600)] {
+        let (status, challenge) = refused.expect("the token is not valid here or now");
+        assert!(status == 401 && challenge.contains("error=\"invalid_token\""), "{challenge}");
+    }
+    protected.require("", "a b");
+    let (status, challenge) = send(&protected, "Bearer", 0).expect("a scope is missing");
+    assert!(
+        status == 403 && challenge.contains("insufficient_scope") && challenge.contains("scope=\"a b\""),
+        "{challenge}"
+    );
+    authorization.revoke_logins();
+    assert_eq!(send(&protected, "Bearer", 0).map(|(status, _)| status), Some(401));
 }

@@ -1,9 +1,9 @@
 //! Clients: registered once, with what the authorization server takes, and for it alone.
 
-use mcpwire_authorization::SigningKey;
 use mcpwire_authorization::oauth::{
     ClientKey, OAuthSettings, PublicKey, Secret, SigningAlgorithm, client_metadata_document,
 };
+use mcpwire_authorization::{LoginRequest, SigningKey};
 use mcpwire_driver::ErrorKind;
 use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint};
 use mcpwire_tests::authorization::{REDIRECT_URI, Web, echo};
@@ -109,6 +109,20 @@ fn o13_host_port_and_path_of_the_redirect_uri_are_used_as_they_are() {
 }
 
 #[test]
+fn o14_a_client_of_logins_in_a_browser_registers_again_for_devices() {
+    watched(|| {
+        let web = Web::new();
+        log_in(&web);
+        let oauth = web.build(web.oauth_without_user());
+        let login = oauth.login_by_device(LoginRequest::default(), |code| {
+            assert!(web.authorization.answer_device(&code.user_code, true));
+        });
+        web.time.run(login).expect("the new client may use device codes");
+        assert_eq!(registrations(&web).len(), 2);
+    });
+}
+
+#[test]
 fn o20_metadata_documents_are_small() {
     let settings = OAuthSettings::new("mcpwire", REDIRECT_URI)
         .client_metadata_url(DOCUMENT_URL)
@@ -141,6 +155,7 @@ fn r3_r4_a_client_with_a_document_and_a_key_signs_its_token_requests() {
         let (key, _) = SigningKey::generate().expect("the system has random numbers");
         let document = json!({
             "client_id": DOCUMENT_URL, "client_name": "test", "redirect_uris": [REDIRECT_URI],
+            "grant_types": ["authorization_code", "refresh_token"],
             "token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": [public_key(&key)]},
         });
         web.authorization.client_document(DOCUMENT_URL, document);

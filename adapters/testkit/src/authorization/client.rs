@@ -23,6 +23,8 @@ pub struct Client {
     pub redirect_uris: Vec<String>,
     /// The method by which it must authenticate. `None` for any that its credentials allow.
     pub auth_method: Option<String>,
+    /// The grants that the client may use. `None` for all.
+    pub grant_types: Option<Vec<String>>,
     /// The public key of `private_key_jwt`, as JSON Web Key.
     pub key: Option<Value>,
 }
@@ -38,6 +40,7 @@ impl Client {
             secret_expires_at: None,
             redirect_uris: Vec::new(),
             auth_method: None,
+            grant_types: None,
             key: None,
         }
     }
@@ -68,16 +71,29 @@ impl Client {
 
     /// Reads a client from its metadata (RFC 7591, section 2).
     pub(super) fn from_metadata(id: &str, metadata: &Value) -> Self {
-        let list = |name: &str| metadata.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+        let texts = |name: &str| -> Vec<String> {
+            let list = metadata.get(name).and_then(Value::as_array);
+            list.into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect()
+        };
         let method = text(metadata, "token_endpoint_auth_method");
         let name = text(metadata, "client_name");
         Client {
             name: if name.is_empty() { id.to_owned() } else { name.to_owned() },
-            redirect_uris: list("redirect_uris").iter().filter_map(Value::as_str).map(Into::into).collect(),
+            redirect_uris: texts("redirect_uris"),
+            grant_types: Some(match texts("grant_types") {
+                // RFC 7591, section 2.
+                grants if grants.is_empty() => vec!["authorization_code".into()],
+                grants => grants,
+            }),
             auth_method: Some(if method.is_empty() { "none" } else { method }.to_owned()),
             key: metadata.pointer("/jwks/keys/0").cloned(),
             ..Client::new(id)
         }
+    }
+
+    /// Returns whether the client may use this grant.
+    pub(super) fn has_grant(&self, grant: &str) -> bool {
+        self.grant_types.as_ref().is_none_or(|grants| grants.iter().any(|known| known == grant))
     }
 
     /// Returns whether this redirect URI is registered.

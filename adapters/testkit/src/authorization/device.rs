@@ -8,7 +8,7 @@ use super::Form;
 use super::answers::{error, secret_json};
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint};
-use super::grants::Refused;
+use super::grants::{DEVICE_CODE, Refused};
 use super::state::State;
 use super::tokens::{DeviceCode, Permission};
 use super::url::encode;
@@ -27,6 +27,9 @@ impl State {
             Ok(client) => client,
             Err(reason) => return error(401, "invalid_client", reason),
         };
+        if !client.has_grant(DEVICE_CODE) {
+            return error(400, "unauthorized_client", "the client is not registered for this grant");
+        }
         if !self.accepts_resource(form) {
             return error(400, "invalid_target", "the resource is missing, or unknown");
         }

@@ -15,6 +15,9 @@ use super::tokens::Permission;
 use super::url::split_origin;
 use crate::http::{HttpAnswer, HttpRequest};
 
+/// The name of the device grant (RFC 8628).
+pub(super) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
 /// An error of the token endpoint: its code and its description.
 pub(super) type Refused = (&'static str, &'static str);
 
@@ -42,17 +45,20 @@ impl State {
             ProofError::NonceWanted => ("use_dpop_nonce", "the proof needs the nonce of this server"),
         })?;
         let key = key.filter(|_| !self.deviates(&Deviation::IgnoreProofs));
+        let grant = form.get("grant_type").unwrap_or_default();
+        if !client.has_grant(grant) {
+            return Err(("unauthorized_client", "the client is not registered for this grant"));
+        }
         let login = match form.get("grant_type") {
             Some("authorization_code") => self.code_grant(&client, form, key, now)?,
             Some("refresh_token") => return self.refresh(&client, form, key.as_deref(), now),
             Some("client_credentials") => self.client_credentials(&client, form, key)?,
-            Some("urn:ietf:params:oauth:grant-type:device_code") if self.grants_devices => {
-                self.device_grant(&client, form, key, now)?
-            }
+            Some(DEVICE_CODE) if self.grants_devices => self.device_grant(&client, form, key, now)?,
             _ => return Err(("unsupported_grant_type", "this grant is not supported")),
         };
-        let is_refreshable =
-            form.get("grant_type") != Some("client_credentials") && !self.deviates(&Deviation::NoRefreshTokens);
+        let is_refreshable = grant != "client_credentials"
+            && client.has_grant("refresh_token")
+            && !self.deviates(&Deviation::NoRefreshTokens);
         Ok(self.issue(login, is_refreshable, now))
     }
 

@@ -26,6 +26,7 @@
 //! predictable: it is for tests only. It follows the specification, and refuses requests that do not. [`Deviation`] and
 //! [`ResourceDeviation`] are the ways in which servers of the world differ, or attack.
 
+mod access;
 mod answers;
 mod authorize;
 mod client;

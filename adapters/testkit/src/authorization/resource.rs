@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::proofs::{ProofError, Proofs};
+use super::proofs::Proofs;
 use super::server::AuthorizationServer;
 use super::url::{path, split_origin};
 use crate::http::{HttpAnswer, HttpRequest, ScriptedHttp};
@@ -57,17 +57,17 @@ struct Shared {
     script: Mutex<Option<Box<Script>>>,
 }
 
-struct State {
-    url: String,
+pub(super) struct State {
+    pub(super) url: String,
     servers: Vec<AuthorizationServer>,
     /// Authorization servers that are reachable, and that the metadata does not name.
     others: Vec<AuthorizationServer>,
     scopes_supported: Vec<String>,
     /// The scopes that operations need, such as `tools/call echo`. An empty operation stands for all.
-    required: Vec<(String, String)>,
-    wants_proofs: bool,
-    proofs: Proofs,
-    deviations: Vec<ResourceDeviation>,
+    pub(super) required: Vec<(String, String)>,
+    pub(super) wants_proofs: bool,
+    pub(super) proofs: Proofs,
+    pub(super) deviations: Vec<ResourceDeviation>,
     requests: Vec<HttpRequest>,
 }
 
@@ -252,83 +252,6 @@ impl ProtectedServer {
         document
     }
 
-    /// Checks the token of a request.
-    fn check(&self, request: &HttpRequest, now: Duration) -> Result<(), Refusal> {
-        let (servers, resource) = (self.servers(), self.resource());
-        let authorization = request.header("Authorization").ok_or(Refusal::NoToken)?;
-        let (scheme, token) = authorization.split_once(' ').ok_or(Refusal::NoToken)?;
-        let permission = servers.iter().find_map(|server| server.lock().tokens.permission(token, now).cloned());
-        let mut state = self.lock();
-        let permission = permission.filter(|_| !state.deviates(&ResourceDeviation::RefuseAllTokens));
-        let permission = permission.ok_or(Refusal::InvalidToken)?;
-        // A token without a resource is one of an authorization server that does not know resources.
-        if permission.resource.as_ref().is_some_and(|audience| *audience != resource) {
-            return Err(Refusal::InvalidToken);
-        }
-        let is_bound = permission.key.is_some();
-        if scheme != if is_bound { "DPoP" } else { "Bearer" } || state.wants_proofs && !is_bound {
-            return Err(Refusal::InvalidToken);
-        }
-        if is_bound {
-            let origin = split_origin(&state.url).0.to_owned();
-            match state.proofs.check(request, &origin, Some(token), now) {
-                Ok(key) if key == permission.key => {}
-                Ok(_) => return Err(Refusal::InvalidProof),
-                Err(ProofError::Invalid(_)) => return Err(Refusal::InvalidProof),
-                Err(ProofError::NonceWanted) => return Err(Refusal::NonceWanted),
-            }
-        }
-        let required = state.required_scopes(request);
-        let has = |scope: &&str| permission.scopes.iter().any(|granted| granted == scope);
-        let lacks_scopes = !required.split_ascii_whitespace().all(|scope| has(&scope));
-        if lacks_scopes || state.deviates(&ResourceDeviation::WantMoreScopes) {
-            return Err(Refusal::MissingScopes(required));
-        }
-        Ok(())
-    }
-
-    /// Returns the response to a request that is refused.
-    fn refuse(&self, refusal: &Refusal) -> HttpAnswer {
-        let metadata_url = self.metadata_url();
-        let state = self.lock();
-        let (status, error, scopes) = match refusal {
-            Refusal::NoToken => (401, None, state.required_scopes_of("")),
-            Refusal::InvalidToken => (401, Some("invalid_token"), state.required_scopes_of("")),
-            Refusal::InvalidProof => (401, Some("invalid_dpop_proof"), String::new()),
-            Refusal::NonceWanted => (401, Some("use_dpop_nonce"), String::new()),
-            Refusal::MissingScopes(scopes) => {
-                let status = if state.deviates(&ResourceDeviation::MissingScopesAs401) { 401 } else { 403 };
-                let is_named = !state.deviates(&ResourceDeviation::OmitMissingScopes);
-                (status, Some("insufficient_scope"), if is_named { scopes.clone() } else { String::new() })
-            }
-        };
-        let names_metadata = ![ResourceDeviation::OmitMetadataUrl, ResourceDeviation::NoMetadata]
-            .iter()
-            .any(|deviation| state.deviates(deviation));
-        let mut parameters = Vec::new();
-        parameters.extend(names_metadata.then(|| format!("resource_metadata=\"{metadata_url}\"")));
-        parameters.extend(error.map(|error| format!("error=\"{error}\"")));
-        parameters.extend((!scopes.is_empty()).then(|| format!("scope=\"{scopes}\"")));
-        parameters.extend(state.wants_proofs.then(|| "algs=\"ES256 EdDSA\"".to_owned()));
-        let scheme = if state.wants_proofs { "DPoP" } else { "Bearer" };
-        let mut challenge = Some(format!("{scheme} {}", parameters.join(", ")).trim_end().to_owned());
-        for deviation in &state.deviations {
-            match deviation {
-                ResourceDeviation::OmitChallenge => challenge = None,
-                ResourceDeviation::Challenge(other) => challenge = Some(other.clone()),
-                ResourceDeviation::ChallengeBefore(other) => {
-                    challenge = challenge.map(|challenge| format!("{other}, {challenge}"));
-                }
-                _ => {}
-            }
-        }
-        let answer = HttpAnswer::status(status);
-        match challenge {
-            Some(challenge) => answer.header("WWW-Authenticate", challenge),
-            None => answer,
-        }
-    }
-
     /// Returns the identifier of the resource.
     pub fn resource(&self) -> String {
         self.0.resource.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -364,18 +287,9 @@ impl ProtectedServer {
         self.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Why a request is refused.
-enum Refusal {
-    NoToken,
-    InvalidToken,
-    InvalidProof,
-    NonceWanted,
-    MissingScopes(String),
 }
 
 impl State {
@@ -384,22 +298,8 @@ impl State {
         format!("/.well-known/oauth-protected-resource{}", if at_root { "" } else { path(&self.url) })
     }
 
-    fn deviates(&self, deviation: &ResourceDeviation) -> bool {
+    pub(super) fn deviates(&self, deviation: &ResourceDeviation) -> bool {
         self.deviations.contains(deviation)
-    }
-
-    /// Returns the scopes that a request needs.
-    fn required_scopes(&self, request: &HttpRequest) -> String {
-        let params = request.message.member::<mcpwire_driver::protocol::Json>("params");
-        let name = params.and_then(|params| params.member::<String>("name"));
-        let method = request.method();
-        self.required_scopes_of(&name.map_or_else(|| method.clone(), |name| format!("{method} {name}")))
-    }
-
-    fn required_scopes_of(&self, operation: &str) -> String {
-        let scopes = self.required.iter().filter(|(of, _)| of.is_empty() || of == operation);
-        let scopes: Vec<_> = scopes.map(|(_, scopes)| scopes.as_str()).collect();
-        scopes.join(" ")
     }
 }
 

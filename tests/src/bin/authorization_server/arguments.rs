@@ -121,7 +121,10 @@ fn client(text: &str) -> Client {
 }
 
 fn document(url: &str) -> Value {
-    json!({"client_id": url, "client_name": url, "redirect_uris": ["http://127.0.0.1:33418/callback"]})
+    json!({
+        "client_id": url, "client_name": url, "redirect_uris": ["http://127.0.0.1:33418/callback"],
+        "grant_types": ["authorization_code", "refresh_token"],
+    })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
