@@ -35,7 +35,7 @@ impl Revocation {
             issuer: token.endpoint.issuer.clone(),
             client,
             form: Form::new().with("token", secret.expose()).with("token_type_hint", hint),
-            secrets: [secret.clone()].into(),
+            secrets: [secret.clone(), token.access_token.clone()].into(),
             dpop: None,
             entropy,
             state: State::New,

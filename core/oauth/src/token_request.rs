@@ -13,6 +13,7 @@ use crate::form::Form;
 use crate::grant::Grant;
 use crate::http::Response;
 use crate::scopes::Scopes;
+use crate::secret::Secret;
 use crate::time::UnixTime;
 use crate::token_endpoint::TokenEndpoint;
 use crate::token_response::{self, TokenResponse, TokenType};
@@ -58,6 +59,12 @@ impl TokenRequest {
     /// Asks for scopes. An empty set sends no `scope` parameter.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = scopes;
+        self
+    }
+
+    /// Removes a secret that is not part of the request, but that the server knows, from its errors.
+    pub(crate) fn redacting(mut self, secret: &Secret) -> Self {
+        self.request.secrets.push(secret.clone());
         self
     }
 

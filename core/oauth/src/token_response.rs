@@ -76,7 +76,7 @@ pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) ->
     let Some(token) = text("access_token") else {
         return Err(temporary(step, "the response contains neither a token nor an error", url, response));
     };
-    if token.len() > MAX_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if token.len() > MAX_TOKEN || !can_be_sent(token) {
         let reason = "the token is too long, or contains characters that a header must not contain";
         return Err(Error::new(ErrorKind::Misconfigured, step, reason).at(url).with_status(response.status));
     }
@@ -92,6 +92,11 @@ pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) ->
         issued_token_type: text("issued_token_type").map(Into::into),
         dpop_key: None,
     })
+}
+
+/// Returns whether a header can contain the token.
+pub(crate) fn can_be_sent(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Reads the JSON object of a successful response of an authorization server, or the error.

@@ -221,6 +221,17 @@ fn an_error_shows_a_servers_text_without_the_secrets_that_it_repeats() {
 }
 
 #[test]
+fn the_error_of_a_refresh_or_revocation_does_not_show_the_access_token() {
+    let told = format!("{} is still valid", secret("access").expose());
+    let body = json!({"error": "invalid_request", "error_description": told}).to_string();
+    let refusal = Response { status: 400, headers: Vec::new(), body: body.into() };
+    let revocation = Revocation::new("https://auth.example.com/revoke", &stored(), client(), entropy());
+    for shown in [refresh(&[refusal.clone()]), drive(revocation, &[refusal])] {
+        assert!(shown.contains("(secret) is still valid") && !shown.contains(secret("access").expose()), "{shown}");
+    }
+}
+
+#[test]
 fn an_error_shows_no_secret_of_a_request_that_the_server_repeats_as_it_was_sent() {
     let secret = |name: &str| Secret::new(format!("{name}/{MARK}+="));
     let assertion_key = ClientKey::new(SigningAlgorithm::Es256);

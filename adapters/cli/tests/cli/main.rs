@@ -17,6 +17,7 @@ mod interrupted_logins_go_on;
 mod json_is_one_document;
 mod listen_tells_until_ctrl_c;
 mod logins_are_shown_and_deleted;
+mod logins_stay_out_of_processes;
 mod logins_that_fail;
 mod logins_with_a_browser;
 mod logins_without_a_browser;

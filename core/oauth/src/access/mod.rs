@@ -15,7 +15,7 @@ use crate::secret::Secret;
 use crate::step_up::StepUpLimit;
 use crate::store::StoredToken;
 use crate::time::UnixTime;
-use crate::token_response::TokenType;
+use crate::token_response::{TokenType, can_be_sent};
 use crate::url::covers;
 
 pub use decision::{Decision, Refusal};
@@ -182,6 +182,9 @@ impl Access {
         let key = self.dpop.as_ref().map(|dpop| dpop.key().thumbprint());
         let reason = match (&token.token_type, key) {
             _ if !covers(&token.resource, &self.server_url) => "the token is for another server",
+            _ if !can_be_sent(token.access_token.expose()) => {
+                "the token contains characters that a header must not contain"
+            }
             (TokenType::Bearer, None) => return Ok(()),
             (TokenType::Dpop, Some(key)) if token.dpop_key.as_ref() == Some(&key) => return Ok(()),
             (TokenType::Bearer, Some(_)) => "the token is not bound to the key, although the client uses DPoP",

@@ -75,6 +75,16 @@ fn is_login(decision: &Decision) -> bool {
 }
 
 #[test]
+fn t1_a_stored_token_that_no_header_can_contain_is_refused() {
+    for damaged in ["", "a b", "a\r\nHost: evil.example", "\u{1b}[2J", "t\u{f6}ken"] {
+        let mut token = stored(1);
+        token.access_token = Secret::new(damaged);
+        let error = Access::new(RESOURCE).replace(token).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LoginRequired, "{damaged:?}");
+    }
+}
+
+#[test]
 fn t1_each_request_gets_the_token_in_the_header() {
     let mut access = Access::new(RESOURCE);
     assert_eq!(access.authorize(NOW), Authorization::Anonymous, "a login starts when the server asks for it");

@@ -289,6 +289,7 @@ impl Refresh {
         let grant = Grant::RefreshToken(refresh_token);
         let mut request = TokenRequest::new(base.endpoint.clone(), self.client.clone(), &grant, self.entropy.split())
             .resource((!base.no_resource_on_refresh).then(|| base.resource.clone()))
+            .redacting(&base.access_token)
             .dpop(self.dpop.take());
         match request.start(now) {
             Ok(action) => self.perform(action, Box::new(request), base),

@@ -46,7 +46,7 @@ pub(super) fn run(web: &mut Web<'_>) {
     let token = attempt.stored_token(resource, token, None);
     assert_eq!(StoredToken::from_bytes(&token.to_bytes()).as_ref(), Ok(&token));
     let Ok(client) = attempt.client.authentication(&attempt.endpoint, None) else { return };
-    let refreshed = refresh::run(web, token.clone(), client.clone());
+    let refreshed = refresh::run(web, &token, client.clone());
     let token = refreshed.unwrap_or(token);
     if let Some(url) = &metadata.revocation_endpoint {
         let before = web.requests.len();

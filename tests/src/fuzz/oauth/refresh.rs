@@ -11,7 +11,7 @@ use super::web::Web;
 const MAX_ACTIONS: usize = 24;
 
 /// Refreshes a token. Returns the new one.
-pub(super) fn run(web: &mut Web<'_>, known: StoredToken, client: ClientAuthentication) -> Option<StoredToken> {
+pub(super) fn run(web: &mut Web<'_>, known: &StoredToken, client: ClientAuthentication) -> Option<StoredToken> {
     let flags = web.input.byte();
     let mut refresh = Refresh::new(known.clone(), client, entropy()).client_is_dynamic(flags & 1 != 0).dpop(web.dpop());
     let mut stored = Some(known.clone());

@@ -27,7 +27,7 @@ pub(super) fn run(web: &mut Web<'_>) {
             let client = ClientAuthentication::client_secret_basic(id, web.secret("client"));
             // The store is the user's own: only the endpoint's scheme protects against one that was changed.
             if super::reference::is_allowed(&token.endpoint.url, web.server_url == super::web::LOCAL_SERVER) {
-                refresh::run(web, token, client);
+                refresh::run(web, &token, client);
             }
         }
         1 => {

@@ -126,7 +126,7 @@ impl<'a> Web<'a> {
             last: Value::Null,
             credentials: Vec::new(),
             is_stuck: false,
-            checks_debug: flags & 12 == 0,
+            checks_debug: flags & 0b1100 == 0,
         }
     }
 

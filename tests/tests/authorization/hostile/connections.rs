@@ -155,9 +155,12 @@ fn challenges_of_any_kind_lead_to_a_login_or_an_error_and_never_to_another_addre
     });
 }
 
+/// What an authorization server does when a token is to be refreshed.
+type RefreshAttack = fn(&World);
+
 /// Connects, lets the access token expire, and lets `attack` change the authorization server. Returns the error of the next call, and
 /// the number of refreshes.
-fn refreshed(attack: fn(&World)) -> (World, ErrorKind, String, usize) {
+fn refreshed(attack: RefreshAttack) -> (World, ErrorKind, String, usize) {
     let world = World::new();
     let oauth = world.oauth();
     let error = world.web.time.run(async {
@@ -181,7 +184,7 @@ fn refreshed(attack: fn(&World)) -> (World, ErrorKind, String, usize) {
 #[test]
 fn refreshes_that_fail_for_a_while_end_at_once_and_are_not_repeated_by_the_next_calls() {
     watched(|| {
-        let attacks: [(&str, fn(&World)); 6] = [
+        let attacks: [(&str, RefreshAttack); 6] = [
             ("a pause of a thousand years", |world| {
                 world.answer(Endpoint::Token, |_| HttpAnswer::status(429).header("Retry-After", "31536000000"));
             }),

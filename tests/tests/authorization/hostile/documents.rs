@@ -84,7 +84,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack::new(
         "metadata whose members are nested 30,000 times",
         |world| {
-            metadata(world, || HttpAnswer::status(200).body(r#"{"issuer":"#.to_owned() + &r#"{"a":"#.repeat(10_000)))
+            metadata(world, || HttpAnswer::status(200).body(r#"{"issuer":"#.to_owned() + &r#"{"a":"#.repeat(10_000)));
         },
         Misconfigured,
         ServerMetadata,
@@ -185,8 +185,10 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack::new(
         "authorization servers that are no URLs",
         |world| {
-            world
-                .resource_member("authorization_servers", json!(["javascript:alert(1)", "", 7, "https://", "file:///"]))
+            world.resource_member(
+                "authorization_servers",
+                json!(["javascript:alert(1)", "", 7, "https://", "file:///"]),
+            );
         },
         Untrusted,
         ServerMetadata,

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_authorization::oauth::{ClientKey, Secret, SigningAlgorithm, StoredToken, UnixTime};
-use mcpwire_authorization::{LoginRequest, MachineGrant, MemoryStore, OAuth, SigningKey, TokenStore as _};
+use mcpwire_authorization::{
+    LoginRequest, MachineGrant, MemoryStore, OAuth, OAuthBuilder, SigningKey, TokenStore as _,
+};
 use mcpwire_driver::http::{HttpClient, HttpOptions, ResponseFuture};
 use mcpwire_driver::protocol::http::Exchange;
 use mcpwire_driver::{ConnectOptions, McpClient, McpServerDef};
@@ -207,11 +209,14 @@ fn a_login_calls_refreshes_and_a_logout_show_no_secret_and_send_each_only_to_its
     });
 }
 
+/// Sets how the client gets tokens.
+type Setting = fn(OAuthBuilder) -> OAuthBuilder;
+
 #[test]
 fn errors_of_each_grant_hide_what_the_server_repeats() {
     watched(|| {
         let key = || SigningKey::generate().unwrap();
-        let grants: [(&str, fn(mcpwire_authorization::OAuthBuilder) -> mcpwire_authorization::OAuthBuilder); 3] = [
+        let grants: [(&str, Setting); 3] = [
             ("client_secret_basic", |builder| {
                 builder.machine_grant(MachineGrant::client_credentials("client", Some(Secret::new(CLIENT_SECRET))))
             }),

@@ -135,7 +135,7 @@ pub(super) const ATTACKS: &[Attack] = &[
             callback(
                 world,
                 "error=access_denied&error_description=%1B%5B2J%0D%C2%9B31m%E2%80%AEno&state=STATE&iss=ISSUER",
-            )
+            );
         },
         Refused,
         Authorization,

@@ -11,11 +11,12 @@ mod mix_ups;
 mod tokens;
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpwire_authorization::oauth::{Step, UnixTime};
-use mcpwire_authorization::{LoginError, LoginErrorKind, LoginStatus, OAuth, OAuthBuilder};
+use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequest, LoginStatus, OAuth, OAuthBuilder};
 use mcpwire_driver::http::{HttpClient, ResponseFuture};
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
 use mcpwire_testkit::authorization::{AuthorizationServer, Endpoint, ResourceDeviation, SimulatedNetwork};
@@ -80,7 +81,7 @@ fn texts(error: &(dyn Error + 'static)) -> String {
     let mut all = format!("{error} {error:?} {error:#?}");
     let mut source = error.source();
     while let Some(error) = source {
-        all += &format!(" {error} {error:?}");
+        write!(all, " {error} {error:?}").expect("a string can be written");
         source = error.source();
     }
     all
@@ -143,7 +144,11 @@ impl World {
     fn login(&self) -> Result<LoginStatus, LoginError> {
         let oauth = self.oauth();
         self.web.time.run(async {
-            if self.by_device { oauth.login_by_device(Default::default(), |_| {}).await } else { oauth.login().await }
+            if self.by_device {
+                oauth.login_by_device(LoginRequest::default(), |_| {}).await
+            } else {
+                oauth.login().await
+            }
         })
     }
 

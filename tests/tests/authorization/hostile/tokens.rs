@@ -31,7 +31,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack::new(
         "a token response after an hour",
         |world| {
-            token(world, || HttpAnswer::status(200).wait(Duration::from_secs(3600)).body(r#"{"access_token":"late"}"#))
+            token(world, || HttpAnswer::status(200).wait(Duration::from_secs(3600)).body(r#"{"access_token":"late"}"#));
         },
         Temporary,
         Token,
@@ -144,7 +144,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack::new(
         "an error of 60 KiB",
         |world| {
-            json_token(world, 400, || json!({"error": "e".repeat(30_000), "error_description": "d".repeat(30_000)}))
+            json_token(world, 400, || json!({"error": "e".repeat(30_000), "error_description": "d".repeat(30_000)}));
         },
         Refused,
         Token,

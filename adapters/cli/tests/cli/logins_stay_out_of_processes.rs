@@ -1,0 +1,67 @@
+//! What a login leaves in other processes: the browser and the servers that the tool starts get no secret of it.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use mcpwire_testkit::authorization::{Client, Endpoint};
+
+use crate::support::guarded::{Guarded, answer, url_in, visit};
+use crate::support::{command, wait_for};
+
+const SECRET: &str = "secret-of-the-client";
+
+/// Writes a program that notes its arguments and its environment. Returns the program and the file with the notes.
+fn noting(place: &Path, name: &str) -> (String, PathBuf) {
+    let (program, notes) = (place.join(name), place.join(format!("{name}.notes")));
+    let script = format!(
+        "#!/bin/sh\ncat /proc/$$/cmdline /proc/$$/environ | tr '\\0' '\\n' > '{0}.new'\nmv '{0}.new' '{0}'\n",
+        notes.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    (program.display().to_string(), notes)
+}
+
+/// Fails if the notes of a process contain a secret of the login.
+fn assert_no_secret(guarded: &Guarded, notes: &str) {
+    let tokens = guarded.authorization.requests_to(Endpoint::Token);
+    let verifiers: Vec<_> = tokens.iter().filter_map(|request| request.parameter("code_verifier")).collect();
+    let secrets = guarded.authorization.secrets();
+    assert!(!verifiers.is_empty() && secrets.len() >= 3, "{verifiers:?} {secrets:?}");
+    for secret in secrets.iter().chain(&verifiers) {
+        assert!(!notes.contains(secret.as_str()), "{secret} in {notes}");
+    }
+}
+
+#[test]
+fn the_browser_gets_the_url_of_the_login_and_no_secret() {
+    let guarded = Guarded::start().configured();
+    let (browser, notes) = noting(guarded.place(), "browser");
+    let (mut login, screen, _typing) = guarded.at_terminal(&["login", "notes"], &browser);
+    let notes = wait_for("the browser", || fs::read_to_string(&notes).ok());
+    let page = wait_for("the URL", || url_in(&screen.text()));
+    assert!(notes.contains(&page), "{notes}");
+    assert_eq!(visit(&answer(&page)).status, 200);
+    assert_eq!(login.wait().unwrap().code(), Some(0));
+    assert_no_secret(&guarded, &notes);
+    assert_no_secret(&guarded, &screen.text().replace(&page, ""));
+}
+
+#[test]
+fn servers_that_the_tool_starts_get_no_secret_of_a_login() {
+    let guarded = Guarded::start();
+    let redirect = "http://127.0.0.1:0/callback";
+    guarded.authorization.client(Client::new("client").secret(SECRET).redirect_uri(redirect));
+    guarded.log_in(&["--url", &guarded.server.url()]);
+    let (server, notes) = noting(guarded.place(), "server");
+    let mut program = command(&guarded.words(&["tools"]));
+    // The variable that `--client-secret-env` would name.
+    let output = program.env("CLIENT_SECRET", SECRET).args(["--", &server]).output().unwrap();
+    assert_ne!(output.status.code(), Some(0), "the program is no server");
+    let notes = fs::read_to_string(notes).expect("the server was started");
+    assert!(notes.contains("PATH="), "{notes}");
+    assert!(!notes.contains(SECRET), "{notes}");
+    assert_no_secret(&guarded, &notes);
+}
