@@ -66,7 +66,8 @@ fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {
-        text += &format!(": {source}");
+        text.push_str(": ");
+        text.push_str(&source.to_string());
         next = source.source();
     }
     text

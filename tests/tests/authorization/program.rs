@@ -28,7 +28,7 @@ impl Program {
         let mut program = Program { child, commands, output, server: String::new() };
         let urls: Vec<_> = (0..3).map(|_| program.line()).collect();
         assert!(urls[1].starts_with("authorization http://127.0.0.1:"), "{urls:?}");
-        program.server = urls[0].strip_prefix("server ").expect("the URL of the server").to_owned();
+        urls[0].strip_prefix("server ").expect("the URL of the server").clone_into(&mut program.server);
         program
     }
 

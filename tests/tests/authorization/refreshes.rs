@@ -110,7 +110,7 @@ fn o3_invalid_grant_deletes_the_login_and_asks_for_another_one() {
             assert_eq!(oauth.status().await.expect("the store can be read"), None);
         });
         assert_eq!(refreshes(&web), 1);
-        assert_eq!(web.run(web.oauth(), async |client| echo(&client).await.is_ok()), true);
+        assert!(web.run(web.oauth(), async |client| echo(&client).await.is_ok()));
         assert_eq!((web.logins().len(), web.count(Endpoint::Registration)), (2, 1));
     });
 }

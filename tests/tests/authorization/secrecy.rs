@@ -42,7 +42,8 @@ fn t3_a_server_gets_no_token_of_another_authorization_server() {
                 .requests()
                 .iter()
                 .map(|request| format!("{} {} {:?}", request.url, request.body, request.headers))
-                .collect::<String>()
+                .collect::<Vec<_>>()
+                .concat()
         };
         assert!(first.secrets().iter().all(|secret| !sent(&second).contains(secret)));
         assert!(second.secrets().iter().all(|secret| !sent(&first).contains(secret)));

@@ -54,7 +54,9 @@ fn o17_u4_a_server_that_never_has_enough_ends_after_three_logins() {
             web.server.scopes_supported(["base"]);
             web.run(web.oauth(), async |client| {
                 web.server.require("", "base").deviate(ResourceDeviation::WantMoreScopes);
-                deviations.iter().for_each(|deviation| drop(web.server.deviate(deviation.clone())));
+                for deviation in deviations {
+                    web.server.deviate(deviation.clone());
+                }
                 // The count goes on from call to call.
                 for _ in 0..3 {
                     echo(&client).await.expect_err("no token suffices");

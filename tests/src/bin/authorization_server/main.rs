@@ -32,10 +32,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let (authorization, server) = (&arguments.authorization, &arguments.server);
-    let _serving = match arguments.is_same_origin {
-        true => (None, server.serve(arguments.server_port)?),
-        false => (Some(authorization.serve(arguments.port)?), server.serve(arguments.server_port)?),
-    };
+    let own_origin = if arguments.is_same_origin { None } else { Some(authorization.serve(arguments.port)?) };
+    let _serving = (own_origin, server.serve(arguments.server_port)?);
     println!("server {}", server.url());
     println!("authorization {}", authorization.issuer());
     println!("device {}", authorization.endpoint(Endpoint::DevicePage));
