@@ -226,7 +226,7 @@ fn the_error_of_a_refresh_or_revocation_does_not_show_the_access_token() {
     let body = json!({"error": "invalid_request", "error_description": told}).to_string();
     let refusal = Response { status: 400, headers: Vec::new(), body: body.into() };
     let revocation = Revocation::new("https://auth.example.com/revoke", &stored(), client(), entropy());
-    for shown in [refresh(&[refusal.clone()]), drive(revocation, &[refusal])] {
+    for shown in [refresh(std::slice::from_ref(&refusal)), drive(revocation, &[refusal])] {
         assert!(shown.contains("(secret) is still valid") && !shown.contains(secret("access").expose()), "{shown}");
     }
 }
@@ -258,7 +258,7 @@ fn an_error_shows_no_secret_of_a_request_that_the_server_repeats_as_it_was_sent(
         let error = request.resume(Input::Response(response), NOW).unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(text.contains("(secret) is bad") && text.contains("grant_type=refresh_token"), "{text}");
-        assert!(!text.contains(MARK) && !(credentials != "none" && text.contains(credentials)), "{text}");
-        assert!(!(assertion != "none" && text.contains(assertion)), "{text}");
+        assert!(!text.contains(MARK) && (credentials == "none" || !text.contains(credentials)), "{text}");
+        assert!(assertion == "none" || !text.contains(assertion), "{text}");
     }
 }

@@ -190,7 +190,7 @@ fn a_second_run_shows_the_same_login_again() {
         let user = web.user();
         let restarted = web.build(web.oauth_without_user());
         web.time.run(restarted.login_with(&user, LoginRequest::default())).unwrap();
-        assert_eq!(user.shown(), [url.clone()]);
+        assert_eq!(user.shown(), std::slice::from_ref(&url));
         let user = web.user();
         let anew = LoginRequest::default().anew(true);
         web.time.run(restarted.login_with(&user, anew)).unwrap();
@@ -416,7 +416,8 @@ fn a_login_that_the_program_has_begun_ends_with_its_future() {
         let user = web.user();
         let oauth = web.build(web.oauth_without_user());
         web.time.run(async {
-            give_up(&web, oauth.login_with(&SlowUser(web.clone(), user.clone()), LoginRequest::default())).await;
+            let slow = SlowUser(web.clone(), user.clone());
+            give_up(&web, Box::pin(oauth.login_with(&slow, LoginRequest::default()))).await;
             web.time.sleep(Duration::from_secs(60)).await;
             assert_eq!(oauth.status().await, Ok(None));
             oauth.login_with(&user, LoginRequest::default()).await.unwrap();

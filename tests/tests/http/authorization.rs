@@ -26,8 +26,8 @@ impl Servers {
     fn start() -> Self {
         let authorization = AuthorizationServer::new();
         let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "hi"));
-        let _serving = (authorization.serve(0).expect("a port"), server.serve(0).expect("a port"));
-        Servers { authorization, server, store: MemoryStore::new(), _serving }
+        let serving = (authorization.serve(0).expect("a port"), server.serve(0).expect("a port"));
+        Servers { authorization, server, store: MemoryStore::new(), _serving: serving }
     }
 
     fn connect<A: Adapter>(&self, has_user: bool) -> A {

@@ -212,8 +212,8 @@ fn the_hub_logs_in_and_out() {
         let config = place.config();
         let hub = place.booted(&config).await;
         let mut events = hub.events();
-        let status = hub.login(config.id, &place.user(), LoginRequest::default()).await.expect("the user logs in");
-        assert_eq!(status.issuer, place.web.authorization.issuer());
+        let login = hub.login(config.id, &place.user(), LoginRequest::default()).await.expect("the user logs in");
+        assert_eq!(login.issuer, place.web.authorization.issuer());
         assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
         assert!(hub.logout(config.id, true).await.expect("the login is deleted").had_token);
         assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);

@@ -1,5 +1,6 @@
 //! Tests of requests that an `Authorizer` adds credentials to.
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use mcpwire_core::http::Verb;
@@ -58,8 +59,8 @@ fn call() -> Exchange {
 /// the headers that the server has received.
 fn send_to(authorizer: &Arc<Counting>, statuses: &[u16]) -> (Result<u16, Failure>, Vec<String>) {
     let received = Arc::new(Mutex::new(Vec::new()));
-    let (seen, mut answers) = (Arc::clone(&received), statuses.to_vec().into_iter());
-    let answers = Mutex::new(move || answers.next().unwrap());
+    let (seen, mut answers) = (Arc::clone(&received), VecDeque::from(statuses.to_vec()));
+    let answers = Mutex::new(move || answers.pop_front().unwrap());
     let client = move |exchange: Exchange| {
         assert!(!exchange.body.is_empty());
         let headers: Vec<_> = exchange.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();

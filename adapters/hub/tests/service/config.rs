@@ -117,7 +117,7 @@ async fn a_change_is_compared_with_the_file_and_not_with_what_the_hub_read() {
 async fn a_reload_touches_only_what_has_changed() {
     let place = Place::new();
     let (same, renamed, replaced, removed) = (good("same"), good("renamed"), good("replaced"), good("removed"));
-    let hub = place.hub_with([same.clone(), renamed.clone(), replaced.clone(), removed.clone()]).await;
+    let hub = Box::pin(place.hub_with([same.clone(), renamed.clone(), replaced.clone(), removed.clone()])).await;
     soon(hub.boot()).await.unwrap();
     let mut events = hub.events();
     let before = [&same, &renamed, &replaced].map(|config| pid(&hub, config.id));

@@ -59,7 +59,7 @@ async fn mc_t4_a_call_returns_the_result() {
 async fn mc_t5_a_server_that_fails_blocks_no_other() {
     let place = Place::new();
     let (a, bad, hung, b) = (good("a"), missing("bad"), server("hung", "slow-list"), server("b", "modern"));
-    let hub = place.hub_with([a.clone(), bad.clone(), hung.clone(), b.clone()]).await;
+    let hub = Box::pin(place.hub_with([a.clone(), bad.clone(), hung.clone(), b.clone()])).await;
     let mut events = hub.events();
     let booting = {
         let hub = hub.clone();
