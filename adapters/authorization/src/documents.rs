@@ -6,6 +6,7 @@
 //! | `login-HASH` | the login of that account that waits for the user |
 //! | `key-HASH` | the private key to which the tokens of that account are bound |
 //! | `client-HASH` | the registrations at one issuer |
+//! | `identity-HASH` | nothing: its lock is held while the login of a user at an identity provider is used |
 //!
 //! A refresh token belongs to one account, server and issuer. The document of a login is named by account and server, because
 //! the issuer is known only after the document is read; the document names its issuer, and the token goes to no other one.
@@ -76,6 +77,12 @@ impl Documents {
 
     pub(crate) async fn lock(&self) -> Result<StoreLock, StoreFailed> {
         let name = self.token_name();
+        self.blocking(move |store| store.lock(&name)).await
+    }
+
+    /// Waits until no other process uses the login of a user at an identity provider.
+    pub(crate) async fn lock_identity(&self, provider_url: &str, client_id: &str) -> Result<StoreLock, StoreFailed> {
+        let name = format!("identity-{}", TokenKey::new(provider_url, client_id).file_name());
         self.blocking(move |store| store.lock(&name)).await
     }
 
@@ -216,7 +223,7 @@ impl Documents {
     }
 
     /// Runs a function on a thread that may block.
-    async fn blocking<T: Send + 'static>(
+    pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         function: impl FnOnce(&dyn TokenStore) -> Result<T, StoreFailed> + Send + 'static,
     ) -> Result<T, StoreFailed> {

@@ -38,6 +38,11 @@ pub enum LoginError {
     /// The callback of the program that supplies the token of a user or workload failed. Contains its text.
     #[error("the program supplied no token to exchange: {0}")]
     Subject(String),
+    /// The program has not stored the token by which the identity provider has replaced the user's. Contains the text of its error.
+    #[error(
+        "the program could not store the new token of the identity provider: {0}; log in there again if the old one is refused"
+    )]
+    SubjectNotStored(String),
     /// Another task has logged in at the same time, and has given up.
     #[error("another task has tried to log in at the same time, and has given up; log in again")]
     OtherLoginFailed,
@@ -99,7 +104,7 @@ impl LoginError {
                 oauth::ErrorKind::Untrusted => LoginErrorKind::Untrusted,
                 _ => LoginErrorKind::Temporary,
             },
-            LoginError::Store(_) | LoginError::Key(_) => LoginErrorKind::Store,
+            LoginError::Store(_) | LoginError::SubjectNotStored(_) | LoginError::Key(_) => LoginErrorKind::Store,
             LoginError::Prompt(_) | LoginError::NotPending | LoginError::OtherLoginFailed => {
                 LoginErrorKind::NotCompleted
             }

@@ -21,6 +21,7 @@ mod redirect;
 mod run;
 #[cfg(feature = "file-store")]
 mod secret_keeper;
+mod signer;
 mod signing_key;
 mod status;
 mod store;
@@ -39,6 +40,7 @@ pub use paste_back::PasteBack;
 pub use run::{FlowKeys, FlowRunner};
 #[cfg(feature = "file-store")]
 pub use secret_keeper::SecretKeeper;
+pub use signer::Signer;
 pub use signing_key::{KeyError, SigningKey, random_seed};
 pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

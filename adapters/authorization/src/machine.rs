@@ -27,8 +27,12 @@ pub struct Enterprise {
     pub identity_provider: TokenEndpoint,
     /// The client that is registered at the identity provider.
     pub identity_client: ClientAuthentication,
-    /// Returns the token of the user's login at the identity provider. Called for each new token.
+    /// Returns the token of the user's login at the identity provider. Called for each new token, on a thread that may block, while
+    /// no other process with the same [`TokenStore`](crate::TokenStore) uses that login.
     pub subject: Arc<dyn Fn() -> Result<SubjectToken, TokenError> + Send + Sync>,
+    /// Stores the refresh token that the identity provider has issued in the place of the one that `subject` returned, which may be
+    /// invalid from now on. Called before the token is used for anything, on a thread that may block.
+    pub replace_subject: Arc<dyn Fn(Secret) -> Result<(), TokenError> + Send + Sync>,
     /// The client that is registered at the authorization server of the MCP server: its identifier and secret.
     pub client_id: String,
     /// The secret of that client.

@@ -13,30 +13,37 @@ use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_oauth::{Action, Error, FetchError, Flow, Input, KeyUse, Request, Response, UnixTime};
 
 use crate::addresses::Addresses;
-use crate::signing_key::SigningKey;
+use crate::signer::Signer;
 
 /// Maximum time for one request to an authorization server, with its response. 30 s: some check other systems first.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The private keys that a flow signs with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct FlowKeys {
     /// The key by which the client authenticates (`private_key_jwt`).
-    pub client: Option<Arc<SigningKey>>,
+    pub client: Option<Arc<dyn Signer>>,
     /// The key to which access tokens are bound (DPoP).
-    pub dpop: Option<Arc<SigningKey>>,
+    pub dpop: Option<Arc<dyn Signer>>,
 }
 
 impl FlowKeys {
     /// Signs with the key of this use.
-    pub(crate) fn sign(&self, key: KeyUse, bytes: &[u8]) -> Input {
-        let key = match key {
-            KeyUse::ClientAssertion => &self.client,
-            _ => &self.dpop,
+    pub(crate) fn sign(&self, key: KeyUse, bytes: &[u8]) -> Result<Input, Error> {
+        let (key, missing) = match key {
+            KeyUse::ClientAssertion => {
+                (&self.client, "the client authenticates with a key, and the program has set none")
+            }
+            _ => (&self.dpop, "the token is bound to a key, and the program has set none"),
         };
-        let signature = key.as_ref().and_then(|key| key.sign(bytes).ok());
-        // An empty signature, which the authorization server refuses, says that there is no key.
-        Input::Signature(signature.unwrap_or_default())
+        let key = key.as_ref().ok_or_else(|| Error::misconfigured(missing))?;
+        key.sign(bytes).map(Input::Signature).map_err(|error| Error::signing_failed(error.to_string()))
+    }
+}
+
+impl fmt::Debug for FlowKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlowKeys").field("client", &self.client.is_some()).field("dpop", &self.dpop.is_some()).finish()
     }
 }
 
@@ -78,7 +85,7 @@ impl FlowRunner {
             let input = match action {
                 Action::Done(output) => return Ok(output),
                 Action::Fetch(request) => self.fetch_input(request).await,
-                Action::Sign { key, bytes } => keys.sign(key, &bytes),
+                Action::Sign { key, bytes } => keys.sign(key, &bytes)?,
             };
             action = flow.resume(input, now(&*self.runtime))?;
         }

@@ -1,4 +1,4 @@
-//! [`SigningKey`]: a private key for DPoP proofs and client assertions.
+//! [`SigningKey`]: a private key in memory, for DPoP proofs and client assertions.
 
 use std::fmt;
 
@@ -11,7 +11,8 @@ use ring::signature::{
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject as _;
 
-/// A private key for DPoP proofs (RFC 9449) and client assertions (RFC 7523).
+/// A private key in memory, for DPoP proofs (RFC 9449) and client assertions (RFC 7523). `ring` signs, because it is in the program
+/// for TLS anyway.
 ///
 /// `Debug` shows the algorithm only.
 pub struct SigningKey {
@@ -42,6 +43,12 @@ pub enum KeyError {
     /// The random number generator of the operating system failed.
     #[error("the random number generator of the operating system failed")]
     NoEntropy,
+    /// The key cannot sign DPoP proofs: [`Signer::public_key`](crate::Signer::public_key) returned nothing.
+    #[error("the key cannot sign DPoP proofs, because its algorithm is neither ES256 nor EdDSA")]
+    NotForDpop,
+    /// A [`Signer`](crate::Signer) failed. Contains its text, without secrets.
+    #[error("the key cannot sign: {0}")]
+    Failed(String),
 }
 
 impl SigningKey {

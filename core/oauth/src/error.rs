@@ -163,6 +163,16 @@ impl Error {
         Error::new(ErrorKind::LoginRequired, Step::Refresh, reason).with_advice("log in again")
     }
 
+    /// Creates the error of a key that cannot sign now. `reason` must not contain secrets.
+    pub fn signing_failed(reason: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Temporary, Step::Token, reason)
+    }
+
+    /// Creates the error of a setting of the program that is missing or wrong. `reason` must not contain secrets.
+    pub fn misconfigured(reason: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Misconfigured, Step::Token, reason)
+    }
+
     /// Removes the advice at the end of the text, for programs that give one themselves.
     pub fn without_advice(mut self) -> Self {
         self.0.advice = None;

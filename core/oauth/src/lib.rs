@@ -69,7 +69,7 @@ pub use entropy::Entropy;
 pub use error::{Error, ErrorKind, Step};
 pub use flow::{Action, Flow, Input, KeyUse};
 pub use grant::{Grant, SubjectToken};
-pub use grants::{EnterpriseGrant, EnterpriseToken, WorkloadGrant};
+pub use grants::{IdJag, IdJagRequest, WorkloadGrant};
 pub use http::{FetchError, Request, Response};
 pub use jwk::{PublicKey, SigningAlgorithm};
 pub use login::{Login, LoginStarted};

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use mcpwire_oauth::{
-    Action, ClientAuthentication, ClientKey, DeviceAction, DeviceInput, DeviceLogin, EnterpriseGrant, Entropy, Error,
-    Flow, Grant, Input, Refresh, RefreshAction, RefreshInput, Response, Revocation, Scopes, Secret, SigningAlgorithm,
+    Action, ClientAuthentication, ClientKey, DeviceAction, DeviceInput, DeviceLogin, Entropy, Error, Flow, Grant,
+    IdJagRequest, Input, Refresh, RefreshAction, RefreshInput, Response, Revocation, Scopes, Secret, SigningAlgorithm,
     StoredToken, SubjectToken, TokenEndpoint, TokenRequest, UnixTime,
 };
 use proptest::prelude::*;
@@ -180,11 +180,12 @@ proptest! {
         let code = Grant::AuthorizationCode { code: secret("code"), redirect_uri: "https://c/".into(), verifier: secret("v") };
         let subject = SubjectToken::IdToken(secret("id"));
         let resource = "https://mcp.example.com".to_string();
-        let enterprise = EnterpriseGrant::new((endpoint(), client()), subject, endpoint(), client(), resource, entropy());
+        let issuer = "https://auth.example.com".to_string();
+        let exchange = IdJagRequest::new(endpoint(), client(), subject, issuer, resource, entropy());
         let revocation = Revocation::new("https://auth.example.com/revoke", &stored(), client(), entropy());
         let shown = [
             (drive(TokenRequest::new(endpoint(), client(), &code, entropy()), &responses), "code"),
-            (drive(enterprise, &responses), "id"),
+            (drive(exchange, &responses), "id"),
             (drive(revocation, &responses), "refresh"),
             (refresh(&responses), "refresh"),
             (device(&responses), "client"),

@@ -1,5 +1,10 @@
 //! DPoP: tokens that are bound to a key, with real signatures.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcpwire_authorization::oauth::PublicKey;
+use mcpwire_authorization::{KeyError, Signer, SigningKey};
 use mcpwire_testkit::authorization::{Deviation, Endpoint};
 use mcpwire_tests::authorization::{Web, echo};
 use mcpwire_tests::watched;
@@ -95,5 +100,91 @@ fn dp8_a_stored_token_that_is_not_bound_is_not_sent() {
         let _unbound = web.oauth_after_login();
         web.refused(web.oauth_without_user().dpop(true));
         assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
+    });
+}
+
+/// A key that is in another program, which can be locked.
+struct Agent {
+    key: SigningKey,
+    is_locked: AtomicBool,
+}
+
+impl Signer for Agent {
+    fn public_key(&self) -> Option<PublicKey> {
+        self.key.public_key()
+    }
+
+    fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, KeyError> {
+        if self.is_locked.load(Ordering::Relaxed) {
+            return Err(KeyError::Failed("the agent is locked".into()));
+        }
+        self.key.sign(bytes)
+    }
+}
+
+fn agent() -> Arc<Agent> {
+    let (key, _) = SigningKey::generate().expect("there are random numbers");
+    Arc::new(Agent { key, is_locked: AtomicBool::new(false) })
+}
+
+#[test]
+fn dp6_a_key_of_the_program_signs_and_is_not_stored() {
+    watched(|| {
+        let web = web();
+        let agent = agent();
+        web.run(web.oauth().dpop_key(Arc::clone(&agent)), async |client| echo(&client).await.map(drop))
+            .expect("the proof holds");
+        web.run(web.oauth_without_user().dpop_key(agent), async |client| {
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("the refresh has a proof of the same key");
+        });
+        assert_eq!(web.logins().len(), 1);
+        // A key that the store creates is another one, which the token is not bound to.
+        web.refused(web.oauth_without_user().dpop(true));
+    });
+}
+
+#[test]
+fn dp8_a_key_that_cannot_sign_fails_the_request_and_nothing_is_sent() {
+    watched(|| {
+        let web = web();
+        let agent = agent();
+        web.run(web.oauth().dpop_key(Arc::clone(&agent)), async |client| {
+            echo(&client).await.expect("the proof holds");
+            let sent = (web.server.requests().len(), web.token_requests().len());
+            agent.is_locked.store(true, Ordering::Relaxed);
+            let error = echo(&client).await.unwrap_err().to_string();
+            assert!(error.contains("the agent is locked"), "{error}");
+            web.time.sleep(secs(200)).await;
+            let error = echo(&client).await.unwrap_err().to_string();
+            assert!(error.contains("the agent is locked"), "{error}");
+            assert_eq!((web.server.requests().len(), web.token_requests().len()), sent);
+            agent.is_locked.store(false, Ordering::Relaxed);
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("the refresh token was not used up");
+        });
+        assert_eq!(web.logins().len(), 1);
+    });
+}
+
+/// A key of an algorithm that DPoP keys are not created for.
+struct OtherKey;
+
+impl Signer for OtherKey {
+    fn public_key(&self) -> Option<PublicKey> {
+        None
+    }
+
+    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, KeyError> {
+        Err(KeyError::Failed("nothing is signed".into()))
+    }
+}
+
+#[test]
+fn dp8_a_key_that_cannot_sign_proofs_is_an_error_and_no_token_is_got_without_it() {
+    watched(|| {
+        let web = web();
+        web.refused(web.oauth().dpop_key(OtherKey));
+        assert_eq!(web.token_requests().len(), 0);
     });
 }

@@ -1,13 +1,26 @@
 //! Programs without a user.
 
-use mcpwire_authorization::oauth::{ClientKey, Secret, SigningAlgorithm};
-use mcpwire_authorization::{MachineGrant, SigningKey};
-use mcpwire_testkit::authorization::Client;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ::smol::io::Cursor;
+use mcpwire_authorization::oauth::{
+    ClientAuthentication, ClientKey, Secret, SigningAlgorithm, SubjectToken, TokenEndpoint,
+};
+use mcpwire_authorization::{Enterprise, MachineGrant, MemoryStore, SigningKey, StoreFailed, StoreLock, TokenStore};
+use mcpwire_driver::http::{HttpClient, HttpResponse};
+use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
+use mcpwire_testkit::authorization::{Client, SimulatedNetwork};
 use mcpwire_tests::authorization::{Web, echo};
 use mcpwire_tests::watched;
+use serde_json::json;
 
 use crate::registrations::public_key;
 use crate::{grants, secs};
+
+const IDP_URL: &str = "https://idp.test/token";
 
 #[test]
 fn cc1_cc2_a_client_gets_tokens_with_its_secret_or_its_key() {
@@ -41,5 +54,202 @@ fn cc1_cc2_a_client_gets_tokens_with_its_secret_or_its_key() {
                 web.token_requests().iter().filter(|request| request.parameter("resource").is_some()).count();
             assert_eq!(resources, 3);
         }
+    });
+}
+
+/// The user's token at the identity provider, as a program keeps it.
+type Subject = Arc<Mutex<Secret>>;
+
+/// Creates the identity of a program that keeps the user's token in `subject`, or fails to do so.
+fn identity(subject: &Subject, can_store: bool) -> Enterprise {
+    let (read, written) = (Arc::clone(subject), Arc::clone(subject));
+    Enterprise {
+        identity_provider: TokenEndpoint::new("https://idp.test", IDP_URL),
+        identity_client: ClientAuthentication::public("idp-client"),
+        subject: Arc::new(move || Ok(SubjectToken::RefreshToken(read.lock().unwrap().clone()))),
+        replace_subject: Arc::new(move |token| {
+            if !can_store {
+                return Err("the disk is full".into());
+            }
+            *written.lock().unwrap() = token;
+            Ok(())
+        }),
+        client_id: "machine".into(),
+        client_secret: Some(Secret::new("s3cret")),
+    }
+}
+
+/// The network with an identity provider that replaces its refresh token at each use, and that ends the user's login at a second
+/// use of an old one. The authorization server takes each ID-JAG, because it takes each request as one for client credentials.
+#[derive(Clone)]
+struct Enterprises {
+    network: Arc<SimulatedNetwork>,
+    /// The number in the valid refresh token, or `None` after a second use of an old one.
+    valid: Arc<Mutex<Option<u32>>>,
+    /// Whether the authorization server does not answer.
+    is_silent: Arc<AtomicBool>,
+}
+
+impl Enterprises {
+    fn new(web: &Web) -> Self {
+        web.authorization.client(Client::new("machine").secret("s3cret"));
+        Enterprises { network: web.network(), valid: Arc::new(Mutex::new(Some(0))), is_silent: Arc::default() }
+    }
+
+    fn exchange(&self, body: &str) -> String {
+        let mut valid = self.valid.lock().unwrap();
+        let number = valid.filter(|number| body.contains(&format!("subject_token=rt-{number}&")));
+        *valid = number.map(|number| number + 1);
+        match *valid {
+            None => r#"{"error":"invalid_grant"}"#.into(),
+            Some(next) => json!({
+                "access_token": "j.a.g", "token_type": "N_A", "expires_in": 300, "refresh_token": format!("rt-{next}"),
+                "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+            })
+            .to_string(),
+        }
+    }
+}
+
+impl HttpClient for Enterprises {
+    fn send(&self, mut exchange: Exchange) -> Pin<Box<dyn Future<Output = Result<HttpResponse, Failure>> + Send>> {
+        let body = String::from_utf8_lossy(&exchange.body).into_owned();
+        if exchange.uri == IDP_URL {
+            let answer = self.exchange(&body);
+            let status = if answer.contains("error") { 400 } else { 200 };
+            let headers = vec![("Content-Type".to_owned(), b"application/json".to_vec())];
+            let body = Box::pin(Cursor::new(answer.into_bytes()));
+            return Box::pin(async move { Ok(HttpResponse { status, headers, body }) });
+        }
+        if body.contains("assertion=j.a.g") {
+            if self.is_silent.load(Ordering::Relaxed) {
+                return Box::pin(async { Err(Failure::new(FailureKind::NotMade, "the network is down")) });
+            }
+            let rest = body.split('&').filter(|parameter| !parameter.starts_with("grant_type="));
+            exchange.body =
+                format!("grant_type=client_credentials&{}", rest.collect::<Vec<_>>().join("&")).into_bytes();
+        }
+        self.network.send(exchange)
+    }
+}
+
+fn user_token(subject: &Subject) -> String {
+    subject.lock().unwrap().expose().to_owned()
+}
+
+#[test]
+fn em7_the_token_of_a_user_is_not_lost_when_the_identity_provider_replaces_it() {
+    watched(|| {
+        let web = Web::new();
+        web.authorization.token_lifetime(secs(100));
+        let network = Enterprises::new(&web);
+        let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
+        let builder = web.oauth_without_user().machine_grant(MachineGrant::enterprise(identity(&subject, true)));
+        let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
+        web.time.run(async {
+            let client = web.client(&oauth);
+            client.initialize().await.expect("there is a token");
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("the new token of the user is used");
+            assert_eq!(user_token(&subject), "rt-2");
+
+            // Also if the next request fails: the token was stored before it.
+            network.is_silent.store(true, Ordering::Relaxed);
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect_err("the authorization server does not answer");
+            network.is_silent.store(false, Ordering::Relaxed);
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("the user is still logged in");
+        });
+    });
+}
+
+/// A store that knows whether a login at an identity provider is locked.
+#[derive(Clone, Default)]
+struct WatchedStore {
+    store: MemoryStore,
+    is_locked: Arc<AtomicBool>,
+}
+
+struct WatchedLock {
+    is_locked: Arc<AtomicBool>,
+    _lock: StoreLock,
+}
+
+impl Drop for WatchedLock {
+    fn drop(&mut self) {
+        self.is_locked.store(false, Ordering::Relaxed);
+    }
+}
+
+impl TokenStore for WatchedStore {
+    fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
+        self.store.load(name)
+    }
+
+    fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
+        self.store.save(name, document)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreFailed> {
+        self.store.remove(name)
+    }
+
+    fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed> {
+        let lock = self.store.lock(name)?;
+        if !name.starts_with("identity-") {
+            return Ok(lock);
+        }
+        self.is_locked.store(true, Ordering::Relaxed);
+        Ok(Box::new(WatchedLock { is_locked: Arc::clone(&self.is_locked), _lock: lock }))
+    }
+}
+
+#[test]
+fn em7_programs_with_one_store_use_the_token_of_a_user_one_after_the_other() {
+    watched(|| {
+        let web = Web::new();
+        let network = Enterprises::new(&web);
+        let store = WatchedStore::default();
+        let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
+        let seen: Arc<Mutex<Vec<bool>>> = Arc::default();
+        let (first, second) = ((store.clone(), Arc::clone(&seen)), (store.clone(), Arc::clone(&seen)));
+        let note = |(store, seen): &(WatchedStore, Arc<Mutex<Vec<bool>>>)| {
+            seen.lock().unwrap().push(store.is_locked.load(Ordering::Relaxed));
+        };
+        let grant = MachineGrant::enterprise(Enterprise {
+            subject: {
+                let subject = Arc::clone(&subject);
+                Arc::new(move || {
+                    note(&first);
+                    Ok(SubjectToken::RefreshToken(subject.lock().unwrap().clone()))
+                })
+            },
+            replace_subject: Arc::new(move |_| {
+                note(&second);
+                Ok(())
+            }),
+            ..identity(&subject, true)
+        });
+        let builder = web.oauth_without_user().store(store.clone()).machine_grant(grant);
+        let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
+        web.time.run(async { web.client(&oauth).initialize().await.map(drop) }).expect("there is a token");
+        assert_eq!(*seen.lock().unwrap(), [true, true], "the lock is held from the read to the write");
+        assert!(!store.is_locked.load(Ordering::Relaxed));
+    });
+}
+
+#[test]
+fn em7_a_program_that_cannot_store_the_new_token_of_the_user_is_told() {
+    watched(|| {
+        let web = Web::new();
+        let network = Enterprises::new(&web);
+        let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
+        let builder = web.oauth_without_user().machine_grant(MachineGrant::enterprise(identity(&subject, false)));
+        let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
+        let error = web.time.run(async { web.client(&oauth).initialize().await.map(drop).unwrap_err() });
+        let expected = "the program could not store the new token of the identity provider: the disk is full";
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(web.token_requests().len(), 0);
     });
 }

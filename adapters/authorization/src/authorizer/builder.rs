@@ -17,7 +17,7 @@ use crate::browser::LoginPrompt;
 use crate::documents::Documents;
 use crate::machine::MachineGrant;
 use crate::run::FlowRunner;
-use crate::signing_key::SigningKey;
+use crate::signer::Signer;
 use crate::store::{MemoryStore, TokenStore};
 
 /// Builds an [`OAuth`].
@@ -29,7 +29,8 @@ pub struct OAuthBuilder {
     store: Arc<dyn TokenStore>,
     prompt: Option<Arc<dyn LoginPrompt>>,
     grant: Option<MachineGrant>,
-    client_key: Option<(oauth::ClientKey, Arc<SigningKey>)>,
+    client_key: Option<(oauth::ClientKey, Arc<dyn Signer>)>,
+    dpop_key: Option<Arc<dyn Signer>>,
     uses_dpop: bool,
     allows_private_addresses: bool,
 }
@@ -54,6 +55,7 @@ impl OAuth {
             prompt: None,
             grant: None,
             client_key: None,
+            dpop_key: None,
             uses_dpop: false,
             allows_private_addresses: false,
         }
@@ -92,7 +94,7 @@ impl OAuthBuilder {
     }
 
     /// Sets the key by which the client authenticates (`private_key_jwt`).
-    pub fn client_key(mut self, description: oauth::ClientKey, key: SigningKey) -> Self {
+    pub fn client_key(mut self, description: oauth::ClientKey, key: impl Signer) -> Self {
         self.client_key = Some((description, Arc::new(key)));
         self
     }
@@ -102,6 +104,12 @@ impl OAuthBuilder {
         self.uses_dpop = dpop;
         self.settings = self.settings.dpop_bound_tokens(dpop);
         self
+    }
+
+    /// Binds tokens to this key (DPoP), as [`dpop`](Self::dpop) does to one that it creates. The store then contains no key.
+    pub fn dpop_key(mut self, key: impl Signer) -> Self {
+        self.dpop_key = Some(Arc::new(key));
+        self.dpop(true)
     }
 
     /// Sets whether requests to authorization servers may go to loopback, private and link-local addresses. Default: `false`.
@@ -140,6 +148,7 @@ impl OAuthBuilder {
             prompt: self.prompt,
             grant: self.grant,
             client_key: self.client_key,
+            dpop_key: self.dpop_key,
             uses_dpop: self.uses_dpop,
             failed_renewals: AtomicU32::new(0),
         }))

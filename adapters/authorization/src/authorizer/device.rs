@@ -89,7 +89,7 @@ impl Inner {
         loop {
             let input = match action {
                 DeviceAction::Fetch(request) => DeviceInput::Network(self.runner.fetch_input(request).await),
-                DeviceAction::Sign { key, bytes } => DeviceInput::Network(keys.sign(key, &bytes)),
+                DeviceAction::Sign { key, bytes } => DeviceInput::Network(keys.sign(key, &bytes)?),
                 DeviceAction::ShowCode(code) => {
                     show(&code);
                     DeviceInput::Done

@@ -13,7 +13,8 @@ use crate::documents::Documents;
 use crate::error::{LoginError, LoginRequired};
 use crate::machine::MachineGrant;
 use crate::run::{FlowKeys, FlowRunner, now};
-use crate::signing_key::{SigningKey, random_seed};
+use crate::signer::Signer;
+use crate::signing_key::{KeyError, random_seed};
 
 /// Why a login is required.
 pub(super) const NO_PROMPT: &str = "this program cannot ask a user";
@@ -31,7 +32,9 @@ pub(super) struct Inner {
     pub(super) documents: Documents,
     pub(super) prompt: Option<Arc<dyn LoginPrompt>>,
     pub(super) grant: Option<MachineGrant>,
-    pub(super) client_key: Option<(oauth::ClientKey, Arc<SigningKey>)>,
+    pub(super) client_key: Option<(oauth::ClientKey, Arc<dyn Signer>)>,
+    /// The key of the program to which tokens are bound. Without it, one is created and kept in the store.
+    pub(super) dpop_key: Option<Arc<dyn Signer>>,
     pub(super) uses_dpop: bool,
     /// Number of renewals that have failed one after the other.
     pub(super) failed_renewals: AtomicU32,
@@ -60,7 +63,7 @@ impl Inner {
                     let _ = receiver.await;
                 }
                 Next::Start(started) => {
-                    let key = if self.uses_dpop { Some(Arc::new(self.documents.dpop_key().await?)) } else { None };
+                    let key = if self.uses_dpop { Some(self.load_dpop_key().await?) } else { None };
                     let grant = match self.documents.load().await {
                         Err(_) if is_damage_ignored => None,
                         loaded => loaded?,
@@ -69,6 +72,15 @@ impl Inner {
                 }
             }
         }
+    }
+
+    async fn load_dpop_key(&self) -> Result<Arc<dyn Signer>, LoginError> {
+        let Some(key) = &self.dpop_key else { return Ok(Arc::new(self.documents.dpop_key().await?)) };
+        // Without its public key, tokens would silently not be bound.
+        if key.public_key().is_none() {
+            return Err(KeyError::NotForDpop.into());
+        }
+        Ok(Arc::clone(key))
     }
 
     pub(super) fn keys(&self) -> FlowKeys {

@@ -1,14 +1,16 @@
 //! Tokens without a user.
 
+use std::sync::Arc;
+
 use mcpwire_driver::http::TokenError;
 use mcpwire_oauth::{
-    ClientAuthentication, Discovered, EnterpriseGrant, Scopes, TokenEndpoint, TokenRequest, TokenResponse,
+    ClientAuthentication, Discovered, IdJag, IdJagRequest, Scopes, TokenEndpoint, TokenRequest, TokenResponse,
     WorkloadGrant,
 };
 
 use super::inner::{Inner, new_entropy};
 use crate::error::LoginError;
-use crate::machine::{Kind, MachineGrant};
+use crate::machine::{Enterprise, Kind, MachineGrant};
 
 impl Inner {
     /// Gets a token from the authorization server, without a user.
@@ -21,7 +23,6 @@ impl Inner {
         let endpoint = discovered.token_endpoint();
         let entropy = new_entropy()?;
         let resource = discovered.resource_parameter(&self.settings);
-        let subject_failed = |error: TokenError| LoginError::Subject(error.to_string());
         match &grant.kind {
             Kind::ClientCredentials { .. } => {
                 let client = self.machine_client(grant, &endpoint)?;
@@ -38,13 +39,42 @@ impl Inner {
             }
             Kind::Enterprise(enterprise) => {
                 let client = self.machine_client(grant, &endpoint)?;
-                let provider = (enterprise.identity_provider.clone(), enterprise.identity_client.clone());
-                let subject = (enterprise.subject)().map_err(subject_failed)?;
-                let resource = discovered.resource.clone();
-                let flow = EnterpriseGrant::new(provider, subject, endpoint, client, resource, entropy);
-                Ok(self.run(flow.scopes(scopes).dpop(self.dpop())).await?.token)
+                let id_jag = self.id_jag(enterprise, discovered, scopes).await?;
+                Ok(self.run(id_jag.token_request(endpoint, client, entropy).dpop(self.dpop())).await?)
             }
         }
+    }
+
+    /// Gets an ID-JAG for the user from the identity provider.
+    async fn id_jag(
+        &self,
+        enterprise: &Enterprise,
+        discovered: &Discovered,
+        scopes: Scopes,
+    ) -> Result<IdJag, LoginError> {
+        let provider = enterprise.identity_provider.clone();
+        // The identity provider may replace the token, and a second use of the old one may end the user's login.
+        let _lock = self
+            .documents
+            .lock_identity(&provider.url, enterprise.identity_client.client_id().unwrap_or_default())
+            .await?;
+        let subject = Arc::clone(&enterprise.subject);
+        let subject = self.documents.blocking(move |_| Ok(subject())).await?.map_err(subject_failed)?;
+        let request = IdJagRequest::new(
+            provider,
+            enterprise.identity_client.clone(),
+            subject,
+            discovered.metadata.issuer.clone(),
+            discovered.resource.clone(),
+            new_entropy()?,
+        );
+        let mut id_jag = self.run(request.scopes(scopes)).await?;
+        if let Some(token) = id_jag.replaced_subject.take() {
+            let replace = Arc::clone(&enterprise.replace_subject);
+            let replaced = self.documents.blocking(move |_| Ok(replace(token))).await?;
+            replaced.map_err(|error| LoginError::SubjectNotStored(error.to_string()))?;
+        }
+        Ok(id_jag)
     }
 
     /// Returns how the client of a grant authenticates at an authorization server.
@@ -63,4 +93,9 @@ impl Inner {
             Kind::Workload { .. } => Ok(ClientAuthentication::anonymous()),
         }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+fn subject_failed(error: TokenError) -> LoginError {
+    LoginError::Subject(error.to_string())
 }

@@ -171,7 +171,7 @@ impl Inner {
                     Ok(()) => RefreshInput::Network(self.runner.fetch_input(request).await),
                     Err(error) => RefreshInput::Failed(error.0),
                 },
-                RefreshAction::Sign { key, bytes } => RefreshInput::Network(keys.sign(key, &bytes)),
+                RefreshAction::Sign { key, bytes } => RefreshInput::Network(keys.sign(key, &bytes)?),
                 RefreshAction::Store(token) => {
                     done(self.documents.save(&Grant { token: *token, client: client.clone() }).await)
                 }

@@ -12,7 +12,8 @@ use mcpwire_oauth::{
 
 use crate::documents::Grant;
 use crate::error::LoginError;
-use crate::signing_key::{SigningKey, random_seed};
+use crate::signer::Signer;
+use crate::signing_key::random_seed;
 use crate::status::LoginStatus;
 
 /// A value that resolves when another task has ended what it does.
@@ -23,7 +24,7 @@ pub(super) struct Shared(Mutex<State>);
 
 pub(super) struct State {
     pub(super) access: Access,
-    pub(super) dpop_key: Option<Arc<SigningKey>>,
+    pub(super) dpop_key: Option<Arc<dyn Signer>>,
     /// The client that has requested the token.
     pub(super) client: Option<ClientInformation>,
     /// The challenge of the last refusal.
@@ -124,9 +125,9 @@ impl Shared {
 }
 
 impl Loading<'_> {
-    pub(super) fn finish(self, key: Option<Arc<SigningKey>>, grant: Option<Grant>) {
+    pub(super) fn finish(self, key: Option<Arc<dyn Signer>>, grant: Option<Grant>) {
         self.0.change(|state| {
-            let dpop = key.as_ref().and_then(|key| key.public_key()).map(Dpop::new);
+            let dpop = key.as_ref().and_then(Signer::public_key).map(Dpop::new);
             state.access.set_dpop(dpop);
             state.dpop_key = key;
             if let Some(Grant { token, client }) = grant

@@ -1,11 +1,9 @@
 //! Enterprise-managed authorization: the extension `io.modelcontextprotocol/enterprise-managed-authorization`.
 
 use alloc::string::String;
-use core::mem;
 
 use crate::client_authentication::ClientAuthentication;
 use crate::discovery::AuthorizationServerMetadata;
-use crate::dpop::Dpop;
 use crate::entropy::Entropy;
 use crate::error::{Error, ErrorKind, Step};
 use crate::flow::{Action, Flow, Input};
@@ -21,151 +19,109 @@ use crate::token_response::TokenResponse;
 const PROFILE: &str = "urn:ietf:params:oauth:grant-profile:id-jag";
 
 impl AuthorizationServerMetadata {
-    /// Returns whether the authorization server says that it supports [`EnterpriseGrant`].
+    /// Returns whether the authorization server says that it takes an [`IdJag`].
     pub fn supports_id_jag(&self) -> bool {
         self.authorization_grant_profiles_supported.as_ref().is_some_and(|all| all.iter().any(|one| one == PROFILE))
     }
 }
 
-/// The flow that gets a token for a user who has logged in at the identity provider of an enterprise.
+/// The flow that gets an [`IdJag`] for a user who has logged in at the identity provider of an enterprise.
 ///
-/// The identity provider exchanges the user's ID token or refresh token for an ID-JAG, and the server's authorization server
-/// exchanges the ID-JAG for an access token. The user sees nothing of it.
+/// The identity provider exchanges the user's ID token or refresh token for the ID-JAG. The user sees nothing of it.
 #[derive(Debug)]
-pub struct EnterpriseGrant {
+pub struct IdJagRequest {
+    request: TokenRequest,
     resource: String,
     scopes: Scopes,
-    /// The authorization server of the MCP server, and the client that is registered there.
-    endpoint: TokenEndpoint,
-    client: ClientAuthentication,
-    dpop: Option<Dpop>,
-    entropy: Entropy,
-    subject: SubjectToken,
-    state: State,
 }
 
-#[derive(Debug)]
-enum State {
-    /// The identity provider, and the client that is registered there.
-    New(TokenEndpoint, ClientAuthentication),
-    Exchanging(TokenRequest),
-    Requesting(TokenRequest, Option<Secret>),
-    Finished,
-}
-
-/// What an [`EnterpriseGrant`] gets.
+/// An Identity Assertion JWT Authorization Grant: the identity provider's statement that the user may use the MCP server.
+///
+/// `Debug` shows no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct EnterpriseToken {
-    /// The token for the MCP server.
-    pub token: TokenResponse,
-    /// The refresh token of the identity provider that replaces the one that was sent, if it has issued another.
-    pub subject: Option<Secret>,
+pub struct IdJag {
+    assertion: Secret,
+    resource: String,
+    scopes: Scopes,
+    /// The refresh token of the identity provider that replaces the one that was sent, if it has issued another. The one that
+    /// was sent may be invalid now, so store this one before anything else.
+    pub replaced_subject: Option<Secret>,
 }
 
-impl EnterpriseGrant {
-    /// Creates a flow. `identity_provider` and its client are those of the user's login. `endpoint` is that of the server's
-    /// authorization server, and `client` the one that is registered there.
+impl IdJagRequest {
+    /// Creates a flow. The endpoint and the client are those of the user's login at the identity provider. `issuer` is the
+    /// authorization server of the MCP server, and `resource` the MCP server.
     pub fn new(
-        identity_provider: (TokenEndpoint, ClientAuthentication),
-        subject: SubjectToken,
-        endpoint: TokenEndpoint,
+        identity_provider: TokenEndpoint,
         client: ClientAuthentication,
+        subject: SubjectToken,
+        issuer: String,
         resource: String,
         entropy: Entropy,
     ) -> Self {
-        let state = State::New(identity_provider.0, identity_provider.1);
-        EnterpriseGrant { resource, scopes: Scopes::new(), endpoint, client, dpop: None, entropy, subject, state }
+        let grant = Grant::TokenExchange { subject, audience: issuer };
+        let request = TokenRequest::new(identity_provider, client, &grant, entropy).resource(Some(resource.clone()));
+        IdJagRequest { request, resource, scopes: Scopes::new() }
     }
 
     /// Asks for scopes.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
+        self.request = self.request.scopes(scopes.clone());
         self.scopes = scopes;
         self
     }
 
-    /// Binds the token to a key.
-    pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
-        self.dpop = dpop;
-        self
+    fn next(&self, action: Action<TokenResponse>) -> Result<Action<IdJag>, Error> {
+        match action {
+            Action::Fetch(request) => Ok(Action::Fetch(request)),
+            Action::Sign { key, bytes } => Ok(Action::Sign { key, bytes }),
+            Action::Done(issued) => self.read(issued).map(Action::Done),
+        }
     }
 
-    fn exchange(&mut self, endpoint: TokenEndpoint, client: ClientAuthentication) -> TokenRequest {
-        let grant = Grant::TokenExchange { subject: self.subject.clone(), audience: self.endpoint.issuer.clone() };
-        TokenRequest::new(endpoint, client, &grant, self.entropy.split())
-            .resource(Some(self.resource.clone()))
-            .scopes(self.scopes.clone())
-    }
-
-    /// Goes on with the ID-JAG that the identity provider has issued.
-    fn request(&mut self, issued: TokenResponse) -> Result<TokenRequest, Error> {
+    fn read(&self, issued: TokenResponse) -> Result<IdJag, Error> {
         if issued.issued_token_type.as_deref().is_some_and(|kind| kind != ID_JAG) {
             let reason = "the identity provider has issued another kind of token than an ID-JAG";
-            return Err(Error::new(ErrorKind::Misconfigured, Step::Token, reason));
+            return Err(Error::new(ErrorKind::Misconfigured, Step::Token, reason).at(self.request.url()));
         }
-        let grant = Grant::JwtBearer { assertion: issued.access_token };
-        // More scopes than those of the ID-JAG would be refused.
-        let scopes = issued.scopes.unwrap_or_else(|| self.scopes.clone());
-        Ok(TokenRequest::new(self.endpoint.clone(), self.client.clone(), &grant, self.entropy.split())
-            .resource(Some(self.resource.clone()))
-            .scopes(scopes)
-            .dpop(self.dpop.take()))
-    }
-
-    /// Goes on after `action`, the next one of the request of `state`.
-    fn advance(
-        &mut self,
-        state: State,
-        action: Action<TokenResponse>,
-        now: UnixTime,
-    ) -> Result<Action<EnterpriseToken>, Error> {
-        match (action, state) {
-            (Action::Fetch(request), state) => {
-                self.state = state;
-                Ok(Action::Fetch(request))
-            }
-            (Action::Sign { key, bytes }, state) => {
-                self.state = state;
-                Ok(Action::Sign { key, bytes })
-            }
-            (Action::Done(mut issued), State::Exchanging(_)) => {
-                let subject = issued.refresh_token.take();
-                let mut request = self.request(issued)?;
-                let action = request.start(now)?;
-                self.advance(State::Requesting(request, subject), action, now)
-            }
-            (Action::Done(token), State::Requesting(_, subject)) => {
-                Ok(Action::Done(EnterpriseToken { token, subject }))
-            }
-            (Action::Done(_), State::New(..) | State::Finished) => Err(Error::misuse(Step::Token)),
-        }
+        Ok(IdJag {
+            assertion: issued.access_token,
+            resource: self.resource.clone(),
+            // More scopes than those of the ID-JAG would be refused.
+            scopes: issued.scopes.unwrap_or_else(|| self.scopes.clone()),
+            replaced_subject: issued.refresh_token,
+        })
     }
 }
 
-impl Flow for EnterpriseGrant {
-    type Output = EnterpriseToken;
+impl Flow for IdJagRequest {
+    type Output = IdJag;
 
-    fn start(&mut self, now: UnixTime) -> Result<Action<EnterpriseToken>, Error> {
-        let State::New(endpoint, client) = mem::replace(&mut self.state, State::Finished) else {
-            return Err(Error::misuse(Step::Token));
-        };
-        let mut request = self.exchange(endpoint, client);
-        let action = request.start(now)?;
-        self.advance(State::Exchanging(request), action, now)
+    fn start(&mut self, now: UnixTime) -> Result<Action<IdJag>, Error> {
+        let action = self.request.start(now)?;
+        self.next(action)
     }
 
-    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<EnterpriseToken>, Error> {
-        match mem::replace(&mut self.state, State::Finished) {
-            State::Exchanging(mut request) => {
-                let action = request.resume(input, now)?;
-                self.advance(State::Exchanging(request), action, now)
-            }
-            State::Requesting(mut request, subject) => {
-                let action = request.resume(input, now)?;
-                self.advance(State::Requesting(request, subject), action, now)
-            }
-            State::New(..) | State::Finished => Err(Error::misuse(Step::Token)),
-        }
+    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<IdJag>, Error> {
+        let action = self.request.resume(input, now)?;
+        self.next(action)
+    }
+}
+
+impl IdJag {
+    /// Returns the flow that exchanges the ID-JAG for an access token at the authorization server of the MCP server, where `client`
+    /// is registered. It asks for the scopes of the ID-JAG.
+    pub fn token_request(
+        &self,
+        endpoint: TokenEndpoint,
+        client: ClientAuthentication,
+        entropy: Entropy,
+    ) -> TokenRequest {
+        let grant = Grant::JwtBearer { assertion: self.assertion.clone() };
+        TokenRequest::new(endpoint, client, &grant, entropy)
+            .resource(Some(self.resource.clone()))
+            .scopes(self.scopes.clone())
     }
 }
 
@@ -179,7 +135,6 @@ mod tests {
         ISSUER, NOW, RESOURCE, TOKEN_URL, dpop, endpoint, entropy, header, map, parameters, response, run,
     };
     use alloc::string::ToString;
-    use alloc::vec::Vec;
     use alloc::{format, vec};
 
     const IDP_URL: &str = "https://idp.example/token";
@@ -191,34 +146,42 @@ mod tests {
         Secret::new(text)
     }
 
-    fn grant(subject: SubjectToken) -> EnterpriseGrant {
+    fn exchange(subject: SubjectToken) -> IdJagRequest {
         let idp = TokenEndpoint::new("https://idp.example", IDP_URL);
-        let idp_client = ClientAuthentication::client_secret_post("idp-client", secret("idp-secret"));
-        let client = ClientAuthentication::client_secret_basic("mcp-client", secret("mcp-secret"));
-        EnterpriseGrant::new((idp, idp_client), subject, endpoint(), client, RESOURCE.into(), entropy())
+        let client = ClientAuthentication::client_secret_post("idp-client", secret("idp-secret"));
+        IdJagRequest::new(idp, client, subject, ISSUER.into(), RESOURCE.into(), entropy())
             .scopes(Scopes::parse("read write"))
+    }
+
+    fn client() -> ClientAuthentication {
+        ClientAuthentication::client_secret_basic("mcp-client", secret("mcp-secret"))
     }
 
     fn id_token() -> SubjectToken {
         SubjectToken::IdToken(secret("i.d.t"))
     }
 
-    fn send(mut flow: EnterpriseGrant, responses: Vec<Response>) -> (Result<EnterpriseToken, Error>, Vec<Request>) {
-        let (mut responses, mut requests) = (responses.into_iter(), Vec::new());
-        let result = run(&mut flow, NOW, |request| {
-            requests.push(request);
-            Input::Response(responses.next().expect("too many requests"))
+    /// Runs a flow with one response, and returns its request, too.
+    fn send<F: Flow>(flow: &mut F, response: Response) -> (Result<F::Output, Error>, Request) {
+        let (mut response, mut sent) = (Some(response), None);
+        let result = run(flow, NOW, |request| {
+            sent = Some(request);
+            Input::Response(response.take().expect("too many requests"))
         });
-        (result, requests)
+        (result, sent.expect("no request"))
+    }
+
+    fn id_jag(body: &str) -> IdJag {
+        send(&mut exchange(id_token()), response(200, body)).0.unwrap()
     }
 
     #[test]
     fn em1_em2_the_identity_provider_exchanges_the_users_token_for_an_id_jag() {
-        let (result, requests) = send(grant(id_token()), vec![response(200, JAG), response(200, TOKEN)]);
-        assert_eq!(result.unwrap().token.access_token.expose(), "at");
-        assert_eq!(requests[0].url, IDP_URL);
+        let (result, request) = send(&mut exchange(id_token()), response(200, JAG));
+        assert_eq!(result.unwrap().replaced_subject, None);
+        assert_eq!(request.url, IDP_URL);
         assert_eq!(
-            parameters(&requests[0]),
+            parameters(&request),
             map(&[
                 ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
                 ("requested_token_type", ID_JAG),
@@ -237,37 +200,38 @@ mod tests {
     fn em3_a_refresh_token_of_the_identity_provider_can_be_the_subject_and_may_be_replaced() {
         let jag = JAG.replace("\"expires_in\"", "\"refresh_token\":\"next\",\"expires_in\"");
         let subject = SubjectToken::RefreshToken(secret("rt"));
-        let (result, requests) = send(grant(subject), vec![response(200, &jag), response(200, TOKEN)]);
-        assert_eq!(result.unwrap().subject, Some(secret("next")));
-        let form = parameters(&requests[0]);
+        let (result, request) = send(&mut exchange(subject), response(200, &jag));
+        assert_eq!(result.unwrap().replaced_subject, Some(secret("next")));
+        let form = parameters(&request);
         assert_eq!(form["subject_token"], "rt");
         assert_eq!(form["subject_token_type"], "urn:ietf:params:oauth:token-type:refresh_token");
     }
 
     #[test]
     fn em4_the_id_jag_is_the_assertion_at_the_authorization_server_of_the_server() {
-        let (_, requests) = send(grant(id_token()), vec![response(200, JAG), response(200, TOKEN)]);
-        assert_eq!(requests[1].url, TOKEN_URL);
-        assert!(header(&requests[1], "authorization").unwrap().starts_with("Basic "));
+        let mut flow = id_jag(JAG).token_request(endpoint(), client(), entropy());
+        let (result, request) = send(&mut flow, response(200, TOKEN));
+        assert_eq!(result.unwrap().access_token.expose(), "at");
+        assert_eq!(request.url, TOKEN_URL);
+        assert!(header(&request, "authorization").unwrap().starts_with("Basic "));
         let grant_type = ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
         let expected = [grant_type, ("assertion", "j.a.g"), ("resource", RESOURCE), ("scope", "read write")];
-        assert_eq!(parameters(&requests[1]), map(&expected));
+        assert_eq!(parameters(&request), map(&expected));
 
         let narrower = JAG.replace("\"expires_in\"", "\"scope\":\"read\",\"expires_in\"");
-        let (_, requests) = send(grant(id_token()), vec![response(200, &narrower), response(200, TOKEN)]);
-        assert_eq!(parameters(&requests[1])["scope"], "read");
+        let mut flow = id_jag(&narrower).token_request(endpoint(), client(), entropy());
+        assert_eq!(parameters(&send(&mut flow, response(200, TOKEN)).1)["scope"], "read");
     }
 
     #[test]
     fn em4_the_client_can_be_a_metadata_document_with_a_key_and_the_token_bound() {
-        let mut flow = grant(id_token()).dpop(Some(dpop()));
         let key = ClientKey::new(SigningAlgorithm::Es256);
-        flow.client = ClientAuthentication::private_key_jwt("https://client.example/client.json", key);
-        let bound = TOKEN.replace("Bearer", "DPoP");
-        let (result, requests) = send(flow, vec![response(200, JAG), response(200, &bound)]);
+        let client = ClientAuthentication::private_key_jwt("https://client.example/client.json", key);
+        let mut flow = id_jag(JAG).token_request(endpoint(), client, entropy()).dpop(Some(dpop()));
+        let (result, request) = send(&mut flow, response(200, &TOKEN.replace("Bearer", "DPoP")));
         result.unwrap();
-        assert!(parameters(&requests[1]).contains_key("client_assertion"));
-        assert!(header(&requests[0], "dpop").is_none() && header(&requests[1], "dpop").is_some());
+        assert!(parameters(&request).contains_key("client_assertion"));
+        assert!(header(&request, "dpop").is_some());
     }
 
     #[test]
@@ -282,10 +246,12 @@ mod tests {
 
     #[test]
     fn em6_tokens_are_neither_in_urls_nor_in_debug_output() {
-        let mut flow = grant(id_token());
+        let mut flow = exchange(id_token());
         let Action::Fetch(request) = flow.start(NOW).unwrap() else { panic!() };
-        let next = flow.resume(Input::Response(response(200, JAG)), NOW).unwrap();
-        let text = format!("{flow:?} {request:?} {next:?}");
+        let Action::Done(id_jag) = flow.resume(Input::Response(response(200, JAG)), NOW).unwrap() else { panic!() };
+        let mut next = id_jag.token_request(endpoint(), client(), entropy());
+        let second = next.start(NOW).unwrap();
+        let text = format!("{flow:?} {request:?} {id_jag:?} {next:?} {second:?}");
         for hidden in ["i.d.t", "j.a.g", "idp-secret", "mcp-secret"] {
             assert!(!text.contains(hidden), "{text}");
         }
@@ -295,20 +261,19 @@ mod tests {
     #[test]
     fn a_refusal_of_either_server_ends_the_flow() {
         let refusal = || response(400, r#"{"error":"invalid_grant"}"#);
-        let (result, requests) = send(grant(id_token()), vec![refusal()]);
-        let error = result.unwrap_err();
-        assert_eq!((error.kind(), requests.len()), (ErrorKind::LoginRequired, 1));
+        let error = send(&mut exchange(id_token()), refusal()).0.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LoginRequired);
         assert!(error.to_string().contains(IDP_URL), "o21: {error}");
-        let (result, _) = send(grant(id_token()), vec![response(200, JAG), refusal()]);
-        assert!(result.unwrap_err().to_string().contains(TOKEN_URL));
+        let mut flow = id_jag(JAG).token_request(endpoint(), client(), entropy());
+        assert!(send(&mut flow, refusal()).0.unwrap_err().to_string().contains(TOKEN_URL));
         let other = JAG.replace("id-jag", "access_token");
-        let (result, _) = send(grant(id_token()), vec![response(200, &other)]);
-        assert!(result.unwrap_err().to_string().contains("another kind of token"));
+        let error = send(&mut exchange(id_token()), response(200, &other)).0.unwrap_err().to_string();
+        assert!(error.contains("another kind of token") && error.contains(IDP_URL), "{error}");
     }
 
     #[test]
     fn a_flow_that_is_driven_in_another_order_fails() {
-        let mut flow = grant(id_token());
+        let mut flow = exchange(id_token());
         assert!(flow.resume(Input::Signature(vec![]), NOW).is_err());
         assert!(flow.start(NOW).is_err());
     }

@@ -4,5 +4,5 @@ mod client_credentials;
 mod enterprise;
 mod workload;
 
-pub use enterprise::{EnterpriseGrant, EnterpriseToken};
+pub use enterprise::{IdJag, IdJagRequest};
 pub use workload::WorkloadGrant;

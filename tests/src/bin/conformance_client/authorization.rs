@@ -49,6 +49,7 @@ fn with_context(builder: OAuthBuilder, scenario: &str, context: &Value) -> Resul
             identity_provider: TokenEndpoint::new(issuer, endpoint),
             identity_client,
             subject: Arc::new(move || Ok(SubjectToken::IdToken(Secret::new(id_token.clone())))),
+            replace_subject: Arc::new(|_| Err("an ID token is not replaced".into())),
             client_id: client_id.ok_or("no client_id")?,
             client_secret: secret,
         })));

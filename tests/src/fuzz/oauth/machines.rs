@@ -1,7 +1,7 @@
 //! Tokens without a user.
 
 use mcpwire_authorization::oauth::{
-    ClientAuthentication, ClientKey, EnterpriseGrant, Scopes, Secret, SigningAlgorithm, SubjectToken, TokenEndpoint,
+    ClientAuthentication, ClientKey, IdJagRequest, Scopes, Secret, SigningAlgorithm, SubjectToken, TokenEndpoint,
     TokenRequest, WorkloadGrant,
 };
 
@@ -41,15 +41,17 @@ pub(super) fn run(web: &mut Web<'_>) {
             check_sent_to(web, 0, TOKEN_URL);
         }
         _ => {
-            let provider = (TokenEndpoint::new("https://provider.example", PROVIDER_URL), client.clone());
+            let provider = TokenEndpoint::new("https://provider.example", PROVIDER_URL);
             let subject = if kind & 8 == 0 {
                 SubjectToken::IdToken(web.secret("id"))
             } else {
                 SubjectToken::RefreshToken(web.secret("id"))
             };
-            let flow = EnterpriseGrant::new(provider, subject, endpoint, client, resource, entropy());
-            if let Some(token) = drive(&mut flow.scopes(scopes).dpop(web.dpop()), web) {
-                web.check_debug(&token);
+            let issuer = endpoint.issuer.clone();
+            let exchange = IdJagRequest::new(provider, client.clone(), subject, issuer, resource, entropy());
+            if let Some(id_jag) = drive(&mut exchange.scopes(scopes), web) {
+                web.check_debug(&id_jag);
+                drive(&mut id_jag.token_request(endpoint, client, entropy()).dpop(web.dpop()), web);
             }
             let elsewhere = web.requests.iter().find(|(_, url)| url != TOKEN_URL && url != PROVIDER_URL);
             assert_eq!(elsewhere, None);
