@@ -25,6 +25,7 @@ pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, F
     let console = Console::new(options);
     if let HubHandle::InProcess(own) = &handle {
         own.boot(&console).map_err(Failure::from_hub)?;
+        own.wait_until_stopped();
     }
     let rows = handle.rows(Request::Status)?;
     handle.close();

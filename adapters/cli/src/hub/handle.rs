@@ -2,10 +2,12 @@
 
 use std::process;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
+use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{Hub, HubError, HubOptions, McpService, McpStatus};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
@@ -18,6 +20,9 @@ use super::service::HubService;
 use crate::args::{Options, Place};
 use crate::console::{Console, Interrupt};
 use crate::failure::Failure;
+
+/// Maximum time to wait for servers that have failed to start and have not ended yet. Most servers end at once.
+const STOPPING: Duration = Duration::from_secs(2);
 
 /// The hub that a command uses: the running hub of `mcpwire hub run`, or else a hub in the process of the command.
 pub(crate) enum HubHandle {
@@ -131,6 +136,21 @@ impl InProcess {
         );
         console.finish();
         booted.map(drop)
+    }
+
+    /// Waits until the servers that could not be started have ended, so that their status is the final one. A server that does not
+    /// end is waited for [`STOPPING`].
+    pub(crate) fn wait_until_stopped(&self) {
+        let hub = self.hub();
+        let is_stopping = || {
+            let mut details = hub.list().into_iter().filter_map(|config| hub.status_detail(config.id));
+            details.any(|detail| detail.state == State::Stopping)
+        };
+        let stopped = async {
+            let mut events = hub.events();
+            while is_stopping() && events.next().await.is_some() {}
+        };
+        let _ = self.wait(async { tokio::time::timeout(STOPPING, stopped).await });
     }
 }
 
