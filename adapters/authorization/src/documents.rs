@@ -6,6 +6,7 @@
 //! | `login-HASH` | the login of that account that waits for the user |
 //! | `key-HASH` | the private key to which the tokens of that account are bound |
 //! | `client-HASH` | the registrations at one issuer |
+//! | `issuer-HASH` | the issuer at which a client that somebody has registered was used; it outlives the login |
 //! | `identity-HASH` | nothing: its lock is held while the login of a user at an identity provider is used |
 //!
 //! A refresh token belongs to one account, server and issuer. The document of a login is named by account and server, because
@@ -34,6 +35,7 @@ const MAX_REGISTRATIONS: usize = 16;
 pub(crate) struct Documents {
     store: Arc<dyn TokenStore>,
     runtime: Arc<dyn Runtime>,
+    server_url: String,
     /// Ends the names of the documents.
     hash: String,
 }
@@ -69,10 +71,18 @@ struct Registrations {
     clients: Vec<ClientInformation>,
 }
 
+/// The issuer at which a pre-registered client was used.
+#[derive(Serialize, Deserialize)]
+struct IssuerBinding {
+    /// For people who read the file. The name of the document contains it, too.
+    client_id: String,
+    issuer: String,
+}
+
 impl Documents {
     pub(crate) fn new(store: Arc<dyn TokenStore>, runtime: Arc<dyn Runtime>, server_url: &str, account: &str) -> Self {
         let hash = TokenKey::new(server_url, account).file_name();
-        Documents { store, runtime, hash }
+        Documents { store, runtime, server_url: server_url.to_owned(), hash }
     }
 
     pub(crate) async fn lock(&self) -> Result<StoreLock, StoreFailed> {
@@ -196,6 +206,37 @@ impl Documents {
         .await
     }
 
+    /// Returns the issuer at which a pre-registered client was used at this server, by any account of the user.
+    pub(crate) async fn load_issuer(&self, client_id: &str) -> Result<Option<String>, StoreFailed> {
+        let name = self.issuer_name(client_id);
+        self.blocking(move |store| {
+            let Some(document) = store.load(&name)? else { return Ok(None) };
+            let failed = |error: StoreError| {
+                StoreFailed(format!(
+                    "{} cannot be used, which names the authorization server of a client: {error}",
+                    store.locate(&name)
+                ))
+            };
+            let binding: IssuerBinding = read(&document).map_err(failed)?;
+            Ok(Some(binding.issuer))
+        })
+        .await
+    }
+
+    /// Remembers the issuer at which a pre-registered client is used at this server.
+    pub(crate) async fn save_issuer(&self, client_id: &str, issuer: &str) -> Result<(), StoreFailed> {
+        if self.load_issuer(client_id).await?.as_deref() == Some(issuer) {
+            return Ok(());
+        }
+        let binding = IssuerBinding { client_id: client_id.to_owned(), issuer: issuer.to_owned() };
+        let (name, document) = (self.issuer_name(client_id), write(&binding)?);
+        self.blocking(move |store| {
+            let _lock = store.lock(&name)?;
+            store.save(&name, &document)
+        })
+        .await
+    }
+
     /// Returns the key of this account, and creates it at the first time.
     pub(crate) async fn dpop_key(&self) -> Result<SigningKey, StoreFailed> {
         let _lock = self.lock().await?;
@@ -212,6 +253,10 @@ impl Documents {
             Ok(key)
         })
         .await
+    }
+
+    fn issuer_name(&self, client_id: &str) -> String {
+        format!("issuer-{}", TokenKey::new(&self.server_url, client_id).file_name())
     }
 
     fn token_name(&self) -> String {

@@ -32,6 +32,9 @@ pub enum LoginError {
     /// The authorization server has no login by device codes. Contains its issuer.
     #[error("the authorization server {} has no login with a code for another device; log in with a browser", printable(.0))]
     NoDeviceLogin(String),
+    /// Nothing says at which authorization server the configured client is registered, so its secret was not sent.
+    #[error("{0}")]
+    ClientIssuerRequired(#[from] ClientIssuerRequired),
     /// The key of the client or of the tokens cannot be used.
     #[error("{0}")]
     Key(#[from] KeyError),
@@ -64,6 +67,8 @@ pub enum LoginErrorKind {
     Misconfigured,
     /// The authorization server registers no clients, so the user must supply the identifier of a client.
     ClientIdRequired,
+    /// Nothing says at which authorization server the configured client is registered, so its secret was not sent.
+    ClientIssuerRequired,
     /// The response may come from an attacker, so it was discarded.
     Untrusted,
     /// The store, or a key in it, cannot be used.
@@ -80,6 +85,7 @@ impl LoginErrorKind {
             LoginErrorKind::Refused => "refused",
             LoginErrorKind::Misconfigured => "misconfigured",
             LoginErrorKind::ClientIdRequired => "client_id_required",
+            LoginErrorKind::ClientIssuerRequired => "client_issuer_required",
             LoginErrorKind::Untrusted => "untrusted",
             LoginErrorKind::Store => "store",
         }
@@ -101,6 +107,7 @@ impl LoginError {
                 oauth::ErrorKind::Refused => LoginErrorKind::Refused,
                 oauth::ErrorKind::Misconfigured => LoginErrorKind::Misconfigured,
                 oauth::ErrorKind::ClientIdRequired => LoginErrorKind::ClientIdRequired,
+                oauth::ErrorKind::ClientIssuerRequired => LoginErrorKind::ClientIssuerRequired,
                 oauth::ErrorKind::Untrusted => LoginErrorKind::Untrusted,
                 _ => LoginErrorKind::Temporary,
             },
@@ -111,6 +118,7 @@ impl LoginError {
             LoginError::LoginRequired(_) => LoginErrorKind::LoginRequired,
             LoginError::Subject(_) => LoginErrorKind::Temporary,
             LoginError::NoDeviceLogin(_) => LoginErrorKind::Misconfigured,
+            LoginError::ClientIssuerRequired(_) => LoginErrorKind::ClientIssuerRequired,
         }
     }
 
@@ -155,6 +163,36 @@ impl LoginRequired {
 }
 
 impl std::error::Error for LoginRequired {}
+
+/// The error of a login whose configured client has a secret, if nothing says at which authorization server it is registered.
+///
+/// The MCP server names the authorization server. A malicious one could name its own, to get the secret. A program can ask the
+/// user, and repeat the login with [`LoginRequest::trust_issuer`](crate::LoginRequest::trust_issuer).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientIssuerRequired {
+    /// The URL of the MCP server.
+    pub server_url: String,
+    /// The identifier of the configured client.
+    pub client_id: String,
+    /// The authorization server that the MCP server names.
+    pub issuer: String,
+}
+
+impl std::error::Error for ClientIssuerRequired {}
+
+impl fmt::Display for ClientIssuerRequired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the secret of the client `{}` was not sent: the server {} names the authorization server {}, and no setting says \
+             that the client is registered there; set `client_issuer` to the authorization server that has issued the secret",
+            printable(&self.client_id),
+            printable(without_query(&self.server_url)),
+            printable(&self.issuer)
+        )
+    }
+}
 
 impl fmt::Display for LoginRequired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

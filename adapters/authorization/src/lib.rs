@@ -29,7 +29,7 @@ mod store;
 pub use authorizer::{LoginRequest, OAuth, OAuthBuilder, PendingLogin};
 pub use browser::{Browser, LoginPrompt, LoginWindow};
 pub use documents::login_document;
-pub use error::{LoginError, LoginErrorKind, LoginRequired};
+pub use error::{ClientIssuerRequired, LoginError, LoginErrorKind, LoginRequired};
 #[cfg(feature = "file-store")]
 pub use file_store::FileStore;
 pub use loopback::{LoopbackError, LoopbackListener};

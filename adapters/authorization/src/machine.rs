@@ -41,7 +41,8 @@ pub struct Enterprise {
 
 impl MachineGrant {
     /// The program acts for itself (`client_credentials`). Without a secret, the client needs a key
-    /// ([`OAuthBuilder::client_key`](crate::OAuthBuilder::client_key)).
+    /// ([`OAuthBuilder::client_key`](crate::OAuthBuilder::client_key)). With a secret, the settings must name the issuer of the
+    /// client: see [`OAuthSettings::client_issuer`](mcpwire_oauth::OAuthSettings::client_issuer).
     pub fn client_credentials(client_id: impl Into<String>, secret: Option<Secret>) -> Self {
         MachineGrant { kind: Kind::ClientCredentials { client_id: client_id.into(), secret }, scopes: None }
     }
@@ -75,6 +76,15 @@ impl MachineGrant {
             Kind::ClientCredentials { client_id, .. } => Some(client_id),
             Kind::Workload { .. } => None,
             Kind::Enterprise(enterprise) => Some(&enterprise.client_id),
+        }
+    }
+
+    /// Returns whether the client authenticates with a secret at the authorization server of the MCP server.
+    pub(crate) fn has_secret(&self) -> bool {
+        match &self.kind {
+            Kind::ClientCredentials { secret, .. } => secret.is_some(),
+            Kind::Workload { .. } => false,
+            Kind::Enterprise(enterprise) => enterprise.client_secret.is_some(),
         }
     }
 

@@ -58,6 +58,8 @@ pub enum ErrorKind {
     Misconfigured,
     /// The authorization server registers no clients, so the user must supply the identifier of a client.
     ClientIdRequired,
+    /// Nothing says at which authorization server the client of the settings is registered, so its secret was not sent.
+    ClientIssuerRequired,
     /// The response may come from an attacker, so it was discarded.
     Untrusted,
 }

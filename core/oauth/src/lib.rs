@@ -21,6 +21,7 @@ mod callback;
 mod challenge;
 mod client;
 mod client_authentication;
+mod client_issuer;
 mod client_metadata;
 mod client_request;
 mod device;

@@ -13,7 +13,7 @@ use crate::client::{ClientInformation, ClientSource};
 use crate::client_authentication::AuthMethod;
 use crate::client_metadata::{ClientMetadata, DEVICE_CODE, check_metadata_url};
 use crate::discovery::{AuthorizationServerMetadata, Discovered};
-use crate::error::{Error, ErrorKind, Step, quoted};
+use crate::error::{Error, ErrorKind, Step};
 use crate::flow::{Action, Flow, Input};
 use crate::http::{FetchError, Request, Response};
 use crate::lenient;
@@ -77,7 +77,12 @@ impl Registration {
             .as_ref()
             .filter(|stored| stored.source == ClientSource::PreRegistered && stored.client_id == client_id);
         let used_before = used_before.map(|stored| &*stored.issuer);
-        self.metadata.check_client_issuer(client_id, &self.settings, used_before)
+        self.settings.check_client_issuer(
+            client_id,
+            self.settings.client_secret.is_some(),
+            used_before,
+            &self.metadata.issuer,
+        )
     }
 
     fn ask(&mut self, state: State) -> Result<Action<ClientInformation>, Error> {
@@ -179,31 +184,6 @@ impl Registration {
             registration_client_uri: registered.registration_client_uri,
             ..client
         })
-    }
-}
-
-impl AuthorizationServerMetadata {
-    /// Fails if a client that somebody has registered belongs to another authorization server: its credentials must not be sent to
-    /// this one (basic/authorization/client-registration, "Authorization Server Binding").
-    ///
-    /// That is the issuer of the settings, or else `used_before`, the issuer at which the client was used before.
-    pub fn check_client_issuer(
-        &self,
-        client_id: &str,
-        settings: &OAuthSettings,
-        used_before: Option<&str>,
-    ) -> Result<(), Error> {
-        match settings.client_issuer.as_deref().or(used_before) {
-            Some(expected) if *expected != self.issuer => {
-                let reason = format!(
-                    "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
-                    quoted(&self.issuer)
-                );
-                Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason)
-                    .with_advice("if the change is right, register a client there and configure its identifier"))
-            }
-            _ => Ok(()),
-        }
     }
 }
 

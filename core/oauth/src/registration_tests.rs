@@ -52,7 +52,11 @@ fn failure(result: Result<ClientInformation, Error>) -> (ErrorKind, String) {
 
 #[test]
 fn r1_the_client_of_the_settings_comes_first() {
-    let settings = settings().client_id("mine").client_secret(Secret::new("s")).client_metadata_url(DOCUMENT);
+    let settings = settings()
+        .client_id("mine")
+        .client_secret(Secret::new("s"))
+        .client_issuer(ISSUER)
+        .client_metadata_url(DOCUMENT);
     let mut web = Web::new();
     let client = register(&mut web, &settings, &json!({"client_id_metadata_document_supported": true})).unwrap();
     assert_eq!((client.source, &*client.client_id, &*client.issuer), (ClientSource::PreRegistered, "mine", ISSUER));

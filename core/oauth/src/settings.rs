@@ -13,6 +13,7 @@ pub struct OAuthSettings {
     pub(crate) client_id: Option<String>,
     pub(crate) client_secret: Option<Secret>,
     pub(crate) client_issuer: Option<String>,
+    pub(crate) trusts_first_issuer: bool,
     pub(crate) metadata_url: Option<String>,
     pub(crate) client_uri: Option<String>,
     pub(crate) scopes: Option<Scopes>,
@@ -39,6 +40,7 @@ impl OAuthSettings {
             client_id: None,
             client_secret: None,
             client_issuer: None,
+            trusts_first_issuer: false,
             metadata_url: None,
             client_uri: None,
             scopes: None,
@@ -61,7 +63,7 @@ impl OAuthSettings {
         self
     }
 
-    /// Sets the secret of the client that is registered already.
+    /// Sets the secret of the client that is registered already. It requires [`client_issuer`](Self::client_issuer).
     pub fn client_secret(mut self, secret: Secret) -> Self {
         self.client_secret = Some(secret);
         self
@@ -71,6 +73,14 @@ impl OAuthSettings {
     /// servers, the login fails.
     pub fn client_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.client_issuer = Some(issuer.into());
+        self
+    }
+
+    /// Sets whether the secret of the client may be sent to the first authorization server that the MCP server names, if no
+    /// [`client_issuer`](Self::client_issuer) is set. Default: `false`. A malicious MCP server could name its own
+    /// authorization server, and get the secret.
+    pub fn trust_first_issuer(mut self, trusted: bool) -> Self {
+        self.trusts_first_issuer = trusted;
         self
     }
 

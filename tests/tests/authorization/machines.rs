@@ -37,7 +37,9 @@ fn cc1_cc2_a_client_gets_tokens_with_its_secret_or_its_key() {
             } else {
                 web.authorization.client(client.secret("s3cret"));
                 let secret = Secret::new("s3cret");
-                web.oauth_without_user().machine_grant(MachineGrant::client_credentials("machine", Some(secret)))
+                web.oauth_without_user()
+                    .machine_grant(MachineGrant::client_credentials("machine", Some(secret)))
+                    .settings(|settings| settings.client_issuer("https://auth.test"))
             };
             web.run(builder, async |client| {
                 echo(&client).await.expect("there is a token");
@@ -144,7 +146,10 @@ fn em7_the_token_of_a_user_is_not_lost_when_the_identity_provider_replaces_it() 
         web.authorization.token_lifetime(secs(100));
         let network = Enterprises::new(&web);
         let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
-        let builder = web.oauth_without_user().machine_grant(MachineGrant::enterprise(identity(&subject, true)));
+        let builder = web
+            .oauth_without_user()
+            .machine_grant(MachineGrant::enterprise(identity(&subject, true)))
+            .settings(|settings| settings.client_issuer("https://auth.test"));
         let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
         web.time.run(async {
             let client = web.client(&oauth);
@@ -231,7 +236,11 @@ fn em7_programs_with_one_store_use_the_token_of_a_user_one_after_the_other() {
             }),
             ..identity(&subject, true)
         });
-        let builder = web.oauth_without_user().store(store.clone()).machine_grant(grant);
+        let builder = web
+            .oauth_without_user()
+            .store(store.clone())
+            .machine_grant(grant)
+            .settings(|settings| settings.client_issuer("https://auth.test"));
         let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
         web.time.run(async { web.client(&oauth).initialize().await.map(drop) }).expect("there is a token");
         assert_eq!(*seen.lock().unwrap(), [true, true], "the lock is held from the read to the write");
@@ -245,7 +254,10 @@ fn em7_a_program_that_cannot_store_the_new_token_of_the_user_is_told() {
         let web = Web::new();
         let network = Enterprises::new(&web);
         let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
-        let builder = web.oauth_without_user().machine_grant(MachineGrant::enterprise(identity(&subject, false)));
+        let builder = web
+            .oauth_without_user()
+            .machine_grant(MachineGrant::enterprise(identity(&subject, false)))
+            .settings(|settings| settings.client_issuer("https://auth.test"));
         let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
         let error = web.time.run(async { web.client(&oauth).initialize().await.map(drop).unwrap_err() });
         let expected = "the program could not store the new token of the identity provider: the disk is full";

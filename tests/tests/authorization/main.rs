@@ -5,6 +5,7 @@ mod accounts;
 mod addresses;
 mod bound_tokens;
 mod carriers;
+mod client_issuers;
 mod error_texts;
 mod hostile;
 mod login_requests;

@@ -202,7 +202,10 @@ fn r10_r11_a_configured_client_is_not_used_at_another_authorization_server() {
         let web = Web::with(&mine);
         let builder = || {
             web.oauth().settings(|settings| {
-                settings.client_id("configured").client_secret(Secret::new("s3cret-of-the-client"))
+                settings
+                    .client_id("configured")
+                    .client_secret(Secret::new("s3cret-of-the-client"))
+                    .trust_first_issuer(true)
             })
         };
         web.run(builder(), async |client| echo(&client).await.map(drop)).expect("the client is known");

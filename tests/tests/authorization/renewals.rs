@@ -248,7 +248,7 @@ fn r10_the_secret_of_a_program_goes_to_no_other_authorization_server() {
                 if is_configured {
                     builder.settings(|settings| settings.client_issuer("https://auth.test"))
                 } else {
-                    builder
+                    builder.settings(|settings| settings.trust_first_issuer(true))
                 }
             };
             if !is_configured {

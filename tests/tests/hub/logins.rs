@@ -368,6 +368,7 @@ fn a_program_logs_in_as_itself_with_its_secret() {
         config.oauth.client_id = Some("robot".into());
         config.oauth.client_secret = Some(EnvVarConfig::secret("client_secret", &secret));
         config.oauth.client_credentials = true;
+        config.oauth.issuer = Some("https://auth.test".into());
         let hub = place.hub().await;
         hub.secrets().set(&secret, &Secret::new("swordfish")).expect("it is stored");
         hub.create(config.clone()).await.expect("it is created");

@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 
 use mcpwire_oauth::{
-    ClientInformation, DeviceAction, DeviceCode, DeviceInput, DeviceLogin, Discovered, Error, Registration, Scopes,
-    TokenResponse, UnixTime,
+    ClientInformation, DeviceAction, DeviceCode, DeviceInput, DeviceLogin, Discovered, Error, OAuthSettings,
+    Registration, Scopes, TokenResponse, UnixTime,
 };
 
 use super::inner::{Inner, new_entropy};
@@ -27,13 +27,14 @@ impl Inner {
         let Some(url) = discovered.metadata.device_authorization_endpoint.clone() else {
             return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
         };
+        let settings = self.login_settings(&discovered, parameters).await?;
         let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, parameters).await?;
-        let client = self.device_client(&discovered, stored.clone()).await?;
-        let scopes = discovered.scopes_to_request(&self.settings_for(parameters.chosen_scopes.as_ref()), None, None);
+        let client = self.device_client(&discovered, &settings, stored.clone()).await?;
+        let scopes = discovered.scopes_to_request(&settings, None, None);
         let (client, response) = match self.get_by_device(&url, &discovered, &client, &scopes, show).await {
             // A client that has registered for logins in a browser may lack the grant.
             Err(LoginError::Flow(error)) if stored.is_some() && lacks_grant(&error) => {
-                let client = self.device_client(&discovered, None).await?;
+                let client = self.device_client(&discovered, &settings, None).await?;
                 let response = self.get_by_device(&url, &discovered, &client, &scopes, show).await?;
                 (client, response)
             }
@@ -61,12 +62,14 @@ impl Inner {
     async fn device_client(
         &self,
         discovered: &Discovered,
+        settings: &OAuthSettings,
         stored: Option<ClientInformation>,
     ) -> Result<ClientInformation, LoginError> {
         let redirect_uri = stored.as_ref().map_or(UNUSED_REDIRECT_URI, |stored| &stored.redirect_uri);
-        let settings = self.settings.clone().redirect_uri(redirect_uri).device_grant(true);
+        let settings = settings.clone().redirect_uri(redirect_uri).device_grant(true);
         let client = self.run(Registration::new(discovered, &settings, stored.clone())).await?;
         self.store_client(&client, stored.as_ref()).await?;
+        self.remember_client(&client).await?;
         Ok(client)
     }
 

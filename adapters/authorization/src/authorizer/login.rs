@@ -75,6 +75,8 @@ impl Inner {
         }
         let previous = self.shared.lock().access.token().cloned();
         let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
+        // Before a window opens: the user may have to be asked first.
+        self.login_settings(&discovered, parameters).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
         let window = prompt
             .prepare(last.as_ref().map(|client| &*client.redirect_uri))
@@ -106,16 +108,15 @@ impl Inner {
         redirect_uri: &str,
         parameters: &LoginParameters,
     ) -> Result<StoredAttempt, LoginError> {
+        let settings = self.login_settings(&discovered, parameters).await?.redirect_uri(redirect_uri);
         let client = self.stored_client(&discovered, redirect_uri, parameters).await?;
-        let settings = self.settings_for(parameters.chosen_scopes.as_ref()).redirect_uri(redirect_uri);
         let resource = discovered.resource.clone();
-        // The credentials of a client that the user has registered go to the authorization server that they are for.
-        let used_before = self.shared.lock().client.clone().filter(|used| used.source == ClientSource::PreRegistered);
-        let login = Login::new(discovered, settings, client.clone().or(used_before), new_entropy()?)
+        let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
             .challenge(parameters.challenge.as_ref())
             .requested_before(parameters.requested_before.clone());
         let started = self.run(login).await?;
         self.store_client(&started.attempt.client, client.as_ref()).await?;
+        self.remember_client(&started.attempt.client).await?;
         let stored = StoredAttempt::new(started.url, resource, started.attempt, parameters, &self.settings);
         self.documents.save_attempt(&stored).await?;
         Ok(stored)
@@ -154,6 +155,7 @@ impl Inner {
     /// Exchanges the code of a response for a token, and stores the token.
     pub(super) async fn finish(&self, stored: StoredAttempt, callback: &str) -> Result<LoginStatus, LoginError> {
         let StoredAttempt { attempt, resource, .. } = stored;
+        self.check_stored_client(&attempt.client, &attempt.endpoint.issuer).await?;
         let key = self.client_key.as_ref().map(|(description, _)| description);
         let request = attempt.finish(callback, key, new_entropy()?);
         // A response that somebody else has made up must not end the login.

@@ -11,6 +11,9 @@ pub struct LoginRequest {
     /// Whether to begin anew: with another registration of the client, and without the login that waits for the user. It helps when
     /// the page of the login does not know the client any more.
     pub anew: bool,
+    /// The issuer to which the secret of the configured client may be sent, if no setting names its issuer and the client was not
+    /// used before. It is remembered.
+    pub trusted_issuer: Option<String>,
 }
 
 impl LoginRequest {
@@ -25,6 +28,13 @@ impl LoginRequest {
         self.anew = anew;
         self
     }
+
+    /// Lets the secret of the configured client be sent to this issuer, for example because the user has agreed to that after a
+    /// [`ClientIssuerRequired`](crate::LoginError::ClientIssuerRequired).
+    pub fn trust_issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.trusted_issuer = Some(issuer.into());
+        self
+    }
 }
 
 /// What a login asks for.
@@ -36,10 +46,17 @@ pub(super) struct LoginParameters {
     /// The scopes that the caller chose.
     pub(super) chosen_scopes: Option<Scopes>,
     pub(super) anew: bool,
+    /// The issuer to which the secret of the configured client may be sent.
+    pub(super) trusted_issuer: Option<String>,
 }
 
 impl From<LoginRequest> for LoginParameters {
     fn from(request: LoginRequest) -> Self {
-        LoginParameters { chosen_scopes: request.scopes, anew: request.anew, ..LoginParameters::default() }
+        LoginParameters {
+            chosen_scopes: request.scopes,
+            anew: request.anew,
+            trusted_issuer: request.trusted_issuer,
+            ..LoginParameters::default()
+        }
     }
 }

@@ -14,13 +14,17 @@ impl Inner {
             let _lock = self.documents.lock().await?;
             // A token that cannot be read is deleted, too.
             let grant = self.documents.load().await.ok().flatten();
+            if let Some(grant) = &grant {
+                self.remember_issuer_of(grant).await?;
+            }
             let removed = self.documents.remove().await;
             // Without this, a login that waits for the user could undo the logout.
             let removed = removed.and(self.documents.remove_attempt().await);
             (grant, removed)
         };
         let known = self.shared.change(|state| {
-            let known = state.access.token().cloned().map(|token| Grant { token, client: state.client.take() });
+            let known = state.grant();
+            state.client = None;
             state.access.forget();
             known
         });
@@ -51,21 +55,24 @@ impl Inner {
         let Some(url) = endpoint.filter(|_| discovered.metadata.issuer == token.endpoint.issuer) else {
             return Ok(RevocationOutcome::Unsupported);
         };
-        let client = self.client_of(grant, &token.endpoint)?;
+        let client = self.client_of(grant, &token.endpoint).await?;
         self.run(Revocation::new(url, token, client, new_entropy()?)).await?;
         Ok(RevocationOutcome::Revoked)
     }
 
     /// Returns how the client that has requested the token authenticates at this endpoint.
-    pub(super) fn client_of(
+    pub(super) async fn client_of(
         &self,
         grant: &Grant,
         endpoint: &TokenEndpoint,
     ) -> Result<ClientAuthentication, LoginError> {
         let key = self.client_key.as_ref().map(|(description, _)| description);
         Ok(match (&grant.client, &self.grant) {
-            (Some(client), _) => client.authentication(endpoint, key)?,
-            (None, Some(machine)) => self.machine_client(machine, endpoint)?,
+            (Some(client), _) => {
+                self.check_stored_client(client, &endpoint.issuer).await?;
+                client.authentication(endpoint, key)?
+            }
+            (None, Some(machine)) => self.machine_client(machine, endpoint).await?,
             (None, None) => ClientAuthentication::public(grant.token.client_id.clone().unwrap_or_default()),
         })
     }

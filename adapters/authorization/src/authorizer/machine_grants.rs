@@ -25,7 +25,7 @@ impl Inner {
         let resource = discovered.resource_parameter(&self.settings);
         match &grant.kind {
             Kind::ClientCredentials { .. } => {
-                let client = self.machine_client(grant, &endpoint)?;
+                let client = self.machine_client(grant, &endpoint).await?;
                 let request = TokenRequest::client_credentials(endpoint, client, resource, scopes, entropy)?;
                 Ok(self.run(request.dpop(self.dpop())).await?)
             }
@@ -38,7 +38,7 @@ impl Inner {
                 Ok(self.run(flow.dpop(self.dpop())).await?)
             }
             Kind::Enterprise(enterprise) => {
-                let client = self.machine_client(grant, &endpoint)?;
+                let client = self.machine_client(grant, &endpoint).await?;
                 let id_jag = self.id_jag(enterprise, discovered, scopes).await?;
                 Ok(self.run(id_jag.token_request(endpoint, client, entropy).dpop(self.dpop())).await?)
             }
@@ -78,11 +78,18 @@ impl Inner {
     }
 
     /// Returns how the client of a grant authenticates at an authorization server.
-    pub(super) fn machine_client(
+    ///
+    /// # Errors
+    /// If the credentials of the client must not be sent there.
+    pub(super) async fn machine_client(
         &self,
         grant: &MachineGrant,
         endpoint: &TokenEndpoint,
     ) -> Result<ClientAuthentication, LoginError> {
+        if let Some(client_id) = grant.client_id() {
+            self.check_client(client_id, grant.has_secret(), &endpoint.issuer, None).await?;
+            self.remember_issuer(client_id, &endpoint.issuer).await?;
+        }
         match &grant.kind {
             Kind::ClientCredentials { client_id, secret } => {
                 self.configured_client(client_id, secret.as_ref(), endpoint)

@@ -9,6 +9,7 @@
 //! | `oauth`, `builder` | the faces |
 
 mod builder;
+mod client_issuer;
 mod device;
 mod inner;
 mod login;

@@ -74,9 +74,6 @@ impl Inner {
         let previous = self.shared.lock().access.token().cloned();
         let issuer = previous.as_ref().map(|token| &*token.endpoint.issuer);
         let discovered = self.discover(issuer).await?;
-        if let Some(client_id) = grant.client_id() {
-            discovered.metadata.check_client_issuer(client_id, &self.settings, issuer)?;
-        }
         let scopes = grant.scopes(self.shared.lock().challenge.as_ref());
         let response = self.run_grant(grant, &discovered, scopes.clone()).await?;
         let endpoint = discovered.token_endpoint();
@@ -118,10 +115,7 @@ impl Inner {
 
     /// Returns the known token with its client, or the stored one if another process has written a newer one.
     async fn newest_grant(&self) -> Result<Grant, LoginError> {
-        let known = {
-            let state = self.shared.lock();
-            state.access.token().cloned().map(|token| Grant { token, client: state.client.clone() })
-        };
+        let known = { self.shared.lock().grant() };
         let known = known.ok_or_else(|| self.login_required(None, NO_TOKEN))?;
         Ok(match self.documents.load().await {
             Ok(Some(stored)) if stored.token.generation > known.token.generation => stored,
@@ -142,7 +136,7 @@ impl Inner {
     /// Runs the refresh transaction. The lock is released at its end.
     async fn refresh_at(&self, grant: &Grant, moved_to: Option<TokenEndpoint>) -> Result<Grant, LoginError> {
         let Grant { token: known, client } = grant;
-        let authentication = self.client_of(grant, moved_to.as_ref().unwrap_or(&known.endpoint))?;
+        let authentication = self.client_of(grant, moved_to.as_ref().unwrap_or(&known.endpoint)).await?;
         let is_dynamic = client.as_ref().is_some_and(|client| client.source == ClientSource::Registered);
         let issuer = known.endpoint.issuer.clone();
         let mut refresh =

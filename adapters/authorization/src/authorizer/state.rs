@@ -152,6 +152,11 @@ impl Drop for Loading<'_> {
 }
 
 impl State {
+    /// Returns the token with its client.
+    pub(super) fn grant(&self) -> Option<Grant> {
+        Some(Grant { token: self.access.token()?.clone(), client: self.client.clone() })
+    }
+
     fn wait(&mut self) -> Ended {
         let (sender, receiver) = oneshot::channel();
         self.waiting.retain(|sender| !sender.is_canceled());

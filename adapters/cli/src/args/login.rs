@@ -53,6 +53,10 @@ pub(crate) struct LoginArgs {
     /// Read the secret of --client-id from this environment variable
     #[arg(long, value_name = "NAME", requires = "client_id")]
     pub(crate) client_secret_env: Option<String>,
+    /// Send the secret of the client to this authorization server only: the one that has issued it. For a configured server, it
+    /// is stored as `oauth.issuer`
+    #[arg(long, value_name = "URL")]
+    pub(crate) issuer: Option<String>,
     // At the end, because its heading applies to all options that follow.
     #[command(flatten)]
     pub(crate) login: LoginPlace,

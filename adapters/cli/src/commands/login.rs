@@ -1,12 +1,13 @@
 //! `mcpwire login`: logs the user in to a server.
 
-use mcpwire_authorization::LoginRequest;
+use mcpwire_authorization::{LoginRequest, LoginStatus};
+use mcpwire_hub::store::Store;
 
 use super::whoami::show;
 use crate::args::{LoginArgs, Options};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::hub::layout;
+use crate::hub::{HubHandle, Request, find_in, layout};
 use crate::login::{ClientArgs, LoginStore, Way};
 
 pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failure> {
@@ -15,6 +16,7 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
         client_id: arguments.client_id.clone(),
         secret_env: arguments.client_secret_env.clone(),
         redirect_uri: arguments.redirect_uri.clone(),
+        issuer: arguments.issuer.clone(),
     };
     let login = LoginStore::new(layout(&place.place)?).of_place(place, &client)?;
     let way = match (device, no_browser) {
@@ -27,8 +29,36 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
         request = request.scopes(scopes.iter().map(String::as_str).collect());
     }
     let status = login.log_in(way, &request, options.timeout, options)?;
+    let console = Console::new(options);
+    if let Err(failure) = configure_issuer(arguments, &status, options) {
+        console.warn(&format!("`oauth.issuer` was not set in servers.json: {}", failure.message()));
+    }
     if !options.json {
-        Console::new(options).note(&format!("logged in to {}", login.title()));
+        console.note(&format!("logged in to {}", login.title()));
     }
     show(&login, &status, options).map(|()| 0)
+}
+
+/// Writes the issuer of a login with a configured client to the configuration, so that the secret of the client goes nowhere else
+/// on other machines either.
+fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Options) -> Result<(), Failure> {
+    let LoginArgs { login: place, issuer, .. } = arguments;
+    let Some(name) = &place.server else { return Ok(()) };
+    let configs = Store::new(layout(&place.place)?.servers()).load().map_err(Failure::from_hub)?.configs;
+    let mut config = find_in(configs, name).map_err(Failure::from_hub)?;
+    let is_client_of_login = config.oauth.client_id.is_some() && config.oauth.client_id == status.client_id;
+    let is_asked_for = issuer.is_some() || config.oauth.client_secret.is_some();
+    if !is_client_of_login || !is_asked_for || config.oauth.issuer.as_ref() == Some(&status.issuer) {
+        return Ok(());
+    }
+    let was_approved = config.has_consent();
+    config.oauth.issuer = Some(status.issuer.clone());
+    if was_approved && !config.has_consent() {
+        // The user has just named or confirmed the only thing that has changed.
+        config.give_consent();
+    }
+    let mut handle = HubHandle::open(&place.place, options)?;
+    let updated = handle.ask::<()>(Request::Update { config: config.to_json() });
+    handle.close();
+    updated.map_err(Failure::from_hub)
 }

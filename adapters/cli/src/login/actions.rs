@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_authorization::{LoggedOut, LoginRequest, LoginStatus};
+use mcpwire_authorization::{ClientIssuerRequired, LoggedOut, LoginRequest, LoginStatus};
 
 use super::server_login::ServerLogin;
 use super::steps::Way;
@@ -35,6 +35,23 @@ impl ServerLogin {
             Console::new(options).note(&format!("logged in to {} at {}", self.title(), text::line(&status.issuer)));
         }
         Ok(agreed)
+    }
+
+    /// Asks the user at the terminal whether the secret of the client may be sent to the authorization server that the MCP server
+    /// names. Returns `false` without asking if there is no terminal or if `--json` is given.
+    pub(super) fn agrees_to(&self, required: &ClientIssuerRequired, options: &Options) -> Result<bool, Failure> {
+        if options.json || !is_at_terminal() {
+            return Ok(false);
+        }
+        let interrupt = Interrupt::install();
+        let question = format!(
+            "{} names the authorization server {}. Send the secret of the client {} there? Only if it has issued that secret.",
+            self.title(),
+            text::line(&required.issuer),
+            text::line(&required.client_id)
+        );
+        let agreed = Prompt::new(interrupt.clone()).agrees(&question);
+        if interrupt.was_pressed() { Err(Failure::interrupted()) } else { Ok(agreed) }
     }
 
     /// Returns the stored login, or `None` if the user is not logged in. Sends nothing.

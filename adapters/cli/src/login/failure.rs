@@ -15,7 +15,9 @@ impl ServerLogin {
                 return error.login_required().map_or_else(|| self.missing(), |required| self.required(required));
             }
             LoginErrorKind::Temporary => LoginFailure::Network,
-            LoginErrorKind::Misconfigured | LoginErrorKind::ClientIdRequired => LoginFailure::Configuration,
+            LoginErrorKind::Misconfigured | LoginErrorKind::ClientIdRequired | LoginErrorKind::ClientIssuerRequired => {
+                LoginFailure::Configuration
+            }
             LoginErrorKind::Store => LoginFailure::Store,
             _ => LoginFailure::Refused,
         };
@@ -32,6 +34,9 @@ impl ServerLogin {
             (_, LoginErrorKind::ClientIdRequired) => {
                 failure.with_hint("Register a client there, and name it with --client-id")
             }
+            (_, LoginErrorKind::ClientIssuerRequired) => failure.with_hint(
+                "Name the authorization server that has issued the secret with --issuer URL, or as `oauth.issuer` in servers.json",
+            ),
             _ if self.name.is_none() && told.field.starts_with("oauth.") => failure.with_hint(
                 "Configure the server first (mcpwire server add NAME --url URL), and change this setting in servers.json",
             ),

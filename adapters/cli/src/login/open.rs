@@ -37,6 +37,8 @@ pub(crate) struct ClientArgs {
     /// The environment variable that contains the secret of the client.
     pub(crate) secret_env: Option<String>,
     pub(crate) redirect_uri: Option<String>,
+    /// The authorization server that has issued the secret.
+    pub(crate) issuer: Option<String>,
 }
 
 impl LoginStore {
@@ -174,7 +176,7 @@ fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
 
 /// Sets the client of the command line.
 fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failure> {
-    let ClientArgs { client_id, secret_env, redirect_uri } = client;
+    let ClientArgs { client_id, secret_env, redirect_uri, issuer } = client;
     if let Some(client_id) = client_id {
         oauth.client_id = Some(client_id.clone());
     }
@@ -185,6 +187,14 @@ fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failur
         }
         let reference = SecretRef::Env { name: name.clone() };
         oauth.client_secret = Some(EnvVarConfig::secret("client_secret", reference));
+    }
+    if let Some(issuer) = issuer {
+        if oauth.client_id.is_none() {
+            let message = "--issuer says where a client is registered, and no client is named: use --client-id, or set \
+                           `oauth.client_id` in servers.json";
+            return Err(Failure::usage("issuer", message));
+        }
+        oauth.issuer = Some(issuer.clone());
     }
     if let Some(uri) = redirect_uri {
         oauth.redirect_uri = Some(uri.clone());

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_authorization::{Browser, DeviceCode, LoginPrompt, LoginRequest, LoginRequired, LoginStatus, PasteBack};
+use mcpwire_authorization::{
+    Browser, DeviceCode, LoginError, LoginPrompt, LoginRequest, LoginRequired, LoginStatus, PasteBack,
+};
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_smol::{ConnectOptions, McpClient};
 use owo_colors::OwoColorize as _;
@@ -52,7 +54,8 @@ enum Step<'a> {
 }
 
 impl ServerLogin {
-    /// Logs the user in, and returns the new login.
+    /// Logs the user in, and returns the new login. Asks at the terminal before the secret of a client is sent to an authorization
+    /// server that only the MCP server has named.
     pub(crate) fn log_in(
         &self,
         way: Way,
@@ -60,6 +63,29 @@ impl ServerLogin {
         timeout: Option<Duration>,
         options: &Options,
     ) -> Result<LoginStatus, Failure> {
+        let done = match self.try_log_in(way, request, timeout, options)? {
+            Err(LoginError::ClientIssuerRequired(required)) if self.agrees_to(&required, options)? => {
+                let request = request.clone().trust_issuer(required.issuer);
+                self.try_log_in(way, &request, timeout, options)?
+            }
+            done => done,
+        };
+        let status = done.map_err(|error| self.failed(&error))?;
+        // The user is logged in all the same.
+        if let Err(failure) = self.list(true) {
+            let console = Console::new(options);
+            console.warn(&format!("mcpwire whoami will not list this login: {}", failure.message()));
+        }
+        Ok(status)
+    }
+
+    fn try_log_in(
+        &self,
+        way: Way,
+        request: &LoginRequest,
+        timeout: Option<Duration>,
+        options: &Options,
+    ) -> Result<Result<LoginStatus, LoginError>, Failure> {
         let guide = Guide {
             console: Console::new(options),
             json: options.json,
@@ -91,12 +117,7 @@ impl ServerLogin {
             }),
         };
         console.finish();
-        let status = done?.map_err(|error| self.failed(&error))?;
-        // The user is logged in all the same.
-        if let Err(failure) = self.list(true) {
-            console.warn(&format!("mcpwire whoami will not list this login: {}", failure.message()));
-        }
-        Ok(status)
+        done
     }
 }
 

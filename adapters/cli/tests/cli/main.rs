@@ -1,6 +1,7 @@
 //! Tests of the program as users run it: as a process with arguments, streams and an exit status.
 
 mod a_call_by_name_can_be_watched;
+mod a_client_secret_has_one_issuer;
 mod a_closed_stdout_is_quiet;
 mod a_killed_server_is_named;
 mod a_server_asks_the_user;

@@ -8,8 +8,14 @@ use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequired};
 use super::required::RequiredLogin;
 use crate::{HubError, HubErrorKind};
 
-/// The settings that an error names as its cure, as [`OAuthConfig`](crate::config::OAuthConfig) names them.
-const SETTINGS: [&str; 4] = ["omit_resource", "assume_pkce", "lenient_issuer", "allow_private_addresses"];
+/// The settings that an error names as its cure: the name in the error, and the path in the configuration.
+const SETTINGS: [(&str, &str); 5] = [
+    ("omit_resource", "oauth.omit_resource"),
+    ("assume_pkce", "oauth.assume_pkce"),
+    ("lenient_issuer", "oauth.lenient_issuer"),
+    ("allow_private_addresses", "oauth.allow_private_addresses"),
+    ("client_issuer", "oauth.issuer"),
+];
 
 /// Converts the error of a login to an error for the user.
 ///
@@ -21,14 +27,15 @@ pub fn login_error(error: &LoginError) -> HubError {
         LoginErrorKind::LoginRequired => (HubErrorKind::LoginRequired, "login"),
         LoginErrorKind::NotCompleted => (HubErrorKind::Cancelled, ""),
         LoginErrorKind::ClientIdRequired => (HubErrorKind::InvalidConfiguration, "oauth.client_id"),
+        LoginErrorKind::ClientIssuerRequired => (HubErrorKind::InvalidConfiguration, "oauth.issuer"),
         LoginErrorKind::Misconfigured => (HubErrorKind::InvalidConfiguration, "oauth"),
         _ => (HubErrorKind::Unauthorized, "authorization"),
     };
     let text = error.to_string();
-    let setting = SETTINGS.into_iter().find(|setting| text.contains(&quoted(setting)));
+    let setting = SETTINGS.into_iter().find(|(setting, _)| text.contains(&quoted(setting)));
     let message = in_terms_of_configuration(&text);
     match setting {
-        Some(setting) => HubError::validation(format!("oauth.{setting}"), message),
+        Some((_, path)) => HubError::validation(path, message),
         None => HubError::new(kind, message).at(field),
     }
 }
@@ -47,8 +54,8 @@ pub(crate) fn find_login_error(error: &(dyn StdError + 'static)) -> Option<HubEr
 
 /// Names settings by their paths in the configuration: `oauth.assume_pkce` instead of `assume_pkce`.
 pub(crate) fn in_terms_of_configuration(text: &str) -> String {
-    let path = |text: String, setting: &str| text.replace(&quoted(setting), &format!("`oauth.{setting}`"));
-    SETTINGS.into_iter().fold(text.to_owned(), path)
+    let with_path = |text: String, (setting, path): (&str, &str)| text.replace(&quoted(setting), &quoted(path));
+    SETTINGS.into_iter().fold(text.to_owned(), with_path)
 }
 
 fn quoted(setting: &str) -> String {

@@ -24,7 +24,10 @@ pub(crate) fn authorizer(url: &str, context: &Value) -> Result<OAuth, Box<dyn Er
     let scenario = env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
     let runtime = Tokio::current();
     let client = runtime.http_client(&McpServerDef::http(url))?;
-    let builder = OAuth::builder(url, "mcpwire-conformance").dpop(scenario.starts_with("auth/dpop"));
+    // The scenarios name no issuer for their clients.
+    let builder = OAuth::builder(url, "mcpwire-conformance")
+        .dpop(scenario.starts_with("auth/dpop"))
+        .settings(|settings| settings.trust_first_issuer(true));
     let builder = with_context(builder, &scenario, context)?;
     Ok(builder.build(runtime, client))
 }

@@ -61,7 +61,8 @@ fn settings(web: &Web<'_>, flags: u8) -> OAuthSettings {
         .assume_pkce(flags & 4 != 0)
         .omit_resource(flags & 8 != 0)
         .device_grant(flags & 16 != 0)
-        .dpop_bound_tokens(web.uses_dpop);
+        .dpop_bound_tokens(web.uses_dpop)
+        .trust_first_issuer(flags & 1 != 0);
     if flags & 32 != 0 {
         settings = settings.client_id("client").client_secret(web.secret("client"));
     }

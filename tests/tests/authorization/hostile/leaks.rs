@@ -152,6 +152,7 @@ fn a_login_calls_refreshes_and_a_logout_show_no_secret_and_send_each_only_to_its
             builder
                 .dpop(true)
                 .settings(|settings| settings.client_id("client").client_secret(Secret::new(CLIENT_SECRET)))
+                .settings(|settings| settings.client_issuer("https://auth.test"))
         };
         let (oauth, calls) = (world.oauth(), Arc::default());
         world.web.time.run(async {
@@ -218,7 +219,9 @@ fn errors_of_each_grant_hide_what_the_server_repeats() {
         let key = || SigningKey::generate().unwrap();
         let grants: [(&str, Setting); 3] = [
             ("client_secret_basic", |builder| {
-                builder.machine_grant(MachineGrant::client_credentials("client", Some(Secret::new(CLIENT_SECRET))))
+                builder
+                    .machine_grant(MachineGrant::client_credentials("client", Some(Secret::new(CLIENT_SECRET))))
+                    .settings(|settings| settings.client_issuer("https://auth.test"))
             }),
             ("private_key_jwt", |builder| {
                 let (key, _) = SigningKey::generate().unwrap();

@@ -1,0 +1,115 @@
+//! Which authorization server may get the credentials of a pre-registered client.
+//!
+//! The store remembers the issuer at which a client was used, apart from the token: so a logout, another registration or another
+//! account of the user does not let a server name another issuer.
+
+use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, ErrorKind, OAuthSettings, StoredToken};
+
+use super::inner::Inner;
+use super::login_request::LoginParameters;
+use crate::documents::Grant;
+use crate::error::{ClientIssuerRequired, LoginError};
+
+impl Inner {
+    /// Returns the settings of a login at this authorization server.
+    ///
+    /// # Errors
+    /// If the credentials of the configured client must not be sent there.
+    pub(super) async fn login_settings(
+        &self,
+        discovered: &Discovered,
+        parameters: &LoginParameters,
+    ) -> Result<OAuthSettings, LoginError> {
+        let settings = self.settings_for(parameters.chosen_scopes.as_ref());
+        let Some((client_id, has_secret)) = settings.configured_client() else { return Ok(settings) };
+        let (client_id, issuer) = (client_id.to_owned(), &discovered.metadata.issuer);
+        let trusted = parameters.trusted_issuer.as_deref();
+        match self.check_client(&client_id, has_secret, issuer, trusted).await {
+            Err(LoginError::Flow(error)) if error.kind() == ErrorKind::ClientIssuerRequired => {
+                let (server_url, issuer) = (self.server_url.clone(), issuer.clone());
+                Err(ClientIssuerRequired { server_url, client_id, issuer }.into())
+            }
+            result => result.map(|()| settings.client_issuer(issuer)),
+        }
+    }
+
+    /// Checks that the credentials of a pre-registered client may be sent to `issuer`. `trusted` is the issuer that the user has
+    /// named for this login.
+    ///
+    /// # Errors
+    /// If the client belongs to another issuer, or has a secret and nothing says to which issuer it belongs.
+    pub(super) async fn check_client(
+        &self,
+        client_id: &str,
+        has_secret: bool,
+        issuer: &str,
+        trusted: Option<&str>,
+    ) -> Result<(), LoginError> {
+        let remembered = self.issuer_of_client(client_id).await?;
+        let used_before = remembered.as_deref().or(trusted);
+        Ok(self.settings.check_client_issuer(client_id, has_secret, used_before, issuer)?)
+    }
+
+    /// Checks that a client of an earlier login may be used at `issuer` still.
+    pub(super) async fn check_stored_client(&self, client: &ClientInformation, issuer: &str) -> Result<(), LoginError> {
+        if client.source != ClientSource::PreRegistered {
+            return Ok(());
+        }
+        self.check_client(&client.client_id, client.client_secret.is_some(), issuer, None).await
+    }
+
+    /// Remembers the issuer of a pre-registered client, before its credentials are sent.
+    pub(super) async fn remember_client(&self, client: &ClientInformation) -> Result<(), LoginError> {
+        if client.source == ClientSource::PreRegistered {
+            self.remember_issuer(&client.client_id, &client.issuer).await?;
+        }
+        Ok(())
+    }
+
+    /// Remembers the issuer at which a pre-registered client is used.
+    ///
+    /// # Errors
+    /// If it cannot be stored. With an issuer in the settings that does not matter: they say the same the next time.
+    pub(super) async fn remember_issuer(&self, client_id: &str, issuer: &str) -> Result<(), LoginError> {
+        let is_configured = self.settings.issuer_of_client().is_some();
+        match self.documents.save_issuer(client_id, issuer).await {
+            Err(error) if !is_configured => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Remembers the issuer of the client of a login that is deleted. Earlier versions have not stored it apart.
+    pub(super) async fn remember_issuer_of(&self, grant: &Grant) -> Result<(), LoginError> {
+        let Some((client_id, issuer)) = used_at(grant) else { return Ok(()) };
+        if self.documents.load_issuer(client_id).await?.is_none() {
+            self.documents.save_issuer(client_id, issuer).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the issuer at which a pre-registered client was used before.
+    pub(super) async fn issuer_of_client(&self, client_id: &str) -> Result<Option<String>, LoginError> {
+        if let Some(issuer) = self.documents.load_issuer(client_id).await? {
+            return Ok(Some(issuer));
+        }
+        let known = self.shared.lock().grant();
+        let stored = match known {
+            Some(known) => Some(known),
+            // A login that cannot be read says nothing.
+            None => self.documents.load().await.ok().flatten(),
+        };
+        let used = stored.as_ref().and_then(used_at).filter(|(used, _)| *used == client_id);
+        Ok(used.map(|(_, issuer)| issuer.to_owned()))
+    }
+}
+
+/// Returns the pre-registered client of a login and its issuer, or `None` if the client has registered itself.
+fn used_at(Grant { token, client }: &Grant) -> Option<(&str, &str)> {
+    let StoredToken { client_id, endpoint, .. } = token;
+    match client {
+        Some(client) if client.source != ClientSource::PreRegistered => None,
+        Some(client) => Some((&client.client_id, &client.issuer)),
+        // A grant without a user uses the client of the program.
+        None => Some((client_id.as_deref()?, &endpoint.issuer)),
+    }
+}
