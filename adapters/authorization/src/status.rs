@@ -64,8 +64,10 @@ pub struct LoggedOut {
 pub enum RevocationOutcome {
     /// The caller did not ask for it, or there was no token.
     NotRequested,
-    /// The authorization server has revoked the token.
+    /// The authorization server has revoked all tokens of the login.
     Revoked,
+    /// The authorization server has revoked the refresh token, but not the access token, which may be valid until it expires.
+    RefreshTokenOnly(Error),
     /// The authorization server cannot revoke tokens. The token is valid until it expires.
     Unsupported,
     /// The revocation failed. The token may be valid until it expires.

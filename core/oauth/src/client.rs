@@ -4,7 +4,8 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
-use crate::client_authentication::{AuthMethod, ClientAuthentication, ClientKey};
+use crate::auth_method::AuthMethod;
+use crate::client_authentication::{ClientAuthentication, ClientKey};
 use crate::error::Error;
 use crate::secret::Secret;
 use crate::time::UnixTime;

@@ -7,8 +7,9 @@ use core::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use crate::auth_method::AuthMethod;
 use crate::entropy::Entropy;
 use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::form::{Form, encode};
@@ -19,40 +20,6 @@ use crate::time::UnixTime;
 
 /// How long an assertion of a client is valid. It allows for clocks that differ a little.
 const ASSERTION_LIFE: Duration = Duration::from_secs(120);
-
-/// A method by which clients authenticate, as metadata and registrations name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum AuthMethod {
-    /// The client is public and has no secret.
-    None,
-    /// HTTP Basic with identifier and secret.
-    ClientSecretBasic,
-    /// Identifier and secret in the body.
-    ClientSecretPost,
-    /// A JWT that the client signs.
-    PrivateKeyJwt,
-}
-
-impl AuthMethod {
-    /// Returns the name in OAuth, for example `client_secret_basic`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AuthMethod::None => "none",
-            AuthMethod::ClientSecretBasic => "client_secret_basic",
-            AuthMethod::ClientSecretPost => "client_secret_post",
-            AuthMethod::PrivateKeyJwt => "private_key_jwt",
-        }
-    }
-
-    /// Returns the method of this name, or `None` if the crate does not support it.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt]
-            .into_iter()
-            .find(|method| method.name() == name)
-    }
-}
 
 /// Describes the key by which a client authenticates (`private_key_jwt`). The program keeps the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,9 +91,9 @@ impl ClientAuthentication {
     /// Chooses the method by what the client has and what the authorization server supports.
     ///
     /// `registered` is the method of the client's registration, if it names one. `supported` is
-    /// `token_endpoint_auth_methods_supported`; without it, RFC 8414 says `client_secret_basic`. A client that has
-    /// neither secret nor key is public, also where the metadata does not say so: some authorization servers leave
-    /// `none` out.
+    /// `token_endpoint_auth_methods_supported`. A key is preferred to a secret, and a secret is sent by the first method
+    /// that the list has for one; without a list, RFC 8414 says `client_secret_basic`. A client that has neither secret
+    /// nor key is public, also where the metadata does not say so: some authorization servers leave `none` out.
     pub fn choose(
         client_id: &str,
         secret: Option<&Secret>,
@@ -154,16 +121,35 @@ impl ClientAuthentication {
             None => *method != AuthMethod::None,
         };
         let strongest_first =
-            [AuthMethod::PrivateKeyJwt, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::None];
-        strongest_first.into_iter().filter(is_supported).find_map(with).ok_or_else(|| {
+            [Some(AuthMethod::PrivateKeyJwt), AuthMethod::of_secret(supported), Some(AuthMethod::None)];
+        strongest_first.into_iter().flatten().filter(is_supported).find_map(with).ok_or_else(|| {
             let names = supported.unwrap_or_default().join(", ");
             let names = quoted(&names);
             let has = if secret.is_some() { "a secret" } else { "a key" };
             let reason =
-                alloc::format!("the authorization server takes clients by {names} alone, and this one has {has}");
+                alloc::format!("the authorization server lists the methods {names} only, and this client has {has}");
             Error::new(ErrorKind::Misconfigured, Step::Token, reason)
-                .with_advice("register the client anew, or configure the credential that the server takes")
+                .with_advice("if the list is wrong, the setting `auth_method` names the method of the client")
         })
+    }
+
+    /// Returns the client as it authenticates at another endpoint: it sends its secret in the other way if the endpoint
+    /// lists only that. Without a list, nothing changes.
+    ///
+    /// A public client sends an empty secret (RFC 6749, section 2.3.1) to an endpoint that lists only methods with one: the
+    /// revocation of the Python SDK requires the parameter.
+    pub fn at_endpoint(self, supported: Option<&[String]>) -> Self {
+        let lists = |method: AuthMethod| supported.into_iter().flatten().any(|name| name == method.name());
+        let (basic, post) = (lists(AuthMethod::ClientSecretBasic), lists(AuthMethod::ClientSecretPost));
+        let credential = match self.credential {
+            Credential::Basic(secret) if post && !basic => Credential::Post(secret),
+            Credential::Post(secret) if basic && !post => Credential::Basic(secret),
+            Credential::None if self.client_id.is_some() && post && !lists(AuthMethod::None) => {
+                Credential::Post(Secret::new(""))
+            }
+            other => other,
+        };
+        ClientAuthentication { credential, ..self }
     }
 
     /// Returns the identifier of the client, unless it is anonymous.
@@ -194,7 +180,7 @@ impl ClientAuthentication {
         let Credential::Basic(secret) = &self.credential else { return None };
         let client_id = self.client_id.as_deref().unwrap_or_default();
         // RFC 6749, section 2.3.1: both are form-encoded before base64, so that a colon in them is harmless.
-        Some(BASE64_STANDARD.encode(encode(client_id) + ":" + &encode(secret.expose())))
+        Some(BASE64_STANDARD.encode(encode_for_basic(client_id) + ":" + &encode_for_basic(secret.expose())))
     }
 
     /// Returns the signing input of an assertion for one request, if the client authenticates by assertions.
@@ -226,7 +212,8 @@ impl ClientAuthentication {
             Credential::None => form.with_optional("client_id", client_id),
             Credential::Basic(_) => {
                 headers.extend(self.basic().map(|basic| ("authorization".into(), "Basic ".to_string() + &basic)));
-                form
+                // RFC 6749 does not ask for it, and some servers, such as those of the Python SDK, look for the client by it.
+                form.with_optional("client_id", client_id)
             }
             Credential::Post(secret) => {
                 form.with_optional("client_id", client_id).with("client_secret", secret.expose())
@@ -237,6 +224,11 @@ impl ClientAuthentication {
                 .with_optional("client_assertion", assertion),
         }
     }
+}
+
+/// Encodes a value for HTTP Basic. Some servers read only percent-encoding, and all read `%20` as a space.
+fn encode_for_basic(text: &str) -> String {
+    encode(text).replace('+', "%20")
 }
 
 #[derive(Serialize)]
@@ -276,12 +268,12 @@ mod tests {
 
     #[test]
     fn t8_basic_encodes_both_values_as_forms_before_base64() {
-        let client = ClientAuthentication::client_secret_basic("my client:1", Secret::new("p%ss:wörd+"));
+        let client = ClientAuthentication::client_secret_basic("my client:1", Secret::new("p%ss:wörd+ "));
         let (form, headers) = apply(&client, None);
-        assert_eq!(form, "a=b", "the identifier is in the header alone");
+        assert_eq!(form, "a=b&client_id=my+client%3A1", "some servers look for the client in the body");
         let value = headers[0].1.strip_prefix("Basic ").unwrap();
         let decoded = String::from_utf8(BASE64_STANDARD.decode(value).unwrap()).unwrap();
-        assert_eq!((&*headers[0].0, &*decoded), ("authorization", "my+client%3A1:p%25ss%3Aw%C3%B6rd%2B"));
+        assert_eq!((&*headers[0].0, &*decoded), ("authorization", "my%20client%3A1:p%25ss%3Aw%C3%B6rd%2B%20"));
     }
 
     #[test]
@@ -328,7 +320,8 @@ mod tests {
         };
         let (secret, key) = (Some(&secret), Some(&key));
         assert_eq!(choose(secret, None, None, None), Ok(Basic), "the default of RFC 8414");
-        assert_eq!(choose(secret, None, None, Some(&["client_secret_post", "client_secret_basic"])), Ok(Basic));
+        assert_eq!(choose(secret, None, None, Some(&["client_secret_post", "client_secret_basic"])), Ok(Post));
+        assert_eq!(choose(secret, None, None, Some(&["x", "client_secret_basic", "client_secret_post"])), Ok(Basic));
         assert_eq!(choose(secret, None, None, Some(&["client_secret_post", "none"])), Ok(Post));
         assert_eq!(choose(secret, None, None, Some(&["none"])), Ok(Public));
         assert_eq!(choose(secret, key, None, Some(&["client_secret_basic", "private_key_jwt"])), Ok(Jwt));
@@ -340,15 +333,46 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_sent_to_another_endpoint_by_a_method_that_the_endpoint_lists() {
+        use AuthMethod::{ClientSecretBasic as Basic, ClientSecretPost as Post};
+        let method = |client: ClientAuthentication, names: Option<&[&str]>| {
+            client.at_endpoint(names.map(supported).as_deref()).method()
+        };
+        let basic = || ClientAuthentication::client_secret_basic("c", Secret::new("s"));
+        let post = || ClientAuthentication::client_secret_post("c", Secret::new("s"));
+        assert_eq!(
+            (method(basic(), Some(&["client_secret_post"])), method(post(), Some(&["client_secret_post"]))),
+            (Post, Post)
+        );
+        assert_eq!(
+            (method(basic(), Some(&["client_secret_basic"])), method(post(), Some(&["client_secret_basic"]))),
+            (Basic, Basic)
+        );
+        assert_eq!((method(basic(), None), method(post(), None)), (Basic, Post));
+        assert_eq!((method(basic(), Some(&["x"])), method(post(), Some(&["x"]))), (Basic, Post));
+        let public = |names| apply(&ClientAuthentication::public("c").at_endpoint(Some(&supported(names))), None).0;
+        assert_eq!(public(&["client_secret_post", "client_secret_basic"]), "a=b&client_id=c&client_secret=");
+        assert_eq!(public(&["client_secret_post", "none"]), "a=b&client_id=c");
+        assert_eq!(public(&["client_secret_basic"]), "a=b&client_id=c");
+        assert_eq!(
+            apply(&ClientAuthentication::anonymous().at_endpoint(Some(&supported(&["client_secret_post"]))), None).0,
+            "a=b"
+        );
+    }
+
+    #[test]
     fn t8_a_client_without_a_credential_that_is_taken_is_an_error_that_says_so() {
         let (secret, key) = (Secret::new("hidden"), ClientKey::new(SigningAlgorithm::Es256));
         let names = supported(&["tls_client_auth"]);
         let error = ClientAuthentication::choose("c", Some(&secret), None, None, Some(&names)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Misconfigured);
         let text = error.to_string();
-        assert!(text.contains("by tls_client_auth alone") && text.contains("a secret;"), "{text}");
+        assert!(
+            text.contains("tls_client_auth only") && text.contains("a secret;") && text.contains("`auth_method`"),
+            "{text}"
+        );
         let error = ClientAuthentication::choose("c", None, Some(&key), None, Some(&names)).unwrap_err();
-        assert!(error.to_string().contains("this one has a key;"), "{error}");
+        assert!(error.to_string().contains("this client has a key;"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::client_authentication::AuthMethod;
+use crate::auth_method::AuthMethod;
 use crate::error::{Error, ErrorKind, Step};
 use crate::settings::OAuthSettings;
 use crate::url::{has_path, is_https, is_loopback, is_secure};

@@ -56,10 +56,18 @@ pub(crate) enum State {
 }
 
 impl ClientRequest {
-    /// Removes the secrets of this request from the error that a server has written.
+    /// Completes the error that a server has written: removes the secrets of this request, and says how the client authenticated if
+    /// the server does not accept it.
     ///
     /// Servers repeat requests as they have received them, so the secrets are also removed in the form in which they were sent.
-    pub(crate) fn redact(&self, error: Error) -> Error {
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        let error = match error.code() {
+            Some("invalid_client") => error.with_advice(alloc::format!(
+                "check the client's identifier and secret; it authenticated by {}, and the setting `auth_method` names another method",
+                self.client.method().name()
+            )),
+            _ => error,
+        };
         let error = match self.client.basic() {
             Some(credentials) => error.without(&credentials),
             None => error,

@@ -186,7 +186,7 @@ impl DeviceLogin {
             Action::Fetch(request) => DeviceAction::Fetch(request),
             Action::Sign { key, bytes } => DeviceAction::Sign { key, bytes },
             Action::Done(response) => {
-                let (code, polling) = read_code(&response, &self.url, now).map_err(|error| request.redact(error))?;
+                let (code, polling) = read_code(&response, &self.url, now).map_err(|error| request.explain(error))?;
                 self.state = State::Showing(polling);
                 return Ok(DeviceAction::ShowCode(code));
             }

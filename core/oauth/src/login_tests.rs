@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::client_authentication::AuthMethod;
+use crate::auth_method::AuthMethod;
 use crate::discovery::Discovery;
 use crate::form;
 use crate::http::Request;

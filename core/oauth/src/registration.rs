@@ -9,8 +9,8 @@ use core::mem;
 use mcpwire_types::url::{host, split_origin};
 use serde::Deserialize;
 
+use crate::auth_method::AuthMethod;
 use crate::client::{ClientInformation, ClientSource};
-use crate::client_authentication::AuthMethod;
 use crate::client_metadata::{ClientMetadata, DEVICE_CODE, check_metadata_url};
 use crate::discovery::{AuthorizationServerMetadata, Discovered};
 use crate::error::{Error, ErrorKind, Step};
@@ -38,10 +38,8 @@ pub struct Registration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
-    /// The request with all that the client wants was sent.
-    Asked,
-    /// The request was repeated with less.
-    AskedForLess,
+    /// The request with the offer of this index was sent.
+    Asked(usize),
     Ended,
 }
 
@@ -54,7 +52,10 @@ impl Registration {
     /// Returns the client if it need not register.
     fn known_client(&self, now: UnixTime) -> Result<Option<ClientInformation>, Error> {
         let (issuer, redirect_uri) = (&self.metadata.issuer, &self.settings.redirect_uri);
-        let new = |source, client_id: &str| ClientInformation::new(source, client_id, issuer, redirect_uri, now);
+        let new = |source, client_id: &str| ClientInformation {
+            auth_method: self.settings.auth_method,
+            ..ClientInformation::new(source, client_id, issuer, redirect_uri, now)
+        };
         if let Some(client_id) = &self.settings.client_id {
             self.check_issuer(client_id)?;
             let mut client = new(ClientSource::PreRegistered, client_id);
@@ -85,14 +86,15 @@ impl Registration {
         )
     }
 
-    fn ask(&mut self, state: State) -> Result<Action<ClientInformation>, Error> {
+    /// Sends the offer of this index. Returns `None` if there are fewer offers.
+    fn ask(&mut self, offer: usize) -> Result<Option<Action<ClientInformation>>, Error> {
         let Some(endpoint) = &self.metadata.registration_endpoint else {
             let reason = "the authorization server registers no clients";
             return Err(Error::new(ErrorKind::ClientIdRequired, Step::Registration, reason)
                 .at(&self.metadata.issuer)
                 .with_advice("register a client with its operator, and configure the client's identifier"));
         };
-        let document = self.document(state == State::AskedForLess);
+        let Some(document) = self.offers().into_iter().nth(offer) else { return Ok(None) };
         let headers = ["accept", "content-type"].map(|name| (Cow::Borrowed(name), "application/json".to_string()));
         let request = Request {
             step: Step::Registration,
@@ -100,17 +102,42 @@ impl Registration {
             headers: headers.into(),
             body: Some(document.to_json().into_bytes()),
         };
-        self.state = state;
-        Ok(Action::Fetch(request))
+        self.state = State::Asked(offer);
+        Ok(Some(Action::Fetch(request)))
     }
 
-    fn document(&self, less: bool) -> ClientMetadata<'_> {
+    /// Returns what the client registers as, the best first. Each next one is for a server that refuses the one before.
+    ///
+    /// A program of a user cannot keep a secret, so it is a public client (RFC 8252, section 8.4). Many servers accept one
+    /// without listing the method `none`. A secret is taken only from a server that refuses public clients.
+    fn offers(&self) -> Vec<ClientMetadata<'_>> {
+        let supported = self.metadata.token_endpoint_auth_methods_supported.as_deref();
+        let is_listed = supported.is_none_or(|names| names.iter().any(|name| name == AuthMethod::None.name()));
+        // This crate has no keys to register.
+        let (first, second) = match self.settings.auth_method.filter(|method| *method != AuthMethod::PrivateKeyJwt) {
+            Some(method) => (method, method),
+            None => (AuthMethod::None, AuthMethod::of_secret(supported).unwrap_or(AuthMethod::None)),
+        };
+        // A refusal does not say whether the method or another member is the cause.
+        let order = [(first, false), if is_listed { (first, true) } else { (second, false) }, (second, true)];
+        let mut offers: Vec<ClientMetadata<'_>> = Vec::new();
+        for (method, is_reduced) in order {
+            let offer = self.offer(method, is_reduced);
+            if !offers.contains(&offer) {
+                offers.push(offer);
+            }
+        }
+        offers
+    }
+
+    fn offer(&self, method: AuthMethod, is_reduced: bool) -> ClientMetadata<'_> {
         let mut document = ClientMetadata::new(&self.settings);
+        document.token_endpoint_auth_method = method.name();
         let device_grant = self.settings.device_grant && self.metadata.device_authorization_endpoint.is_some();
-        if device_grant && !less {
+        if device_grant && !is_reduced {
             document.grant_types.push(DEVICE_CODE);
         }
-        if less {
+        if is_reduced {
             document.client_uri = None;
             document.dpop_bound_access_tokens = false;
             let supported = &self.metadata.grant_types_supported;
@@ -119,23 +146,12 @@ impl Registration {
                 document.grant_types.push("authorization_code");
             }
         }
-        document.token_endpoint_auth_method = self.auth_method().name();
         document
-    }
-
-    /// Returns the method that the client registers for: none, unless the authorization server supports only clients with a
-    /// secret.
-    fn auth_method(&self) -> AuthMethod {
-        let Some(supported) = &self.metadata.token_endpoint_auth_methods_supported else { return AuthMethod::None };
-        [AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost]
-            .into_iter()
-            .find(|method| supported.iter().any(|name| name == method.name()))
-            .unwrap_or(AuthMethod::None)
     }
 
     fn receive(
         &mut self,
-        asked: State,
+        offer: usize,
         response: &Response,
         now: UnixTime,
     ) -> Result<Action<ClientInformation>, Error> {
@@ -147,10 +163,11 @@ impl Registration {
             return self.read(response, &url, now).map(Action::Done);
         }
         let refusal: Refusal = serde_json::from_slice(&response.body).unwrap_or_default();
-        let wants_less =
-            response.status == 400 && matches!(refusal.error.as_deref(), None | Some("invalid_client_metadata"));
-        if wants_less && asked == State::Asked && self.document(false) != self.document(true) {
-            return self.ask(State::AskedForLess);
+        if response.status == 400
+            && matches!(refusal.error.as_deref(), None | Some("invalid_client_metadata"))
+            && let Some(next) = self.ask(offer + 1)?
+        {
+            return Ok(next);
         }
         Err(refused(&refusal, response.status, &url, &self.settings.redirect_uri))
     }
@@ -202,16 +219,14 @@ impl Flow for Registration {
         }
         match self.known_client(now)? {
             Some(client) => Ok(Action::Done(client)),
-            None => self.ask(State::Asked),
+            None => self.ask(0)?.ok_or_else(|| Error::misuse(Step::Registration)),
         }
     }
 
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<ClientInformation>, Error> {
         match (mem::replace(&mut self.state, State::Ended), input) {
-            (asked @ (State::Asked | State::AskedForLess), Input::Response(response)) => {
-                self.receive(asked, &response, now)
-            }
-            (State::Asked | State::AskedForLess, Input::FetchFailed(error)) => {
+            (State::Asked(offer), Input::Response(response)) => self.receive(offer, &response, now),
+            (State::Asked(_), Input::FetchFailed(error)) => {
                 let url = self.metadata.registration_endpoint.as_deref().unwrap_or_default();
                 Err(fetch_failed(error, Step::Registration, url))
             }

@@ -287,28 +287,96 @@ fn r9_a_registration_that_wants_too_much_is_repeated_once_with_less() {
     assert_eq!((&second["grant_types"], second.get("client_uri")), (&json!(["authorization_code"]), None));
 
     let mut web = Web::new().with_status(REGISTER, 400, refusal);
-    let (kind, text) = failure(register(&mut web, &settings, &json!({"grant_types_supported": ["x"]})));
+    let (kind, text) = failure(register(
+        &mut web,
+        &settings,
+        &json!({"grant_types_supported": ["x"], "token_endpoint_auth_methods_supported": ["none"]}),
+    ));
     assert_eq!((kind, web.asked.len()), (ErrorKind::Refused, 2));
     assert!(text.contains("invalid_client_metadata"), "{text}");
     assert_eq!(json(&web.asked[1])["grant_types"], json!(["authorization_code"]));
 
     let mut web = Web::new().with_status(REGISTER, 400, refusal);
-    failure(register(&mut web, &OAuthSettings::new("Test", REDIRECT), &json!({})));
+    let metadata = json!({"token_endpoint_auth_methods_supported": ["none"]});
+    failure(register(&mut web, &OAuthSettings::new("Test", REDIRECT), &metadata));
     assert_eq!(web.asked.len(), 1, "there is nothing to leave out");
 }
 
+/// Returns what a client registers as at a server that lists these methods and refuses each of the first `refused` requests.
+fn registered_methods(supported: &Value, settings: &OAuthSettings, refused: usize) -> Vec<String> {
+    let mut web = Web::new();
+    for _ in 0..refused {
+        web = web.with_status(REGISTER, 400, r#"{"error":"invalid_client_metadata"}"#);
+    }
+    web = web.with_status(REGISTER, 201, r#"{"client_id":"a"}"#);
+    register(&mut web, settings, &json!({"token_endpoint_auth_methods_supported": supported})).unwrap();
+    let method = |request| json(request)["token_endpoint_auth_method"].as_str().unwrap().to_string();
+    web.asked.iter().map(method).collect()
+}
+
 #[test]
-fn t8_the_client_registers_for_a_method_that_is_supported() {
-    for (supported, method) in [
-        (json!(null), "none"),
-        (json!(["client_secret_basic", "none"]), "none"),
-        (json!(["client_secret_post", "client_secret_basic"]), "client_secret_basic"),
-        (json!(["client_secret_post"]), "client_secret_post"),
-        (json!(["tls_client_auth"]), "none"),
+fn a_program_of_a_user_registers_as_a_public_client_whatever_the_server_lists() {
+    for supported in [
+        json!(null),
+        json!(["client_secret_basic", "none"]),
+        json!(["client_secret_post", "client_secret_basic"]),
+        json!(["tls_client_auth"]),
+        json!([]),
     ] {
-        let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"a"}"#);
-        register(&mut web, &settings(), &json!({"token_endpoint_auth_methods_supported": supported})).unwrap();
-        assert_eq!(json(&web.asked[0])["token_endpoint_auth_method"], method);
+        assert_eq!(registered_methods(&supported, &settings(), 0), ["none"], "{supported}");
+    }
+}
+
+#[test]
+fn a_server_that_refuses_public_clients_gets_the_first_method_of_its_list() {
+    for (supported, method) in [
+        (json!(["client_secret_post", "client_secret_basic"]), "client_secret_post"),
+        (json!(["private_key_jwt", "client_secret_basic", "client_secret_post"]), "client_secret_basic"),
+        (json!(["none", "client_secret_post"]), "client_secret_post"),
+        (json!(null), "client_secret_basic"),
+    ] {
+        assert_eq!(registered_methods(&supported, &settings(), 1), ["none", method], "{supported}");
+    }
+}
+
+#[test]
+fn a_refusal_is_answered_by_the_likelier_cause_first_and_by_both_at_last() {
+    let settings = settings().dpop_bound_tokens(true);
+    let refused = |supported: &[&str]| registered_methods(&json!(supported), &settings, 2);
+    assert_eq!(refused(&["client_secret_post"]), ["none", "client_secret_post", "client_secret_post"]);
+    assert_eq!(refused(&["none", "client_secret_post"]), ["none", "none", "client_secret_post"]);
+}
+
+#[test]
+fn the_method_of_the_settings_is_registered() {
+    let supported = json!(["none", "client_secret_basic", "client_secret_post"]);
+    let settings = settings().auth_method(AuthMethod::ClientSecretPost);
+    assert_eq!(registered_methods(&supported, &settings, 0), ["client_secret_post"]);
+    let mut web = Web::new();
+    let client = register(
+        &mut web,
+        &settings.client_id("mine").client_secret(Secret::new("s")).client_issuer(ISSUER),
+        &json!({}),
+    )
+    .unwrap();
+    assert_eq!(client.auth_method, Some(AuthMethod::ClientSecretPost));
+}
+
+#[test]
+fn a_client_authenticates_as_the_server_has_registered_it() {
+    let endpoint =
+        discovered(&json!({"token_endpoint_auth_methods_supported": ["client_secret_post"]})).token_endpoint();
+    for (answer, method) in [
+        (
+            r#"{"client_id":"a","client_secret":"s","token_endpoint_auth_method":"client_secret_basic"}"#,
+            "client_secret_basic",
+        ),
+        (r#"{"client_id":"a","client_secret":"s"}"#, "client_secret_post"),
+        (r#"{"client_id":"a","client_secret":"s","token_endpoint_auth_method":"none"}"#, "none"),
+        (r#"{"client_id":"a","token_endpoint_auth_method":"client_secret_basic"}"#, "none"),
+    ] {
+        let client = register(&mut Web::new().with_status(REGISTER, 201, answer), &settings(), &json!({})).unwrap();
+        assert_eq!(client.authentication(&endpoint, None).unwrap().method().name(), method, "{answer}");
     }
 }
 

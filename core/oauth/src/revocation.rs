@@ -1,6 +1,7 @@
 //! [`Revocation`]: revokes the tokens of a logout (RFC 7009).
 
 use alloc::string::String;
+use core::mem;
 
 use crate::client_authentication::ClientAuthentication;
 use crate::client_request::{ClientRequest, State};
@@ -9,66 +10,101 @@ use crate::error::{Error, Step};
 use crate::flow::{Action, Flow, Input};
 use crate::form::Form;
 use crate::http::Response;
+use crate::secret::Secret;
 use crate::store::StoredToken;
 use crate::time::UnixTime;
 use crate::token_response;
 
-/// The flow of a logout: it revokes the refresh token, or the access token if there is no refresh token.
+/// The flow of a logout: it revokes the refresh token, and then the access token.
 ///
-/// A server that revokes a refresh token revokes its access tokens, too (RFC 7009, section 2.1).
+/// A server that revokes a refresh token should revoke its access tokens, too (RFC 7009, section 2.1). Not all do.
 #[derive(Debug)]
 pub struct Revocation {
     request: ClientRequest,
+    /// The access token, until its revocation is requested.
+    access_token: Option<Secret>,
+    has_revoked_refresh_token: bool,
+}
+
+/// Which tokens of a login the authorization server has revoked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RevokedTokens {
+    /// All tokens of the login.
+    All,
+    /// The refresh token alone. Contains the error of the access token, which may be valid until it expires.
+    RefreshTokenOnly(Error),
 }
 
 impl Revocation {
     /// Creates a flow. `url` is the `revocation_endpoint` of the token's authorization server, and `client` the client that
     /// has requested the token.
     pub fn new(url: impl Into<String>, token: &StoredToken, client: ClientAuthentication, entropy: Entropy) -> Self {
-        let (secret, hint) = match &token.refresh_token {
-            Some(refresh_token) => (refresh_token, "refresh_token"),
-            None => (&token.access_token, "access_token"),
-        };
         let request = ClientRequest {
             step: Step::Revocation,
             url: url.into(),
             issuer: token.endpoint.issuer.clone(),
             client,
-            form: Form::new().with("token", secret.expose()).with("token_type_hint", hint),
-            secrets: [secret.clone(), token.access_token.clone()].into(),
+            form: match &token.refresh_token {
+                Some(refresh_token) => form(refresh_token, "refresh_token"),
+                None => form(&token.access_token, "access_token"),
+            },
+            secrets: token.refresh_token.iter().chain([&token.access_token]).cloned().collect(),
             dpop: None,
             entropy,
             state: State::New,
         };
-        Revocation { request }
+        let access_token = token.refresh_token.is_some().then(|| token.access_token.clone());
+        Revocation { request, access_token, has_revoked_refresh_token: false }
     }
 
-    fn next(&self, action: Action<Response>) -> Result<Action<()>, Error> {
-        match action {
-            Action::Fetch(request) => Ok(Action::Fetch(request)),
-            Action::Sign { key, bytes } => Ok(Action::Sign { key, bytes }),
-            // The body is of no importance, and often empty.
-            Action::Done(response) if response.status == 200 => Ok(Action::Done(())),
-            Action::Done(response) => {
-                token_response::read_object(&response, Step::Revocation, &self.request.url)
-                    .map_err(|error| self.request.redact(error))?;
-                Ok(Action::Done(()))
+    fn next(&mut self, result: Result<Action<Response>, Error>, now: UnixTime) -> Result<Action<RevokedTokens>, Error> {
+        let revoked = match result {
+            Ok(Action::Fetch(request)) => return Ok(Action::Fetch(request)),
+            Ok(Action::Sign { key, bytes }) => return Ok(Action::Sign { key, bytes }),
+            Ok(Action::Done(response)) => self.check(&response),
+            Err(error) => Err(error),
+        };
+        let has_revoked_refresh_token = mem::take(&mut self.has_revoked_refresh_token);
+        match (revoked, self.access_token.take()) {
+            (Ok(()), Some(access_token)) => {
+                self.has_revoked_refresh_token = true;
+                self.request.form = form(&access_token, "access_token");
+                self.request.state = State::New;
+                let action = self.request.start(now);
+                self.next(action, now)
             }
+            (Ok(()), None) => Ok(Action::Done(RevokedTokens::All)),
+            (Err(error), None) if has_revoked_refresh_token => Ok(Action::Done(RevokedTokens::RefreshTokenOnly(error))),
+            (Err(error), _) => Err(error),
         }
+    }
+
+    fn check(&self, response: &Response) -> Result<(), Error> {
+        // The body of a success is of no importance, and often empty.
+        if response.status == 200 {
+            return Ok(());
+        }
+        let answer = token_response::read_object(response, Step::Revocation, &self.request.url);
+        answer.map(drop).map_err(|error| self.request.explain(error))
     }
 }
 
-impl Flow for Revocation {
-    type Output = ();
+fn form(token: &Secret, hint: &str) -> Form {
+    Form::new().with("token", token.expose()).with("token_type_hint", hint)
+}
 
-    fn start(&mut self, now: UnixTime) -> Result<Action<()>, Error> {
-        let action = self.request.start(now)?;
-        self.next(action)
+impl Flow for Revocation {
+    type Output = RevokedTokens;
+
+    fn start(&mut self, now: UnixTime) -> Result<Action<RevokedTokens>, Error> {
+        let action = self.request.start(now);
+        self.next(action, now)
     }
 
-    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<()>, Error> {
-        let action = self.request.resume(input, now)?;
-        self.next(action)
+    fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<RevokedTokens>, Error> {
+        let action = self.request.resume(input, now);
+        self.next(action, now)
     }
 }
 
@@ -77,46 +113,66 @@ mod tests {
     use super::*;
     use crate::client_authentication::ClientKey;
     use crate::error::ErrorKind;
+    use crate::http::Request;
     use crate::jwk::SigningAlgorithm;
     use crate::testing::{NOW, entropy, map, parameters, public_client, response, run, stored};
     use alloc::format;
     use alloc::string::ToString;
+    use alloc::vec::Vec;
 
     const URL: &str = "https://auth.example.com/revoke";
 
-    fn revoke(token: &StoredToken, status: u16, body: &str) -> (Result<(), Error>, crate::http::Request) {
+    /// Revokes a token at a server with these answers, the last of which is repeated. Returns the requests, too.
+    fn revoke(token: &StoredToken, answers: &[(u16, &str)]) -> (Result<RevokedTokens, Error>, Vec<Request>) {
         let mut flow = Revocation::new(URL, token, public_client(), entropy());
-        assert!(!format!("{flow:?}").contains("refresh-1"));
-        let mut sent = None;
+        assert!(!format!("{flow:?}").contains("refresh-1") && !format!("{flow:?}").contains("access-1"));
+        let mut sent = Vec::new();
         let result = run(&mut flow, NOW, |request| {
-            sent = Some(request);
+            let (status, body) = *answers.get(sent.len()).or(answers.last()).unwrap();
+            sent.push(request);
             Input::Response(response(status, body))
         });
-        (result, sent.unwrap())
+        (result, sent)
     }
 
     #[test]
-    fn a_logout_revokes_the_refresh_token_or_else_the_access_token() {
+    fn a_logout_revokes_the_refresh_token_and_then_the_access_token() {
         let mut token = stored(1);
-        let (result, request) = revoke(&token, 200, "");
-        assert_eq!((result, request.url.as_str()), (Ok(()), URL));
-        let expected = [("token", "refresh-1"), ("token_type_hint", "refresh_token"), ("client_id", "client-1")];
-        assert_eq!(parameters(&request), map(&expected));
+        let refresh = [("token", "refresh-1"), ("token_type_hint", "refresh_token"), ("client_id", "client-1")];
+        let access = [("token", "access-1"), ("token_type_hint", "access_token"), ("client_id", "client-1")];
+        let (result, sent) = revoke(&token, &[(200, "")]);
+        assert_eq!(result, Ok(RevokedTokens::All));
+        assert!(sent.iter().all(|request| request.url == URL));
+        assert_eq!(sent.iter().map(parameters).collect::<Vec<_>>(), [map(&refresh), map(&access)]);
         token.refresh_token = None;
-        let (_, request) = revoke(&token, 200, "");
-        let expected = [("token", "access-1"), ("token_type_hint", "access_token"), ("client_id", "client-1")];
-        assert_eq!(parameters(&request), map(&expected));
+        let (result, sent) = revoke(&token, &[(200, "")]);
+        assert_eq!((result, sent.len()), (Ok(RevokedTokens::All), 1));
+        assert_eq!(parameters(&sent[0]), map(&access));
+    }
+
+    #[test]
+    fn a_server_that_revokes_only_refresh_tokens_is_said_to() {
+        let refusal = (400, r#"{"error":"unsupported_token_type","error_description":"not access-1"}"#);
+        let (result, sent) = revoke(&stored(1), &[(200, ""), refusal]);
+        let Ok(RevokedTokens::RefreshTokenOnly(error)) = result else { panic!("{result:?}") };
+        assert_eq!((error.code(), error.step(), sent.len()), (Some("unsupported_token_type"), Step::Revocation, 2));
+        assert!(!error.to_string().contains("access-1"), "{error}");
     }
 
     #[test]
     fn a_server_that_cannot_revoke_says_why() {
         let token = stored(1);
-        assert_eq!(revoke(&token, 503, "").0.unwrap_err().kind(), ErrorKind::Temporary);
-        let error = revoke(&token, 400, r#"{"error":"unsupported_token_type"}"#).0.unwrap_err();
+        let refused = |status, body| {
+            let (result, sent) = revoke(&token, &[(status, body)]);
+            assert_eq!(sent.len(), 1, "the access token is not tried");
+            result.unwrap_err()
+        };
+        assert_eq!(refused(503, "").kind(), ErrorKind::Temporary);
+        let error = refused(400, r#"{"error":"unsupported_token_type"}"#);
         assert_eq!((error.kind(), error.step()), (ErrorKind::Refused, Step::Revocation));
         assert!(error.to_string().starts_with("the revocation of the token failed"), "{error}");
-        assert_eq!(revoke(&token, 204, "").0.unwrap_err().kind(), ErrorKind::Temporary, "unusual and without a body");
-        assert_eq!(revoke(&token, 202, "{}").0, Ok(()));
+        assert_eq!(refused(204, "").kind(), ErrorKind::Temporary, "unusual and without a body");
+        assert_eq!(revoke(&token, &[(202, "{}")]).0, Ok(RevokedTokens::All));
     }
 
     #[test]
@@ -127,7 +183,7 @@ mod tests {
             assert!(parameters(&request).contains_key("client_assertion"));
             Input::Response(response(200, ""))
         });
-        assert_eq!(result, Ok(()));
+        assert_eq!(result, Ok(RevokedTokens::All));
         assert!(flow.start(NOW).is_err(), "a flow is used once");
     }
 }

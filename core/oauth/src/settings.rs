@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use crate::auth_method::AuthMethod;
 use crate::scopes::Scopes;
 use crate::secret::Secret;
 
@@ -14,6 +15,7 @@ pub struct OAuthSettings {
     pub(crate) client_secret: Option<Secret>,
     pub(crate) client_issuer: Option<String>,
     pub(crate) trusts_first_issuer: bool,
+    pub(crate) auth_method: Option<AuthMethod>,
     pub(crate) metadata_url: Option<String>,
     pub(crate) client_uri: Option<String>,
     pub(crate) scopes: Option<Scopes>,
@@ -41,6 +43,7 @@ impl OAuthSettings {
             client_secret: None,
             client_issuer: None,
             trusts_first_issuer: false,
+            auth_method: None,
             metadata_url: None,
             client_uri: None,
             scopes: None,
@@ -67,6 +70,20 @@ impl OAuthSettings {
     pub fn client_secret(mut self, secret: Secret) -> Self {
         self.client_secret = Some(secret);
         self
+    }
+
+    /// Sets how the client authenticates, for authorization servers that accept only the method that they have registered.
+    ///
+    /// Default: for a client that registers itself, the method of its registration. For a client with a secret, the first
+    /// method that the authorization server lists.
+    pub fn auth_method(mut self, method: AuthMethod) -> Self {
+        self.auth_method = Some(method);
+        self
+    }
+
+    /// Returns how the client authenticates, if that is set.
+    pub const fn auth_method_of_client(&self) -> Option<AuthMethod> {
+        self.auth_method
     }
 
     /// Sets the issuer of the authorization server at which the client is registered. If a server names other authorization

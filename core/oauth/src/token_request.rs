@@ -93,7 +93,7 @@ impl TokenRequest {
             Action::Sign { key, bytes } => Ok(Action::Sign { key, bytes }),
             Action::Done(response) => {
                 let token = token_response::read(&response, self.step(), self.url(), now)
-                    .map_err(|error| self.request.redact(error))?;
+                    .map_err(|error| self.request.explain(error))?;
                 self.check_type(token).map(Action::Done)
             }
         }

@@ -135,9 +135,11 @@ fn refusal(body: &Map<String, Value>, step: Step, url: &str, response: &Response
         "invalid_grant" => {
             (ErrorKind::LoginRequired, "the authorization server does not accept the grant", "log in again")
         }
-        "invalid_client" => {
-            (ErrorKind::Misconfigured, "the authorization server does not know the client", "register the client anew")
-        }
+        "invalid_client" => (
+            ErrorKind::Misconfigured,
+            "the authorization server does not accept the client",
+            "check its identifier and secret",
+        ),
         "temporarily_unavailable" | "server_error" | "use_dpop_nonce" => {
             (ErrorKind::Temporary, "the authorization server cannot answer now", "try again later")
         }

@@ -283,8 +283,37 @@ fn a_logout_deletes_the_token_and_revokes_it_if_asked() {
                 let again = oauth.logout(true).await.unwrap();
                 assert_eq!((again.had_token, again.revocation), (false, RevocationOutcome::NotRequested));
             });
-            assert_eq!(web.count(Endpoint::Revocation), usize::from(revoke));
+            let revoked = web.authorization.requests_to(Endpoint::Revocation);
+            let hints: Vec<_> = revoked.iter().filter_map(|request| request.parameter("token_type_hint")).collect();
+            assert_eq!(hints, if revoke { vec!["refresh_token", "access_token"] } else { vec![] });
         }
+    });
+}
+
+#[test]
+fn a_logout_says_which_token_was_revoked_and_sends_the_secret_where_the_endpoint_wants_it() {
+    watched(|| {
+        let web = Web::new();
+        web.authorization.deviate(Deviation::RegisterWithSecret).deviate(Deviation::RevokeNoAccessTokens);
+        web.authorization.deviate(Deviation::MetadataMember(
+            "revocation_endpoint_auth_methods_supported".into(),
+            serde_json::json!(["client_secret_post"]),
+        ));
+        let oauth = web.build(web.oauth());
+        web.time.run(oauth.login()).unwrap();
+        assert!(web.token_requests()[0].header("Authorization").is_some(), "the client is registered for Basic");
+        web.time.run(oauth.logout(true)).unwrap();
+        let requests = web.authorization.requests_to(Endpoint::Revocation);
+        assert!(requests.iter().all(|request| request.parameter("client_secret").is_some()), "{requests:?}");
+    });
+    watched(|| {
+        let web = Web::new();
+        web.authorization.deviate(Deviation::RevokeNoAccessTokens);
+        let oauth = web.build(web.oauth());
+        web.time.run(oauth.login()).unwrap();
+        let outcome = web.time.run(oauth.logout(true)).unwrap().revocation;
+        let RevocationOutcome::RefreshTokenOnly(error) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(error.code(), Some("unsupported_token_type"));
     });
 }
 

@@ -1,9 +1,9 @@
 //! Clients: registered once, with what the authorization server takes, and for it alone.
 
 use mcpwire_authorization::oauth::{
-    ClientKey, OAuthSettings, PublicKey, Secret, SigningAlgorithm, client_metadata_document,
+    AuthMethod, ClientKey, OAuthSettings, PublicKey, Secret, SigningAlgorithm, client_metadata_document,
 };
-use mcpwire_authorization::{LoginRequest, SigningKey};
+use mcpwire_authorization::{LoginRequest, MachineGrant, SigningKey};
 use mcpwire_driver::ErrorKind;
 use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint};
 use mcpwire_tests::authorization::{REDIRECT_URI, Web, echo};
@@ -248,5 +248,105 @@ fn a_public_client_is_accepted_although_only_confidential_methods_are_advertised
         web.run(builder, async |client| echo(&client).await.map(drop)).expect("it authenticates by no method");
         let error = web.refused(web.oauth_without_user().account("nobody"));
         assert_eq!(error.kind(), ErrorKind::LoginRequired);
+    });
+}
+
+#[test]
+fn a_server_that_lists_only_methods_with_a_secret_registers_a_public_client() {
+    watched(|| {
+        let web = Web::new();
+        // The Python SDK.
+        web.authorization.deviate(Deviation::WantClientIdInBody);
+        web.authorization.auth_methods(["client_secret_post", "client_secret_basic"]);
+        let oauth = web.build(web.oauth());
+        web.time.run(oauth.login()).expect("the user logs in");
+        let methods: Vec<_> =
+            registrations(&web).iter().map(|sent| sent["token_endpoint_auth_method"].clone()).collect();
+        assert_eq!(methods, ["none"]);
+        web.time.run(oauth.logout(true)).expect("the logout needs no secret");
+    });
+}
+
+#[test]
+fn a_server_that_refuses_public_clients_registers_one_with_a_secret() {
+    watched(|| {
+        for (methods, has_header) in [
+            (["client_secret_post", "client_secret_basic"], false),
+            (["client_secret_basic", "client_secret_post"], true),
+        ] {
+            let web = Web::new();
+            web.authorization.deviate(Deviation::RefusePublicClients).deviate(Deviation::WantClientIdInBody);
+            web.authorization.auth_methods(methods).token_lifetime(secs(100));
+            web.run(web.oauth(), async |client| {
+                web.time.sleep(secs(200)).await;
+                echo(&client).await.expect("the refresh authenticates, too");
+            });
+            let registered = registrations(&web);
+            let registered: Vec<_> = registered.iter().map(|sent| sent["token_endpoint_auth_method"].clone()).collect();
+            assert_eq!(registered, ["none", methods[0]]);
+            let requests = web.token_requests();
+            assert_eq!(grants(&requests), ["authorization_code", "refresh_token"]);
+            assert!(requests.iter().all(|request| request.header("Authorization").is_some() == has_header));
+        }
+    });
+}
+
+/// A client that somebody has registered for `client_secret_post` at a server that lists Basic first.
+fn web_with_client_of_post(secret: &str) -> Web {
+    let web = Web::new();
+    web.authorization
+        .client(Client::new("configured").secret(secret).redirect_uri(REDIRECT_URI).auth_method("client_secret_post"));
+    web
+}
+
+#[test]
+fn a_client_of_the_user_authenticates_by_the_method_of_the_settings() {
+    watched(|| {
+        let web = web_with_client_of_post("s3cret");
+        let builder = || {
+            web.oauth().settings(|settings| {
+                settings.client_id("configured").client_secret(Secret::new("s3cret")).client_issuer("https://auth.test")
+            })
+        };
+        let error = web.refused(builder()).to_string();
+        assert!(error.contains("authenticated by client_secret_basic") && error.contains("`auth_method`"), "{error}");
+        assert!(!error.contains("anew"), "{error}");
+        let builder = builder().settings(|settings| settings.auth_method(AuthMethod::ClientSecretPost));
+        web.run(builder, async |client| echo(&client).await.map(drop)).expect("the method is right");
+    });
+}
+
+#[test]
+fn a_program_without_a_user_authenticates_by_the_method_of_the_settings() {
+    watched(|| {
+        let web = web_with_client_of_post("s3cret");
+        let grant = MachineGrant::client_credentials("configured", Some(Secret::new("s3cret")));
+        let builder = || {
+            let builder = web.oauth_without_user().machine_grant(grant.clone());
+            builder.settings(|settings| settings.client_issuer("https://auth.test"))
+        };
+        let error = web.refused(builder()).to_string();
+        assert!(error.contains("`auth_method`"), "{error}");
+        let builder = builder().settings(|settings| settings.auth_method(AuthMethod::ClientSecretPost));
+        web.run(builder, async |client| echo(&client).await.map(drop)).expect("the method is right");
+    });
+}
+
+#[test]
+fn a_secret_with_spaces_reaches_servers_that_only_decode_percent_signs() {
+    watched(|| {
+        for deviates in [false, true] {
+            let web = Web::new();
+            let secret = "a secret+with%20signs";
+            web.authorization.client(Client::new("my client").secret(secret).redirect_uri(REDIRECT_URI));
+            if deviates {
+                web.authorization.deviate(Deviation::PercentDecodeBasic);
+            }
+            let builder = web.oauth().settings(|settings| {
+                settings.client_id("my client").client_secret(Secret::new(secret)).client_issuer("https://auth.test")
+            });
+            web.run(builder, async |client| echo(&client).await.map(drop)).expect("the secret is read");
+            assert!(web.token_requests()[0].header("Authorization").is_some());
+        }
     });
 }

@@ -217,7 +217,7 @@ fn the_hub_logs_in_and_out() {
         assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
         assert!(hub.logout(config.id, true).await.expect("the login is deleted").had_token);
         assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
-        assert_eq!(place.web.count(Endpoint::Revocation), 1);
+        assert_eq!(place.web.count(Endpoint::Revocation), 2);
         let mut states = Vec::new();
         while let Some(event) = events.try_next() {
             if let HubEvent::Status { state: state @ (State::Running | State::NeedsLogin), error, .. } = event {

@@ -113,7 +113,7 @@ impl Inner {
     ) -> Result<oauth::ClientAuthentication, LoginError> {
         let key = self.client_key.as_ref().map(|(description, _)| description);
         let methods = endpoint.auth_methods.as_deref();
-        Ok(oauth::ClientAuthentication::choose(client_id, secret, key, None, methods)?)
+        Ok(oauth::ClientAuthentication::choose(client_id, secret, key, self.settings.auth_method_of_client(), methods)?)
     }
 
     /// Returns the key of the tokens and the known nonces.

@@ -1,6 +1,6 @@
 //! The logout of a user.
 
-use mcpwire_oauth::{ClientAuthentication, Revocation, TokenEndpoint};
+use mcpwire_oauth::{ClientAuthentication, ClientSource, Revocation, RevokedTokens, TokenEndpoint};
 
 use super::inner::{Inner, new_entropy};
 use crate::documents::Grant;
@@ -51,13 +51,16 @@ impl Inner {
         let token = &grant.token;
         let discovered = self.discover(Some(&token.endpoint.issuer)).await?;
         // Tokens are never sent to another authorization server than theirs.
+        let methods = discovered.metadata.revocation_endpoint_auth_methods_supported;
         let endpoint = discovered.metadata.revocation_endpoint;
         let Some(url) = endpoint.filter(|_| discovered.metadata.issuer == token.endpoint.issuer) else {
             return Ok(RevocationOutcome::Unsupported);
         };
-        let client = self.client_of(grant, &token.endpoint).await?;
-        self.run(Revocation::new(url, token, client, new_entropy()?)).await?;
-        Ok(RevocationOutcome::Revoked)
+        let client = self.client_of(grant, &token.endpoint).await?.at_endpoint(methods.as_deref());
+        Ok(match self.run(Revocation::new(url, token, client, new_entropy()?)).await? {
+            RevokedTokens::RefreshTokenOnly(error) => RevocationOutcome::RefreshTokenOnly(error),
+            _ => RevocationOutcome::Revoked,
+        })
     }
 
     /// Returns how the client that has requested the token authenticates at this endpoint.
@@ -70,6 +73,11 @@ impl Inner {
         Ok(match (&grant.client, &self.grant) {
             (Some(client), _) => {
                 self.check_stored_client(client, &endpoint.issuer).await?;
+                let mut client = client.clone();
+                // The setting may have changed since the login.
+                if client.source != ClientSource::Registered {
+                    client.auth_method = self.settings.auth_method_of_client().or(client.auth_method);
+                }
                 client.authentication(endpoint, key)?
             }
             (None, Some(machine)) => self.machine_client(machine, endpoint).await?,

@@ -53,6 +53,9 @@ pub(crate) struct LoginArgs {
     /// Read the secret of --client-id from this environment variable
     #[arg(long, value_name = "NAME", requires = "client_id")]
     pub(crate) client_secret_env: Option<String>,
+    /// Send the secret of --client-id by this method [default: the first that the authorization server lists]
+    #[arg(long, value_name = "METHOD", requires = "client_secret_env", value_parser = ["client_secret_basic", "client_secret_post"])]
+    pub(crate) client_auth_method: Option<String>,
     /// Send the secret of the client to this authorization server only: the one that has issued it. For a configured server, it
     /// is stored as `oauth.issuer`
     #[arg(long, value_name = "URL")]

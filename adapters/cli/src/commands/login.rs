@@ -15,6 +15,7 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
     let client = ClientArgs {
         client_id: arguments.client_id.clone(),
         secret_env: arguments.client_secret_env.clone(),
+        auth_method: arguments.client_auth_method.clone(),
         redirect_uri: arguments.redirect_uri.clone(),
         issuer: arguments.issuer.clone(),
     };

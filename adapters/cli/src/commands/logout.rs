@@ -17,6 +17,13 @@ pub(super) fn run(place: &LoginPlace, revoke: bool, options: &Options) -> Result
     let (revocation, note) = match &done.revocation {
         RevocationOutcome::NotRequested => ("not_requested", None),
         RevocationOutcome::Revoked => ("revoked", None),
+        RevocationOutcome::RefreshTokenOnly(error) => {
+            let error = text::line(&error.to_string());
+            let note = format!(
+                "the refresh token was revoked, but not the access token, which may be valid until it expires: {error}"
+            );
+            ("refresh_token_only", Some(note))
+        }
         RevocationOutcome::Unsupported => (
             "unsupported",
             Some("the authorization server cannot revoke tokens, so they are valid until they expire".into()),

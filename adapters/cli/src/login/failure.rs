@@ -37,6 +37,9 @@ impl ServerLogin {
             (_, LoginErrorKind::ClientIssuerRequired) => failure.with_hint(
                 "Name the authorization server that has issued the secret with --issuer URL, or as `oauth.issuer` in servers.json",
             ),
+            _ if self.name.is_none() && told.field == "oauth.auth_method" => {
+                failure.with_hint("Name the method of the client with --client-auth-method")
+            }
             _ if self.name.is_none() && told.field.starts_with("oauth.") => failure.with_hint(
                 "Configure the server first (mcpwire server add NAME --url URL), and change this setting in servers.json",
             ),

@@ -36,6 +36,8 @@ pub(crate) struct ClientArgs {
     pub(crate) client_id: Option<String>,
     /// The environment variable that contains the secret of the client.
     pub(crate) secret_env: Option<String>,
+    /// How the client sends its secret.
+    pub(crate) auth_method: Option<String>,
     pub(crate) redirect_uri: Option<String>,
     /// The authorization server that has issued the secret.
     pub(crate) issuer: Option<String>,
@@ -176,7 +178,7 @@ fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
 
 /// Sets the client of the command line.
 fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failure> {
-    let ClientArgs { client_id, secret_env, redirect_uri, issuer } = client;
+    let ClientArgs { client_id, secret_env, auth_method, redirect_uri, issuer } = client;
     if let Some(client_id) = client_id {
         oauth.client_id = Some(client_id.clone());
     }
@@ -195,6 +197,9 @@ fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failur
             return Err(Failure::usage("issuer", message));
         }
         oauth.issuer = Some(issuer.clone());
+    }
+    if let Some(method) = auth_method {
+        oauth.auth_method = Some(method.clone());
     }
     if let Some(uri) = redirect_uri {
         oauth.redirect_uri = Some(uri.clone());

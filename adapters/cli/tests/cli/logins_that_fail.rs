@@ -1,14 +1,15 @@
 //! A login that fails says what failed, and what to do.
 #![cfg(target_os = "linux")]
 
+use std::io::Write as _;
 use std::net::TcpListener;
 
 use mcpwire_testkit::HttpAnswer;
-use mcpwire_testkit::authorization::{Deviation, Endpoint};
+use mcpwire_testkit::authorization::{Client, Deviation, Endpoint};
 use serde_json::json;
 
-use crate::support::Finished;
 use crate::support::guarded::{Guarded, answer, login_page, visit};
+use crate::support::{Finished, Running, command};
 
 /// Logs in as far as the login goes. The browser does as it is told.
 fn try_to_log_in(guarded: &Guarded) -> Finished {
@@ -101,4 +102,40 @@ fn a_server_that_is_not_there_is_3() {
         assert_eq!(finished.code(), 3, "{finished:?}");
         assert!(finished.stderr.contains(&url[..url.len() - 4]), "{finished:?}");
     }
+}
+
+#[test]
+fn a_client_that_is_registered_for_one_method_is_named_with_it() {
+    let guarded = Guarded::start();
+    let client = Client::new("mine").secret("secret-of-the-client").redirect_uri("http://127.0.0.1/callback");
+    guarded.authorization.client(client.auth_method("client_secret_post")).deviate(Deviation::AnyLoopbackPort);
+    let (url, issuer) = (guarded.server.url(), guarded.authorization.issuer());
+    let issuer = issuer.as_str();
+    let words = [
+        "login",
+        "--url",
+        &url,
+        "--no-browser",
+        "--client-id",
+        "mine",
+        "--client-secret-env",
+        "CLIENT_SECRET",
+        "--issuer",
+        issuer,
+    ];
+    let log_in = |more: &[&str]| {
+        let mut program = command(&guarded.words(&[&words[..], more].concat()));
+        program.env("CLIENT_SECRET", "secret-of-the-client");
+        let (running, mut stdin) = Running::start_command(program);
+        writeln!(stdin, "{}", answer(&login_page(&running))).unwrap();
+        running.finish()
+    };
+    let finished = log_in(&[]);
+    assert_ne!(finished.code(), 0, "{finished:?}");
+    assert!(
+        finished.stderr.contains("client_secret_basic") && finished.stderr.contains("--client-auth-method"),
+        "{finished:?}"
+    );
+    let finished = log_in(&["--client-auth-method", "client_secret_post"]);
+    assert_eq!(finished.code(), 0, "{finished:?}");
 }

@@ -32,6 +32,10 @@ pub struct OAuthConfig {
     /// registered. Its secret is sent to no other authorization server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
+    /// How the client sends its secret: `client_secret_basic`, `client_secret_post`, or `none`. By default, the first method that
+    /// the authorization server lists. Some authorization servers accept only the method that the client is registered for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_method: Option<String>,
     /// The `https` URL of the metadata document of the client (Client ID Metadata Document).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_metadata_url: Option<String>,
@@ -75,6 +79,7 @@ impl Default for OAuthConfig {
             client_id: None,
             client_secret: None,
             issuer: None,
+            auth_method: None,
             client_metadata_url: None,
             scopes: Vec::new(),
             account: None,
@@ -106,6 +111,7 @@ impl OAuthConfig {
         let texts = [
             ("oauth.client_id", &self.client_id),
             ("oauth.issuer", &self.issuer),
+            ("oauth.auth_method", &self.auth_method),
             ("oauth.client_metadata_url", &self.client_metadata_url),
             ("oauth.account", &self.account),
         ];

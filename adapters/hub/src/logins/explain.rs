@@ -9,7 +9,8 @@ use super::required::RequiredLogin;
 use crate::{HubError, HubErrorKind};
 
 /// The settings that an error names as its cure: the name in the error, and the path in the configuration.
-const SETTINGS: [(&str, &str); 5] = [
+const SETTINGS: [(&str, &str); 6] = [
+    ("auth_method", "oauth.auth_method"),
     ("omit_resource", "oauth.omit_resource"),
     ("assume_pkce", "oauth.assume_pkce"),
     ("lenient_issuer", "oauth.lenient_issuer"),

@@ -7,7 +7,7 @@ mod settings;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcpwire_authorization::oauth::{Scopes, Secret as OAuthSecret};
+use mcpwire_authorization::oauth::{AuthMethod, Scopes, Secret as OAuthSecret};
 use mcpwire_authorization::{FileStore, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore, login_document};
 use mcpwire_client::McpServerDef;
 use mcpwire_driver::Runtime;
@@ -147,6 +147,9 @@ impl Logins {
                 }
                 if let Some(issuer) = &config.issuer {
                     oauth = oauth.client_issuer(issuer);
+                }
+                if let Some(method) = config.auth_method.as_deref().and_then(AuthMethod::from_name) {
+                    oauth = oauth.auth_method(method);
                 }
                 if let Some(url) = &config.client_metadata_url {
                     oauth = oauth.client_metadata_url(url);

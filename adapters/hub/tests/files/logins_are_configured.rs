@@ -33,6 +33,7 @@ fn settings_of_a_login_are_validated_and_an_error_names_the_field() {
         oauth.client_id = Some("client".into());
         oauth.client_secret = Some(EnvVarConfig::secret("client_secret", "env:SECRET"));
         oauth.issuer = Some("https://auth.example/tenant".into());
+        oauth.auth_method = Some("client_secret_post".into());
         oauth.client_metadata_url = Some("https://me.example/client.json".into());
         oauth.scopes = vec!["files:read".into()];
         oauth.account = Some("work".into());
@@ -41,7 +42,7 @@ fn settings_of_a_login_are_validated_and_an_error_names_the_field() {
     good.validate().unwrap();
     let local_issuer = with(|oauth| oauth.issuer = Some("http://127.0.0.1:9000".into()));
     local_issuer.validate().unwrap();
-    for (field, wrong) in [
+    for (field, wrong) in vec![
         ("oauth.client_id", with(|oauth| oauth.client_id = Some(String::new()))),
         ("oauth.client_secret", with(|oauth| oauth.client_secret = Some(EnvVarConfig::secret("x", "env:X")))),
         (
@@ -52,6 +53,14 @@ fn settings_of_a_login_are_validated_and_an_error_names_the_field() {
             }),
         ),
         ("oauth.issuer", with(|oauth| oauth.issuer = Some("http://auth.example".into()))),
+        ("oauth.auth_method", with(|oauth| oauth.auth_method = Some("private_key_jwt".into()))),
+        (
+            "oauth.auth_method",
+            with(|oauth| {
+                oauth.client_id = Some("client".into());
+                oauth.auth_method = Some("client_secret_post".into());
+            }),
+        ),
         ("oauth.client_metadata_url", with(|oauth| oauth.client_metadata_url = Some("http://localhost/x".into()))),
         ("oauth.scopes", with(|oauth| oauth.scopes = vec!["a b".into()])),
         ("oauth.account", with(|oauth| oauth.account = Some(" ".into()))),
@@ -90,9 +99,10 @@ fn settings_of_a_login_survive_a_round_trip_with_unknown_members() {
 fn who_gets_the_tokens_is_part_of_what_is_approved() {
     let plain = web();
     assert_eq!(with(|oauth| oauth.redirect_uri = Some("http://localhost:1/".into())).hash(), plain.hash());
-    let changes: [fn(&mut OAuthConfig); 6] = [
+    let changes: [fn(&mut OAuthConfig); 7] = [
         |oauth| oauth.issuer = Some("https://evil.example".into()),
         |oauth| oauth.client_id = Some("x".into()),
+        |oauth| oauth.auth_method = Some("client_secret_post".into()),
         |oauth| oauth.scopes = vec!["admin".into()],
         |oauth| oauth.lenient_issuer = true,
         |oauth| oauth.enabled = false,

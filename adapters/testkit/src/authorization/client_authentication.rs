@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Form;
 use super::client::Client;
-use super::deviation::Endpoint;
+use super::deviation::{Deviation, Endpoint};
 use super::jwt::Jwt;
 use super::state::State;
 use super::url::decode;
@@ -30,7 +30,10 @@ impl State {
         form: &Form,
         now: Duration,
     ) -> Result<Client, &'static str> {
-        let credentials = credentials(request, form)?;
+        if form.get("client_id").is_none() && self.deviates(&Deviation::WantClientIdInBody) {
+            return Err("Missing client_id");
+        }
+        let credentials = credentials(request, form, self.deviates(&Deviation::PercentDecodeBasic))?;
         let (id, method) = match &credentials {
             Credentials::None(id) => (id.clone(), "none"),
             Credentials::Basic(id, _) => (id.clone(), "client_secret_basic"),
@@ -93,7 +96,7 @@ impl State {
     }
 }
 
-fn credentials(request: &HttpRequest, form: &Form) -> Result<Credentials, &'static str> {
+fn credentials(request: &HttpRequest, form: &Form, is_plus_kept: bool) -> Result<Credentials, &'static str> {
     let basic = request.header("Authorization").and_then(|value| value.strip_prefix("Basic "));
     if let Some(basic) = basic {
         let pair = BASE64_STANDARD.decode(basic).ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -103,7 +106,8 @@ fn credentials(request: &HttpRequest, form: &Form) -> Result<Credentials, &'stat
             return Err("the client authenticates by two methods");
         }
         // RFC 6749, section 2.3.1: both are encoded as in forms.
-        return Ok(Credentials::Basic(decode(id), decode(secret)));
+        let decoded = |text: &str| if is_plus_kept { decode(&text.replace('+', "%2B")) } else { decode(text) };
+        return Ok(Credentials::Basic(decoded(id), decoded(secret)));
     }
     if let Some(assertion) = form.get("client_assertion") {
         if form.get("client_assertion_type") != Some("urn:ietf:params:oauth:client-assertion-type:jwt-bearer") {

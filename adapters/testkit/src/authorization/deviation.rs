@@ -110,11 +110,19 @@ pub enum Deviation {
     RefuseRedirectUris,
     /// Registrations of other grants than `authorization_code` are refused with `invalid_client_metadata`.
     RefuseOtherGrants,
+    /// Registrations of public clients are refused with `invalid_client_metadata`.
+    RefusePublicClients,
     /// Registered clients get a secret, whatever they ask for.
     RegisterWithSecret,
     /// The secrets of registered clients expire after this time.
     SecretLifetime(Duration),
 
+    /// Requests without `client_id` in the body are refused, whatever their header says (Python SDK).
+    WantClientIdInBody,
+    /// The credentials in HTTP Basic are only percent-decoded, so that a `+` is no space.
+    PercentDecodeBasic,
+    /// Access tokens cannot be revoked (RFC 7009, section 2.2.1).
+    RevokeNoAccessTokens,
     /// Requests with `resource` are refused (Microsoft Entra, AADSTS9010010).
     RefuseResource,
     /// Refreshes with `resource` are refused.

@@ -164,6 +164,11 @@ impl State {
         match (self.authenticate(request, form, now), form.get("token")) {
             (Err(reason), _) => error(401, "invalid_client", reason),
             (_, None) => error(400, "invalid_request", "there is no token"),
+            (Ok(_), Some(token))
+                if self.tokens.is_access_token(token) && self.deviates(&Deviation::RevokeNoAccessTokens) =>
+            {
+                error(400, "unsupported_token_type", "access tokens cannot be revoked")
+            }
             (Ok(client), Some(token)) => {
                 self.tokens.revoke(token, &client.id);
                 HttpAnswer::status(200)

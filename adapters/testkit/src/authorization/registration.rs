@@ -23,6 +23,10 @@ impl State {
         if has_other_grants && self.deviates(&Deviation::RefuseOtherGrants) {
             return error(400, "invalid_client_metadata", "only authorization_code is supported");
         }
+        let is_public = text(&metadata, "token_endpoint_auth_method") == "none";
+        if is_public && self.deviates(&Deviation::RefusePublicClients) {
+            return error(400, "invalid_client_metadata", "clients need a secret");
+        }
         let mut client = Client::from_metadata(&format!("client-{}", self.next_number()), &metadata);
         if client.redirect_uris.is_empty() || self.deviates(&Deviation::RefuseRedirectUris) {
             return error(400, "invalid_redirect_uri", "the redirect URI is not allowed");

@@ -142,6 +142,10 @@ impl Tokens {
         self.login(token.login).filter(|login| !login.is_revoked).map(|login| &login.permission)
     }
 
+    pub(super) fn is_access_token(&self, token: &str) -> bool {
+        self.access.contains_key(token)
+    }
+
     /// Revokes a token of a client: all of its login if it is a refresh token.
     pub(super) fn revoke(&mut self, token: &str, client_id: &str) {
         let login = self.refresh.get(token).and_then(|login| self.logins.get_mut(*login));

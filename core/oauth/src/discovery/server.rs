@@ -45,6 +45,9 @@ pub struct AuthorizationServerMetadata {
     /// How clients authenticate at the token endpoint.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    /// How clients authenticate at the revocation endpoint. Missing if they do so as at the token endpoint.
+    #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
+    pub revocation_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// The algorithms of the assertions by which clients authenticate.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,

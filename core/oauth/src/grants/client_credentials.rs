@@ -2,7 +2,8 @@
 
 use alloc::string::String;
 
-use crate::client_authentication::{AuthMethod, ClientAuthentication};
+use crate::auth_method::AuthMethod;
+use crate::client_authentication::ClientAuthentication;
 use crate::entropy::Entropy;
 use crate::error::{Error, ErrorKind, Step};
 use crate::grant::Grant;
@@ -82,7 +83,12 @@ mod tests {
     fn cc1_cc2_a_client_with_a_secret_sends_it() {
         let request = request(ClientAuthentication::client_secret_basic("robot", Secret::new("s")));
         assert_eq!(header(&request, "authorization"), Some("Basic cm9ib3Q6cw=="));
-        let expected = [("grant_type", "client_credentials"), ("resource", RESOURCE), ("scope", "mcp:read")];
+        let expected = [
+            ("grant_type", "client_credentials"),
+            ("client_id", "robot"),
+            ("resource", RESOURCE),
+            ("scope", "mcp:read"),
+        ];
         assert_eq!(parameters(&request), map(&expected));
     }
 

@@ -215,7 +215,8 @@ mod tests {
         assert_eq!(request.url, TOKEN_URL);
         assert!(header(&request, "authorization").unwrap().starts_with("Basic "));
         let grant_type = ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
-        let expected = [grant_type, ("assertion", "j.a.g"), ("resource", RESOURCE), ("scope", "read write")];
+        let id = ("client_id", "mcp-client");
+        let expected = [grant_type, id, ("assertion", "j.a.g"), ("resource", RESOURCE), ("scope", "read write")];
         assert_eq!(parameters(&request), map(&expected));
 
         let narrower = JAG.replace("\"expires_in\"", "\"scope\":\"read\",\"expires_in\"");

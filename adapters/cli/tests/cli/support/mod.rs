@@ -96,8 +96,13 @@ impl Running {
 
     /// Starts the process, and leaves its input to the test.
     pub(crate) fn start_and_write(arguments: &[&str]) -> (Self, ChildStdin) {
+        Self::start_command(command(arguments))
+    }
+
+    /// Starts a [`command`] to which the test has added something.
+    pub(crate) fn start_command(mut command: Command) -> (Self, ChildStdin) {
         let started = Instant::now();
-        let mut child = command(arguments)
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -58,6 +58,19 @@ fn client(config: &McpConfig, oauth: &OAuthConfig, problems: &mut Problems) {
     {
         problems.add("oauth.issuer", SECURE_URL);
     }
+    match oauth.auth_method.as_deref() {
+        None | Some("none") => {}
+        Some("client_secret_basic" | "client_secret_post") => {
+            if oauth.client_id.is_some() && oauth.client_secret.is_none() {
+                problems
+                    .add("oauth.auth_method", "this method requires the client's secret. Set `oauth.client_secret`");
+            }
+        }
+        Some(_) => problems.add(
+            "oauth.auth_method",
+            "the method must be `client_secret_basic`, `client_secret_post` or, for a client without a secret, `none`",
+        ),
+    }
     if let Some(url) = &oauth.client_metadata_url
         && !(is_address(url) && is_https(url))
     {
