@@ -52,9 +52,9 @@ pub fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
 
 /// Returns whether a schema may contain `x-mcp-header` annotations.
 ///
-/// Most schemas contain none, and this fast test avoids parsing them. It returns `true` for any `\u` escape, because
-/// the keyword may be written with escapes.
-pub fn may_have_annotations(schema: &[u8]) -> bool {
+/// Most schemas contain none, and this test avoids parsing them. A schema with the keyword always passes: the keyword is
+/// written either as it is or with a `\u` escape.
+fn may_have_annotations(schema: &[u8]) -> bool {
     memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
 }
 

@@ -26,9 +26,9 @@ impl Hints {
             if member.is("ttlMs") {
                 hints.ttl = parse_ttl(member.value);
             } else if member.is("cacheScope") {
-                hints.public = member.value == b"\"public\"";
+                hints.public = scan::text(member.value).as_deref() == Some("public");
             } else if member.is("resultType") {
-                hints.complete = member.value == b"\"complete\"";
+                hints.complete = scan::text(member.value).as_deref() == Some("complete");
             }
         }
         hints

@@ -7,8 +7,6 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use memchr::{memchr, memmem};
-
 use super::command::Verb;
 use super::header_values::encode_value;
 use super::response::EVENT_STREAM;
@@ -176,8 +174,6 @@ fn name_of(method: &str, message: &[u8]) -> Option<String> {
 /// Returns the protocol version in the `_meta` of a `server/discover` request, for the headers of that request. Returns
 /// `None` if the message contains no known version.
 fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
-    const KEY: &[u8] = b"\"io.modelcontextprotocol/protocolVersion\":\"";
-    let value = &message[memmem::find(message, KEY)? + KEY.len()..];
-    let name = core::str::from_utf8(&value[..memchr(b'"', value)?]).ok()?;
-    name.parse().ok()
+    let meta = member(member(message, "params")?, "_meta")?;
+    text(member(meta, "io.modelcontextprotocol/protocolVersion")?)?.parse().ok()
 }

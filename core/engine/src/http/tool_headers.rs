@@ -5,11 +5,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use memchr::memmem;
-
 use super::header_values::encode_value;
 use crate::session::is_reading;
-use mcpwire_types::header_params::{self, HeaderParam, header_params};
+use mcpwire_types::header_params::{HeaderParam, header_params};
 use mcpwire_types::json::scan::{self, key_text, last_member, member, text};
 use mcpwire_types::json::string::unescape_lossy;
 
@@ -30,9 +28,7 @@ struct KnownTool {
 
 impl ToolHeaders {
     pub(super) fn read_page(&mut self, message: &[u8]) {
-        if !self.tools.is_empty() || may_matter(message) {
-            for_each_tool(message, |name, tool| self.read_tool(name, tool));
-        }
+        for_each_tool(message, |name, tool| self.read_tool(name, tool));
     }
 
     /// Updates the stored tools from `message`, a page of the tool list. Returns whether that page contains a tool with
@@ -81,12 +77,6 @@ impl ToolHeaders {
             method => is_reading(method),
         }
     }
-}
-
-/// Returns whether a page of the tool list may contain a tool to store. This check is faster than
-/// parsing the page.
-fn may_matter(message: &[u8]) -> bool {
-    header_params::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
 }
 
 fn for_each_tool(message: &[u8], mut each: impl FnMut(String, &[u8])) {

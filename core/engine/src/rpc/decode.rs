@@ -1,6 +1,6 @@
 //! Decodes whole messages of the server in one pass, directly into the requested type.
 
-use super::peek::{usual_end, usual_start};
+use super::peek::usual_start;
 use super::{PeerError, RequestFault, RpcError, WireId};
 use mcpwire_types::json::from_json::{FromJson, Mismatch, strict};
 use mcpwire_types::json::read::{self, ReadError, ReadValue, Reader};
@@ -50,17 +50,11 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
 
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
     let text = utf8(message).map_err(RequestFault::Invalid)?;
-    // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole
-    // message is read again, which finds the error.
-    let is_expected = |found: &[u8]| WireId(found).number() == Some(id);
-    if let Some((_, start)) = usual_start(message).filter(|(found, _)| is_expected(found)) {
+    // Most responses start with the same keys. Then only the result has to be read. If that fails, the whole message is
+    // read again, which finds the error.
+    if let Some((_, start)) = usual_start(message).filter(|(found, _)| WireId(found).number() == Some(id)) {
         let mut reader = Reader::within_object(text, start);
         if result.read(&mut reader).is_ok() && reader.ends_object() {
-            return Ok(());
-        }
-    } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| is_expected(found)) {
-        let mut reader = Reader::within_object(text, range.start);
-        if result.read(&mut reader).is_ok() && reader.position() == range.end {
             return Ok(());
         }
     }
@@ -73,7 +67,6 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
 
 /// Reads a response with its keys in any order. Returns the JSON-RPC error of the response, or `None` if the response
 /// contains a result.
-#[cold]
 fn unusual_response<'de>(
     text: &'de str,
     id: Option<u64>,

@@ -1,7 +1,6 @@
 //! [`peek`]: finds the kind, the id and the method of a JSON-RPC message without parsing the whole message.
 
 use alloc::borrow::Cow;
-use core::ops::Range;
 
 use super::WireId;
 use mcpwire_types::json::scan::{key_text, members, skip_space};
@@ -25,21 +24,16 @@ pub(crate) enum MessageClass<'a> {
 
 /// Returns the kind of a JSON-RPC message, together with its id and method.
 ///
-/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. If
-/// `result` is the first key, looks for the `id` at the end of the message, because reading past a long `result` is
-/// slow.
+/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes.
 pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
-    if let Some((id, _)) = usual_start(bytes) {
-        return MessageClass::Response { id: WireId(id) };
+    match usual_start(bytes) {
+        Some((id, _)) => MessageClass::Response { id: WireId(id) },
+        None => peek_any_order(bytes),
     }
-    if let Some((id, _)) = usual_end(bytes) {
-        return MessageClass::Response { id: WireId(id) };
-    }
-    peek_slowly(bytes)
 }
 
-/// Returns the kind of a JSON-RPC message with its keys in any order. [`peek`] handles the usual orders faster.
-fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
+/// Returns the kind of a JSON-RPC message with its keys in any order. [`peek`] handles the usual order faster.
+fn peek_any_order(bytes: &[u8]) -> MessageClass<'_> {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
         Some(b'[') => return MessageClass::Batch,
@@ -50,6 +44,7 @@ fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
     while let Some(key) = list.next_key() {
         match classify_key(key) {
             Key::Id => match list.value() {
+                Some(id) if seen.has_outcome && seen.method.is_none() => return response(WireId(id)),
                 Some(id) => seen.id = Some(WireId(id)),
                 None => break,
             },
@@ -59,7 +54,7 @@ fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
                 None => break,
             },
             Key::Outcome if seen.method.is_none() => {
-                if let Some(id) = seen.id.or_else(|| last_id(bytes)) {
+                if let Some(id) = seen.id {
                     return response(id);
                 }
                 seen.has_outcome = true;
@@ -77,6 +72,10 @@ fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
             return MessageClass::Request { id, method: key_text(method) };
         }
     }
+    if seen.has_outcome && seen.id.is_none() {
+        // The result is malformed, so its end was not found. The request fails now instead of timing out.
+        seen.id = last_id(bytes);
+    }
     seen.kind()
 }
 
@@ -90,19 +89,6 @@ pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let digits = rest.iter().take(20).take_while(|b| b.is_ascii_digit()).count();
     let (id, rest) = rest.split_at(digits);
     (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
-}
-
-/// Returns the id, and the range of the result, if a response consists of the keys `result`, `jsonrpc` and `id` in this
-/// order, as servers in TypeScript write them. Returns `None` for any other message.
-#[inline]
-pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
-    const BEFORE: &[u8] = br#"{"result":"#;
-    const BETWEEN: &[u8] = br#","jsonrpc":"2.0","id":"#;
-    let rest = bytes.strip_prefix(BEFORE)?.strip_suffix(b"}")?;
-    let digits = rest.iter().rev().take(20).take_while(|b| b.is_ascii_digit()).count();
-    let (rest, id) = rest.split_at(rest.len() - digits);
-    let result = rest.strip_suffix(BETWEEN)?;
-    (digits > 0).then_some((id, BEFORE.len()..BEFORE.len() + result.len()))
 }
 
 #[derive(Default)]
@@ -160,10 +146,9 @@ fn classify_key(key: &[u8]) -> Key {
     }
 }
 
-/// Returns the `id` of a message if it is one of the last two members. Reads backwards from the end, so the value may
-/// be wrong if the message is not valid JSON.
-#[inline(never)]
-fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
+/// Returns the `id` of a message if it is one of the last two members, reading backwards from the end of the message.
+/// For messages whose beginning is lost or malformed; in any other message, reading forwards finds the id.
+pub(crate) fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
     // Also, a quote before a `:` outside of strings always ends a key.
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
@@ -227,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_not_fooled_by_strings_and_depth() {
+    fn an_id_in_a_string_or_below_the_top_is_not_the_id() {
         assert_eq!(id(r#"{"result":{"a":1,"id":5}}"#), None);
         assert_eq!(id(r#"{"result":1,"x,\"id":5}"#), None);
         assert_eq!(id(r#"{"result":1,"x":"a,\"id\":5"}"#), None);

@@ -1,10 +1,7 @@
 //! Finds the `resultType` of a response before the result is decoded (protocol revision 2026-07-28, basic,
 //! "`ResultType`").
 
-use memchr::memchr;
-
-use super::peek::{usual_end, usual_start};
-use mcpwire_types::json::scan::{key_text, members};
+use mcpwire_types::json::scan::{is_key, members, text};
 
 /// The `resultType` of a response: whether it contains the requested result, a request for input, or a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,81 +14,30 @@ pub(crate) enum ResultType {
     Task,
 }
 
-/// Maximum length in bytes of a response whose members [`search`] reads one by one: 256. In a longer response, looking
-/// for the text of [`KEY`] first is faster.
-const SHORT: usize = 256;
-
-const COMPLETE: &[u8] = br#""resultType":"complete""#;
-
-/// The key `resultType` with its quotes.
-const KEY: &[u8] = br#""resultType""#;
-
-/// Index of the letter `T` in [`KEY`]. The search for the key looks for this letter first, because it is rare in most
-/// texts.
-const RARE: usize = 7;
-
 /// Returns the `resultType` of a response, without decoding the response.
 ///
-/// Most servers write `"resultType":"complete"` as the first or the last member of the result, so the text at these two
-/// places is compared before the response is searched.
+/// Reads the members of the result in one pass. If the member `resultType` occurs more than once, the last one counts,
+/// as it does when the result is decoded.
 pub(crate) fn result_type(message: &[u8]) -> ResultType {
-    let result = match usual_start(message) {
-        Some((_, start)) => &message[start..],
-        None => match usual_end(message) {
-            Some((_, range)) => &message[range],
-            None => return search(message),
-        },
-    };
-    let is_first = result.get(1..).is_some_and(|members| members.starts_with(COMPLETE));
-    if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
-}
-
-/// Removes up to two closing braces from the end of `result`, which may extend to the end of the message.
-fn before_braces(result: &[u8]) -> &[u8] {
-    let inner = result.strip_suffix(b"}").unwrap_or(result);
-    inner.strip_suffix(b"}").unwrap_or(inner)
-}
-
-#[inline(never)]
-fn search(message: &[u8]) -> ResultType {
-    if message.len() > SHORT {
-        // No string can contain the key with its quotes, because the quotes would be escaped. The end of the message
-        // is searched first, because the type may follow a long member.
-        let mut end = &message[message.len() - SHORT..];
-        while let Some(found) = from_key(end) {
-            if found.starts_with(COMPLETE) {
-                return ResultType::Complete;
-            }
-            end = &found[KEY.len()..];
+    let mut envelope = members(message);
+    while let Some(key) = envelope.next_key() {
+        if is_key(key, "result") {
+            let last = envelope.members_of_value().filter(|member| member.is("resultType")).last();
+            return last.map_or(ResultType::Complete, |member| parse(member.value));
         }
-        match from_key(message) {
-            Some(found) if !found.starts_with(COMPLETE) => {}
-            _ => return ResultType::Complete,
+        if envelope.value().is_none() {
+            break;
         }
     }
-    let value = members(message)
-        .find(|member| member.is("result"))
-        .and_then(|result| members(result.value).find(|member| member.is("resultType")));
-    match value.map(|member| member.value) {
-        Some([b'"', text @ .., b'"']) => match &*key_text(text) {
-            "input_required" => ResultType::InputRequired,
-            "task" => ResultType::Task,
-            _ => ResultType::Complete,
-        },
+    ResultType::Complete
+}
+
+fn parse(value: &[u8]) -> ResultType {
+    match text(value).as_deref() {
+        Some("input_required") => ResultType::InputRequired,
+        Some("task") => ResultType::Task,
         _ => ResultType::Complete,
     }
-}
-
-fn from_key(message: &[u8]) -> Option<&[u8]> {
-    let mut rest = message.get(RARE..)?;
-    while let Some(at) = memchr(KEY[RARE], rest) {
-        let found = &message[message.len() - rest.len() + at - RARE..];
-        if found.starts_with(KEY) {
-            return Some(found);
-        }
-        rest = &rest[at + 1..];
-    }
-    None
 }
 
 #[cfg(test)]
@@ -143,6 +89,31 @@ mod tests {
         ] {
             let message = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{{}}}}}"#, members.replace('L', &long));
             assert_eq!(result_type(message.as_bytes()), expected, "{members}");
+        }
+    }
+
+    #[test]
+    fn a_nested_type_is_not_the_type_of_the_result() {
+        let reserved = r#"{"resultType":"complete"}"#;
+        for (result, expected) in [
+            (r#"{"resultType":"input_required","requestState":"s","_meta":N}"#, ResultType::InputRequired),
+            (r#"{"_meta":N,"resultType":"input_required","requestState":"s"}"#, ResultType::InputRequired),
+            (r#"{"_meta":{"a":[N]},"inputRequests":{},"resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"resultType":"task","taskId":"t","_meta":N}"#, ResultType::Task),
+            (r#"{"result\u0054ype":"input_required","_meta":N}"#, ResultType::InputRequired),
+            (r#"{"resultType":"complete","resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"_meta":{"x":{"resultType":"input_required"}},"content":[]}"#, ResultType::Complete),
+        ] {
+            for long in [0, 300, 5000] {
+                let result = result.replace('N', &format!(r#"{{"x":"{}","y":{reserved}}}"#, "x".repeat(long)));
+                for message in [
+                    format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#),
+                    format!(r#"{{"result":{result},"jsonrpc":"2.0","id":7}}"#),
+                    format!(r#"{{"id":7,"_meta":{{"result":{reserved}}},"result":{result},"x":{reserved}}}"#),
+                ] {
+                    assert_eq!(result_type(message.as_bytes()), expected, "{message}");
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::event::Notification;
 use crate::rpc::decode;
-use crate::rpc::peek::{MessageClass, peek};
+use crate::rpc::peek::{MessageClass, last_id, peek};
 use mcpwire_types::json::from_json::FromJson;
 use mcpwire_types::json::scan;
 use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
@@ -62,19 +62,11 @@ pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns the possible JSON-RPC ids of a response that is too long to receive. `tail` is the end of the message.
+/// Returns the JSON-RPC id of a response that is too long to receive. `tail` is the end of the message.
 ///
-/// An id may be wrong, because the text in `tail` may belong to the result. The caller therefore checks whether a
-/// request with this id is pending.
-pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
-    let last = memchr::memrchr(b',', tail);
-    let second_last = last.and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));
-    [second_last, last].into_iter().flatten().filter_map(|from| {
-        // If the text after this comma contains the members after the result, it completes this short message.
-        let mut message = Vec::from(&b"{\"result\":0"[..]);
-        message.extend_from_slice(&tail[from..]);
-        overlong_id(&message)
-    })
+/// Returns `None` if `tail` does not contain the id. Servers may send the id after the result.
+pub(super) fn overlong_end_id(tail: &[u8]) -> Option<u64> {
+    last_id(tail)?.number()
 }
 
 /// Iterates over the messages of a JSON-RPC batch, which is a JSON array.
@@ -102,5 +94,24 @@ impl Batch {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_overlong_response_has_an_id_only_at_the_top() {
+        for (tail, id) in [
+            (r#"xx"},"id":7}"#, Some(7)),
+            (r#"xx"},"jsonrpc":"2.0","id":7}"#, Some(7)),
+            (r#"xx"}, "id" : 7 , "jsonrpc":"2.0" } "#, Some(7)),
+            (r#""a":1,"id":8}}"#, None),
+            (r#"{"a":1,"id":8}]}"#, None),
+            (r#"text, \"id\":8}"}"#, None),
+        ] {
+            assert_eq!(overlong_end_id(tail.as_bytes()), id, "{tail}");
+        }
     }
 }

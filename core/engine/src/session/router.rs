@@ -417,7 +417,9 @@ impl Session {
     /// A server may send the id of a response after the result, so the beginning of the message need not contain the
     /// id.
     pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
+        if let Some(id) = incoming::overlong_end_id(tail) {
+            self.fail_overlong(id, tail, now, out);
+        }
     }
 
     fn fail_overlong(&mut self, id: u64, seen: &[u8], now: Timestamp, out: &mut Vec<u8>) -> bool {

@@ -24,7 +24,7 @@ pub struct Member<'a> {
 impl<'a> Member<'a> {
     /// Returns whether the key of the member, with its escapes replaced, is `name`.
     pub fn is(&self, name: &str) -> bool {
-        self.key == name.as_bytes() || (self.key.contains(&b'\\') && self.key() == name)
+        is_key(self.key, name)
     }
 
     /// Returns the key of the member, with escapes replaced.
@@ -58,6 +58,12 @@ impl<'a> Members<'a> {
         let end = lossy_string(self.bytes, start - 1)?;
         self.at = after(self.bytes, end, b':')?;
         self.bytes.get(start..end - 1)
+    }
+
+    /// Returns an iterator over the members of the value that belongs to the key from [`Members::next_key`], without
+    /// looking for the end of that value first. Empty if the value is not an object.
+    pub fn members_of_value(&self) -> Members<'a> {
+        members(&self.bytes[self.at.min(self.bytes.len())..])
     }
 
     /// Returns the JSON text of the value that belongs to the key from [`Members::next_key`]. Returns `None` if the
@@ -118,6 +124,11 @@ pub fn text(value: &[u8]) -> Option<String> {
         [b'"', inner @ .., b'"'] => core::str::from_utf8(inner).ok().map(unescape_lossy),
         _ => None,
     }
+}
+
+/// Returns whether a key, with its escapes replaced, is `name`. `key` is the text between the quotes.
+pub fn is_key(key: &[u8], name: &str) -> bool {
+    key == name.as_bytes() || (key.contains(&b'\\') && key_text(key) == name)
 }
 
 /// Returns a key with its escapes replaced. `key` is the text between the quotes.

@@ -75,16 +75,20 @@ impl CreateTaskResult {
 /// Returns the task protocol that the server used, if `result` contains a task, or `None` if it contains none. `result`
 /// is the JSON text of the member `result` of a JSON-RPC response.
 pub fn form_of(result: &[u8]) -> Option<TaskProtocol> {
+    let (mut result_type, mut has_content, mut has_task) = (None, false, false);
     for member in scan::members(result) {
         if member.is("resultType") {
-            return (member.value == b"\"task\"").then_some(TaskProtocol::Extension);
+            result_type = Some(member.value);
         } else if member.is("content") {
-            return None;
-        } else if member.is("task") && member.value.starts_with(b"{") {
-            return Some(TaskProtocol::Experimental);
+            has_content = true;
+        } else if member.is("task") {
+            has_task = member.value.starts_with(b"{");
         }
     }
-    None
+    match result_type {
+        Some(value) => (scan::text(value).as_deref() == Some("task")).then_some(TaskProtocol::Extension),
+        None => (has_task && !has_content).then_some(TaskProtocol::Experimental),
+    }
 }
 
 impl FromJson for CreateTaskResult {

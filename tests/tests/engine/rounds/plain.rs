@@ -245,3 +245,36 @@ fn other_methods_and_legacy_servers_have_no_rounds() {
     assert!(pair.error(ticket).to_string().contains("input_required"));
     assert!(pair.events.is_empty());
 }
+
+#[test]
+fn a_question_is_a_question_whatever_is_nested_in_it() {
+    let reserved = r#"{"resultType":"complete","content":[]}"#;
+    let long = "x".repeat(1000);
+    let members = [
+        r#""resultType":"input_required""#.to_owned(),
+        format!(r#""inputRequests":{{"r":{{"method":"roots/list","params":{{"_meta":{reserved}}}}}}}"#),
+        format!(r#""_meta":{{"gateway/result":{reserved},"pad":"{long}","last":{reserved}}}"#),
+        r#""requestState":"s""#.to_owned(),
+    ];
+    // Each member stands at each place once.
+    for first in 0..members.len() {
+        let round: Vec<_> = (0..members.len()).map(|at| &*members[(first + at) % members.len()]).collect();
+        for round in [round.join(","), round.join(",").replace("resultType\":\"input", "result\\u0054ype\":\"input")] {
+            let round = format!("{{{round}}}");
+            let mut pair = open(&[round.clone(), round.clone()]);
+            let ticket = call(&mut pair, &RequestOptions::new());
+            let params = mcpwire_core::CallToolParams { name: "t", arguments: &Json::parse("{}").unwrap() };
+            let raw: Ticket<CallToolRaw> =
+                pair.engine.calls().request(&params, &RequestOptions::new(), pair.now).unwrap();
+            pair.drive();
+            let asks = asks(&mut pair);
+            assert_eq!(asks.len(), 2, "{round}");
+            for ask in asks {
+                assert!(answer(&mut pair, &ask, &json!({"roots": []})), "{round}");
+            }
+            assert_eq!(pair.text(ticket), "done", "{round}");
+            let Some(Ok(raw)) = pair.take(raw) else { panic!("{round}") };
+            assert!(raw.get().contains("done"), "{round}");
+        }
+    }
+}

@@ -297,3 +297,16 @@ fn a_task_is_not_followed_where_there_are_none() {
     pair.drive();
     assert!(pair.engine.is_idle());
 }
+
+#[test]
+fn a_task_is_requested_with_any_parameters() {
+    let options = RequestOptions::new().task(TaskMode::Handle).task_ttl(secs(60));
+    for params in [None, Some("{}"), Some("{ }"), Some("{\"name\":\"t\"}"), Some("{\"arguments\":{} }")] {
+        let mut pair = Pair::open(declared(), experimental(|_, _| {}));
+        let json = params.map(|text| Json::parse(text).unwrap());
+        let _ = pair.engine.calls().request_raw("tools/call", json.as_ref(), &options, pair.now).expect("it is sent");
+        pair.drive();
+        // The simulated server reads what was sent as JSON.
+        assert_eq!(sent(&pair, "tools/call")[0]["task"]["ttl"], 60_000, "{params:?}");
+    }
+}

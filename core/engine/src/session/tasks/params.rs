@@ -53,12 +53,16 @@ pub(super) fn task_use(
 
 /// Adds the member `task` to a request's parameters, to ask the server to run the request as a task.
 ///
-/// `out` must end with the parameters as a JSON object that has at least one member.
+/// `out` must end with the parameters as a JSON object.
 pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOptions) {
     if out.pop() != Some(b'}') {
         return;
     }
-    out.extend_from_slice(b",\"task\":{");
+    // A brace before the closing brace opens the same object, which then has no members.
+    if !out.trim_ascii_end().ends_with(b"{") {
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"task\":{");
     if let Some(ttl) = options.task_ttl {
         out.extend_from_slice(b"\"ttl\":");
         push_number(out, u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
