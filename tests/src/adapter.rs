@@ -17,12 +17,13 @@ use mcpwire_driver::Runtime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::Server;
 use crate::asynchronous::Lines;
 
 /// A client of one adapter. An async adapter runs its own runtime in here.
 pub trait Adapter: Sized {
     /// Starts the server, and no more.
-    fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure>;
+    fn start(server: &Server) -> Result<Self, Failure>;
     /// Starts a server, or goes to one that is reached over HTTP, with these options. Nothing is asked of it yet.
     fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure>;
     /// The same, over HTTP.

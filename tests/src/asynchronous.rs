@@ -13,7 +13,7 @@ use std::time::Duration;
 use mcpwire_authorization::OAuth;
 use mcpwire_driver::http::HttpOptions;
 use mcpwire_driver::protocol::{
-    CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Notification, ServerInfo, ServerRequest,
+    CallToolResult, InvalidItem, Json, LogMessage, LoggingLevel, Notification, ServerInfo, ServerRequest,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
@@ -67,7 +67,7 @@ impl<H: Host> Async<H> {
     ///
     /// When it does not start.
     pub fn start_with(server: &Server, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Self {
-        let options = change(options(&server.config, &server.heard));
+        let options = change(options(server));
         Self::connect(&server.def, options, &server.heard).expect("it starts")
     }
 
@@ -101,8 +101,8 @@ impl<H: Host> Async<H> {
 }
 
 impl<H: Host> Adapter for Async<H> {
-    fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
-        Ok(Self::connect(def, options(config, heard), heard)?)
+    fn start(server: &Server) -> Result<Self, Failure> {
+        Ok(Self::connect(&server.def, options(server), &server.heard)?)
     }
 
     fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
@@ -308,11 +308,12 @@ pub async fn eventually<H: Host>(holds: impl Fn() -> bool) {
     }
 }
 
-fn options(config: &Config, heard: &Heard) -> ConnectOptions {
-    let stderr = heard.stderr.clone();
-    let heard = heard.clone();
-    ConnectOptions::new(config.clone())
-        .answer(config.answers().to_vec(), move |request: ServerRequest, _| ready(heard.reply(&request)))
+fn options(server: &Server) -> ConnectOptions {
+    let stderr = server.heard.stderr.clone();
+    let heard = server.heard.clone();
+    ConnectOptions::new(server.config.clone())
+        .grace_periods(server.grace_periods)
+        .answer(server.config.answers().to_vec(), move |request: ServerRequest, _| ready(heard.reply(&request)))
         .stderr(move |line| stderr.push(line))
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_authorization::OAuth;
 use mcpwire_blocking::http::{HttpOptions, Runtime};
 use mcpwire_blocking::protocol::{
-    CallTool, CallToolParams, CallToolResult, Config, InvalidItem, Json, LoggingLevel, Notification, RequestOptions,
+    CallTool, CallToolParams, CallToolResult, InvalidItem, Json, LoggingLevel, Notification, RequestOptions,
     ServerInfo, ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
     TaskHandle, Tool,
 };
@@ -19,24 +19,25 @@ use serde_json::Value;
 
 use crate::adapter::Number;
 use crate::asynchronous::Lines;
-use crate::{Adapter, Call, Failure, Heard, Statuses};
+use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
 /// A client of `mcpwire-blocking`.
 pub struct Blocking(McpClient, Option<Subscription>);
 
 impl Adapter for Blocking {
-    fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
-        let Heard { stderr, logs, .. } = heard.clone();
-        let answering = heard.clone();
-        let options = ConnectOptions::new(config.clone())
-            .answer(config.answers().to_vec(), move |request: ServerRequest, _| ready(answering.reply(&request)))
+    fn start(server: &Server) -> Result<Self, Failure> {
+        let Heard { stderr, logs, .. } = server.heard.clone();
+        let answering = server.heard.clone();
+        let options = ConnectOptions::new(server.config.clone())
+            .grace_periods(server.grace_periods)
+            .answer(server.config.answers().to_vec(), move |request: ServerRequest, _| ready(answering.reply(&request)))
             .stderr(move |line| stderr.push(line))
             .on_notification(move |notification| {
                 if let Notification::Log(message) = notification {
                     logs.lock().unwrap().push(message.clone());
                 }
             });
-        Ok(Self(McpClient::connect_with(def, options)?, None))
+        Ok(Self(McpClient::connect_with(&server.def, options)?, None))
     }
 
     fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {

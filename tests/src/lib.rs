@@ -40,7 +40,7 @@ pub use on_drop::OnDrop;
 pub use process_table::{has_ended, peak_memory, process_exists};
 pub use progress::done_of_total;
 pub use server::Server;
-pub use watchdog::{timed, watched};
+pub use watchdog::{WATCHDOG, timed, watched};
 
 /// Makes a test of each case for each adapter.
 #[macro_export]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// A process that was killed may take a moment to go; one that is left stays.
-const GRACE: Duration = Duration::from_secs(8);
+const GRACE: Duration = Duration::from_secs(60);
 
 /// Whether there is a process with this id, other than one whose parent is gone and that nobody has collected yet.
 pub fn process_exists(pid: u32) -> bool {

@@ -3,12 +3,13 @@
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::Duration;
 
 use mcpwire_blocking::McpServerDef;
 use mcpwire_blocking::protocol::Config;
+use mcpwire_blocking::protocol::shutdown::GracePeriods;
 
-use crate::{Adapter, Failure, Heard, process_table};
+use crate::{Adapter, Failure, Heard, WATCHDOG, process_table};
 
 /// One server with one bad habit, and the clients on it.
 ///
@@ -20,6 +21,8 @@ pub struct Server {
     pub config: Config,
     /// What its clients have heard of it, beside answers.
     pub heard: Heard,
+    /// How long it may go on after each step of its shutdown.
+    pub grace_periods: GracePeriods,
     processes: Processes,
 }
 
@@ -32,6 +35,7 @@ impl Server {
             def: McpServerDef::new(program).args(words.split_whitespace()).arg(&mark),
             config: Config::new("mcpwire-tests", "1.0"),
             heard: Heard::default(),
+            grace_periods: GracePeriods::default(),
             processes: Processes { mark },
         }
     }
@@ -50,6 +54,14 @@ impl Server {
         self
     }
 
+    /// Makes both grace periods longer than the watchdog, so that a test hangs if its end waits for one of them.
+    #[must_use]
+    pub fn patient(mut self) -> Self {
+        const LONG: Duration = WATCHDOG.saturating_mul(5);
+        self.grace_periods = GracePeriods { after_close: LONG, after_terminate: LONG };
+        self
+    }
+
     /// A client that is ready.
     ///
     /// # Panics
@@ -61,7 +73,7 @@ impl Server {
 
     /// A client that is ready, or why there is none.
     pub fn try_open<A: Adapter>(&self) -> Result<A, Failure> {
-        let mut client = A::start(&self.def, &self.config, &self.heard)?;
+        let mut client = A::start(self)?;
         client.initialize()?;
         Ok(client)
     }
@@ -87,13 +99,12 @@ impl Server {
         process_table::kill(pid);
     }
 
-    /// The same from another thread, once it has said the word on standard error. When that was is the thread's result.
-    pub fn kill_once_it_says(&self, word: &'static str, pid: u32) -> JoinHandle<Instant> {
+    /// The same from another thread, once it has said the word on standard error.
+    pub fn kill_once_it_says(&self, word: &'static str, pid: u32) -> JoinHandle<()> {
         let stderr = self.heard.stderr.clone();
         thread::spawn(move || {
             stderr.wait_for(word);
             process_table::kill(pid);
-            Instant::now()
         })
     }
 

@@ -6,22 +6,26 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than any case takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The only upper limit on real time in the tests: far longer than any case takes on a busy machine.
+///
+/// Whatever makes a test hang must last longer than this: see `FOR_EVER` of `bad-habits` and [`Server::patient`].
+///
+/// [`Server::patient`]: crate::Server::patient
+pub const WATCHDOG: Duration = Duration::from_secs(120);
 
 /// Runs a case; one that hangs is one that fails.
 ///
 /// # Panics
 ///
-/// When the case does, or when it takes longer than a minute.
+/// When the case does, or when it takes longer than [`WATCHDOG`].
 pub fn watched(case: fn()) {
     let (done, finished) = mpsc::channel();
     let runner = thread::spawn(move || {
         case();
         let _ = done.send(());
     });
-    match finished.recv_timeout(PATIENCE) {
-        Err(RecvTimeoutError::Timeout) => panic!("the case hangs: it has not ended within {PATIENCE:?}"),
+    match finished.recv_timeout(WATCHDOG) {
+        Err(RecvTimeoutError::Timeout) => panic!("the case hangs: it has not ended within {WATCHDOG:?}"),
         // The case dropped its sender without a word: it panicked.
         Ok(()) | Err(RecvTimeoutError::Disconnected) => {
             if let Err(cause) = runner.join() {
@@ -31,7 +35,7 @@ pub fn watched(case: fn()) {
     }
 }
 
-/// Does something, and says how long it took.
+/// Does something, and says how long it took: for lower limits. An upper limit fails on a busy machine.
 pub fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let value = act();

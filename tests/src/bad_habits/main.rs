@@ -222,8 +222,9 @@ impl Arguments {
     }
 }
 
-/// For ever, as far as a test can tell; not so long that a failed test leaves a process behind for good.
-const FOR_EVER: Duration = Duration::from_secs(120);
+/// For ever, as far as a test can tell: longer than its watchdog. Not so long that a failed test leaves a process behind
+/// for good.
+const FOR_EVER: Duration = Duration::from_secs(600);
 
 fn sleep_for_ever() {
     thread::sleep(FOR_EVER);

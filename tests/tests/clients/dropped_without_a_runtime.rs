@@ -3,52 +3,46 @@
 use std::future::pending;
 use std::panic::catch_unwind;
 use std::thread;
-use std::time::Duration;
 
 use ::smol::future::zip;
 use ::smol::{Executor, block_on};
 use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient, Pending};
 use mcpwire_tests::asynchronous::{Async, Host, Smol, begun};
-use mcpwire_tests::{on_every_async_adapter, process_exists, server, timed, watched};
-
-const SOON: Duration = Duration::from_millis(500);
+use mcpwire_tests::{on_every_async_adapter, process_exists, server, watched};
 
 fn beside_the_runtime<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     let (host, client) = server.open::<Async<H>>().into_parts();
-    let ((), took) = timed(|| drop(client));
-    assert!(took < SOON, "it took {took:?}");
+    drop(client);
     server.assert_gone();
     drop(host);
 }
 
 fn after_the_runtime<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     let (host, client) = server.open::<Async<H>>().into_parts();
     drop(host);
-    let ((), took) = timed(|| drop(client));
-    assert!(took < SOON, "it took {took:?}");
+    drop(client);
     server.assert_gone();
 }
 
 fn within_the_runtime<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     let (host, client) = server.open::<Async<H>>().into_parts();
     host.block_on(async {
         let clone = client.clone();
         drop(client);
         assert!(clone.is_running(), "a clone is left");
         let mut notifications = clone.notifications();
-        let ((), took) = timed(|| drop(clone));
-        assert!(took < SOON, "it took {took:?}");
+        drop(clone);
         assert!(notifications.next().await.is_none(), "they end with the last client");
     });
     server.assert_gone();
 }
 
 fn by_another_thread<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     let (host, client) = server.open::<Async<H>>().into_parts();
     host.block_on(async { ::smol::unblock(move || drop(client)).await });
     server.assert_gone();
@@ -73,7 +67,7 @@ fn not_before_the_last_answer<H: Host>() {
 
 /// Some runtimes allow it and some do not. A server is left behind by none.
 fn made_outside_of_the_runtime<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     drop(catch_unwind(|| McpClient::<H::Runtime>::connect(&server.def)));
     server.assert_gone();
 }
@@ -119,7 +113,7 @@ macro_rules! on_runtimes_that_end {
 on_runtimes_that_end!(tokio_current_that_ends: TokioCurrent, tokio_multi_that_ends: TokioMulti);
 
 fn a_runtime_that_ends_ends_the_servers<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     let (host, client) = server.open::<Async<H>>().into_parts();
     let mut notifications = client.notifications();
     drop(host);
@@ -134,7 +128,7 @@ fn a_runtime_that_ends_ends_the_servers<H: Host>() {
 }
 
 fn a_runtime_that_ends_drops_the_tasks_that_own_clients<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     let (host, client) = server.open::<Async<H>>().into_parts();
     host.enter(|| {
         H::spawn(async move {
@@ -163,22 +157,18 @@ fn a_runtime_that_ends_ends_what_other_threads_wait_for<H: Host>() {
 }
 
 fn a_runtime_that_ends_ends_a_shutdown_that_takes_its_time<H: Host>() {
-    let server = server!("ignores-term");
+    let server = server!("ignores-term").patient();
     let (host, client) = server.open::<Async<H>>().into_parts();
     host.block_on(async { assert!(begun(&mut Box::pin(client.shutdown())).await.is_none()) });
-    let (report, took) = timed(|| {
-        drop(host);
-        block_on(client.shutdown())
-    });
-    report.expect("it has ended");
-    assert!(took < SOON, "it took {took:?}");
+    drop(host);
+    block_on(client.shutdown()).expect("it has ended");
     server.assert_gone();
 }
 
 #[test]
 fn an_executor_of_smol_that_ends_drops_the_tasks_that_own_clients() {
     watched(|| {
-        let server = server!("ignores-term");
+        let server = server!("ignores-term").patient();
         let (_, client) = server.open::<Async<Smol>>().into_parts();
         let executor = Executor::new();
         executor

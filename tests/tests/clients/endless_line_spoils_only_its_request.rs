@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_tests::{Adapter, Call, on_every_adapter, server, timed};
+use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 
 const MIB: usize = 1 << 20;
 
@@ -22,9 +22,8 @@ fn a_line_that_is_too_long_fails_its_request<A: Adapter>() {
 fn a_line_that_never_ends_fails_its_request<A: Adapter>() {
     let server = server!(&format!("endless-line {}", 5 * MIB)).configured(|config| config.max_message = MIB);
     let mut client = server.open::<A>();
-    let (failure, took) = timed(|| client.failure("never-ends"));
+    let failure = client.failure("never-ends");
     failure.assert(ErrorKind::Protocol, &["tools/call", "1048576"]);
-    assert!(took < Duration::from_secs(2), "it took {took:?}");
 }
 
 /// Which request it answers is known only when the line ends.

@@ -1,9 +1,7 @@
 //! A server may have started others, which hold its pipes and outlive it.
 
-use std::time::Duration;
-
 use mcpwire_blocking::ErrorKind;
-use mcpwire_tests::{Adapter, has_ended, on_every_adapter, process_exists, server, timed};
+use mcpwire_tests::{Adapter, has_ended, on_every_adapter, process_exists, server};
 use serde_json::json;
 
 fn shutdown_ends_them<A: Adapter>() {
@@ -12,20 +10,17 @@ fn shutdown_ends_them<A: Adapter>() {
         let mut client = server.open::<A>();
         let grandchild = pid_of_grandchild(&mut client);
         assert!(process_exists(grandchild));
-        let (outcome, took) = timed(|| client.shutdown());
-        outcome.expect("it ends");
-        assert!(took < Duration::from_secs(6), "it took {took:?}");
+        client.shutdown().expect("it ends");
         server.assert_gone();
         assert!(has_ended(grandchild));
     }
 }
 
 fn dropping_the_client_ends_them<A: Adapter>() {
-    let server = server!("grandchild");
+    let server = server!("grandchild").patient();
     let mut client = server.open::<A>();
     let grandchild = pid_of_grandchild(&mut client);
-    let ((), took) = timed(|| drop(client));
-    assert!(took < Duration::from_millis(500), "it took {took:?}");
+    drop(client);
     server.assert_gone();
     assert!(has_ended(grandchild));
 }
@@ -34,9 +29,7 @@ fn shutdown_ends_those_who_ignore_termination<A: Adapter>() {
     let server = server!("grandchild ignores-term");
     let mut client = server.open::<A>();
     let grandchild = pid_of_grandchild(&mut client);
-    let (outcome, took) = timed(|| client.shutdown());
-    outcome.expect("it ends");
-    assert!(took < Duration::from_secs(6), "it took {took:?}");
+    client.shutdown().expect("it ends");
     server.assert_gone();
     assert!(has_ended(grandchild));
 }
@@ -46,9 +39,8 @@ fn the_exit_of_the_server_is_noticed_although_they_hold_its_output<A: Adapter>()
     let server = server!("grandchild");
     let mut client = server.open::<A>();
     let grandchild = pid_of_grandchild(&mut client);
-    let (failure, took) = timed(|| client.failure("leave"));
+    let failure = client.failure("leave");
     failure.assert(ErrorKind::Closed, &["tools/call", "5", "I leave, my child stays"]);
-    assert!(took < Duration::from_secs(1), "it took {took:?}");
     drop(client);
     server.assert_gone();
     assert!(has_ended(grandchild));
@@ -59,9 +51,7 @@ fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
     let mut client = server.open::<A>();
     let grandchild = pid_of_grandchild(&mut client);
     client.failure("leave");
-    let (outcome, took) = timed(|| client.shutdown());
-    outcome.expect("it ends");
-    assert!(took < Duration::from_secs(6), "it took {took:?}");
+    client.shutdown().expect("it ends");
     server.assert_gone();
     assert!(has_ended(grandchild));
 }

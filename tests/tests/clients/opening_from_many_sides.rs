@@ -3,7 +3,6 @@
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ::smol::future::zip;
 use mcpwire_driver::protocol::ServerInfo;
@@ -172,10 +171,9 @@ fn assert_open<R>(client: &McpClient<R>, outcome: Result<&ServerInfo, Error>) {
     }
 }
 
-/// Waits until the server with this id has died on the probe, and mostly until the connection has noticed, which nothing
-/// tells from outside. On a machine that is busy with other things, it may all have happened already, and the next one
+/// Waits until the server with this id has died on the probe. The connection may notice before or after that, which nothing
+/// tells from outside, and the tests hold either way. On a machine that is busy with other things, it may all have happened already, and the next one
 /// started.
 async fn dead_or_followed<H: Host>(client: &McpClient<H::Runtime>, pid: Option<u32>) {
     eventually::<H>(|| !client.is_running() || client.pid() != pid).await;
-    H::sleep(Duration::from_millis(50)).await;
 }

@@ -13,7 +13,7 @@ use mcpwire_driver::protocol::{
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
-use mcpwire_tests::{on_every_async_adapter, server, watched};
+use mcpwire_tests::{WATCHDOG, on_every_async_adapter, server, watched};
 use serde_json::json;
 
 fn a_call_can_be_spawned<H: Host>() {
@@ -22,7 +22,7 @@ fn a_call_can_be_spawned<H: Host>() {
         let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
         for n in 0..10 {
             let arguments = json!({"message": n.to_string()});
-            calls.push(Box::pin(client.call_tool("echo", arguments).timeout(Duration::from_secs(5)).begin().unwrap()));
+            calls.push(Box::pin(client.call_tool("echo", arguments).timeout(WATCHDOG).begin().unwrap()));
         }
         for (n, call) in calls.into_iter().enumerate() {
             assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
@@ -44,7 +44,7 @@ fn a_call_with_options_and_callbacks_can_be_spawned<H: Host>() {
             let on_progress = move |_: &Progress| {
                 reports.fetch_add(1, Ordering::Relaxed);
             };
-            calls.push(Box::pin(call.timeout(Duration::from_secs(5)).on_progress(on_progress).call()));
+            calls.push(Box::pin(call.timeout(WATCHDOG).on_progress(on_progress).call()));
         }
         for (n, call) in calls.into_iter().enumerate() {
             assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());

@@ -1,63 +1,52 @@
-//! The process ends while a call waits for its answer.
-
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+//! The process ends while a call waits for its answer. A call that did not notice would end with a timeout.
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_tests::{Adapter, Call, on_every_adapter, server, timed};
+use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
 use serde_json::json;
-
-const SOON: Duration = Duration::from_secs(1);
 
 fn an_exit_is_told_with_its_status_and_last_words<A: Adapter>() {
     for era in ["", "--modern"] {
         let server = server!(&format!("dies-in-call 7 {era}"));
         let mut client = server.open::<A>();
-        let (failure, took) = timed(|| client.failure("echo"));
+        let failure = client.failure("echo");
         let words = ["bad-habits", "tools/call", "7", "echo was called", "this is more than I can bear"];
         failure.assert(ErrorKind::Closed, &words);
         assert!(!failure.connecting);
-        assert!(took < SOON, "it took {took:?}");
     }
 }
 
 fn a_signal_is_told_by_its_name<A: Adapter>() {
     let server = server!("dies-in-call KILL");
     let mut client = server.open::<A>();
-    let (failure, took) = timed(|| client.failure("echo"));
+    let failure = client.failure("echo");
     failure.assert(ErrorKind::Closed, &["tools/call", "KILL", "this is more than I can bear"]);
-    assert!(took < SOON, "it took {took:?}");
 }
 
 fn a_kill_from_outside_is_noticed<A: Adapter>() {
-    let server = server!("slow 60000");
+    let server = server!("slow 600000");
     let mut client = server.open::<A>();
     let killer = server.kill_once_it_says("this will take its time", client.pid());
     client.failure("echo").assert(ErrorKind::Closed, &["tools/call", "KILL"]);
-    assert_soon(killer);
+    killer.join().expect("the kill works");
 }
 
 fn the_next_call_says_it_again<A: Adapter>() {
-    let server = server!("dies-in-call 7");
+    let server = server!("dies-in-call 7").patient();
     let mut client = server.open::<A>();
     client.failure("echo");
     assert!(!client.is_running());
     for _ in 0..2 {
-        let (failure, took) = timed(|| client.failure("echo"));
+        let failure = client.failure("echo");
         failure.assert(ErrorKind::Closed, &["bad-habits", "7", "this is more than I can bear"]);
-        assert!(took < SOON, "it took {took:?}");
     }
-    let (outcome, took) = timed(|| client.shutdown());
-    outcome.expect("there is nothing left to end");
-    assert!(took < SOON, "it took {took:?}");
+    client.shutdown().expect("there is nothing left to end");
 }
 
 fn half_a_line_is_no_answer<A: Adapter>() {
     let server = server!("dies-mid-line");
     let mut client = server.open::<A>();
-    let (failure, took) = timed(|| client.failure("echo"));
+    let failure = client.failure("echo");
     failure.assert(ErrorKind::Closed, &["tools/call", "exit"]);
-    assert!(took < SOON, "it took {took:?}");
 }
 
 fn a_call_that_is_being_written_is_given_up<A: Adapter>() {
@@ -67,7 +56,7 @@ fn a_call_that_is_being_written_is_given_up<A: Adapter>() {
     let killer = server.kill_once_it_says("still they write", client.pid());
     let outcome = client.call(Call::new("echo").with(json!({"message": "x".repeat(4 << 20)})));
     outcome.unwrap_err().assert(ErrorKind::Closed, &["tools/call", "KILL", "I have read enough"]);
-    assert_soon(killer);
+    killer.join().expect("the kill works");
 }
 
 fn all_calls_fail_that_are_under_way<A: Adapter>() {
@@ -76,13 +65,12 @@ fn all_calls_fail_that_are_under_way<A: Adapter>() {
         let mut client = server.open::<A>();
         let mut calls = vec![Call::new("wait"); 1_000];
         calls.push(Call::new("die"));
-        let (outcomes, took) = timed(|| client.call_together(calls));
+        let outcomes = client.call_together(calls);
         assert_eq!(outcomes.len(), 1_001);
         for outcome in outcomes {
             let failure = outcome.unwrap_err();
             failure.assert(ErrorKind::Closed, &["bad-habits", "tools/call", "exited with code 7", "they are too many"]);
         }
-        assert!(took < SOON, "it took {took:?}");
     }
 }
 
@@ -95,8 +83,3 @@ on_every_adapter!(
     a_call_that_is_being_written_is_given_up,
     all_calls_fail_that_are_under_way,
 );
-
-fn assert_soon(killer: JoinHandle<Instant>) {
-    let took = killer.join().expect("the kill works").elapsed();
-    assert!(took < SOON, "it took {took:?}");
-}

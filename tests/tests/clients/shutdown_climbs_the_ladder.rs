@@ -10,26 +10,25 @@ const fn ms(milliseconds: u64) -> Duration {
 }
 
 fn the_end_of_its_input_is_enough_for_a_polite_server<A: Adapter>() {
-    assert_ends_within::<A>(server!("well-behaved"), Step::CloseInput, ms(0), ms(1_000));
-    assert_ends_within::<A>(server!("well-behaved --modern"), Step::CloseInput, ms(0), ms(1_000));
+    assert_ends_at::<A>(server!("well-behaved").patient(), Step::CloseInput, ms(0));
+    assert_ends_at::<A>(server!("well-behaved --modern").patient(), Step::CloseInput, ms(0));
 }
 
 fn a_server_that_ignores_the_end_of_its_input_is_terminated<A: Adapter>() {
-    assert_ends_within::<A>(server!("ignores-eof"), Step::Terminate, ms(2_900), ms(4_500));
+    assert_ends_at::<A>(server!("ignores-eof"), Step::Terminate, ms(2_900));
 }
 
 fn a_server_that_ignores_termination_is_killed<A: Adapter>() {
-    assert_ends_within::<A>(server!("ignores-term"), Step::Kill, ms(4_900), ms(6_000));
+    assert_ends_at::<A>(server!("ignores-term"), Step::Kill, ms(4_900));
 }
 
 fn dropping_the_client_ends_any_server_at_once<A: Adapter>() {
     for habit in ["well-behaved", "ignores-eof", "ignores-term --modern"] {
-        let server = server!(habit);
+        let server = server!(habit).patient();
         let client = server.open::<A>();
         let pid = client.pid();
         assert!(process_exists(pid));
-        let ((), took) = timed(|| drop(client));
-        assert!(took < ms(500), "it took {took:?}");
+        drop(client);
         server.assert_gone();
     }
 }
@@ -46,11 +45,11 @@ fn a_panic_ends_the_server<A: Adapter>() {
 }
 
 fn a_client_that_never_got_ready_ends_its_server<A: Adapter>() {
-    let server = server!("ignores-term");
-    let client = A::start(&server.def, &server.config, &server.heard).expect("it starts");
+    let server = server!("ignores-term").patient();
+    let client = A::start(&server).expect("it starts");
     assert!(process_exists(client.pid()));
-    let ((), took) = timed(|| drop(client));
-    assert!(took < ms(500), "it took {took:?}");
+    drop(client);
+    server.assert_gone();
 }
 
 on_every_adapter!(
@@ -63,12 +62,12 @@ on_every_adapter!(
 );
 
 #[expect(clippy::needless_pass_by_value, reason = "its processes are looked for at the end of this function")]
-fn assert_ends_within<A: Adapter>(server: Server, step: Step, least: Duration, most: Duration) {
+fn assert_ends_at<A: Adapter>(server: Server, step: Step, least: Duration) {
     let mut client = server.open::<A>();
     client.assert_alive();
     let pid = client.pid();
     let (outcome, took) = timed(|| client.shutdown());
     assert_eq!(outcome.expect("it ends").last_step, step);
     assert!(!process_exists(pid), "it has ended when shutdown returns");
-    assert!(took >= least && took < most, "it took {took:?}");
+    assert!(took >= least, "it took {took:?}");
 }

@@ -66,5 +66,5 @@ fn assert_times_out<A: Adapter>(server: Server, timeout: Duration) {
     let (failure, took) = timed(|| server.fail_to_open::<A>());
     failure.assert(ErrorKind::Timeout, &["bad-habits", "1 s"]);
     assert!(failure.connecting, "{failure}");
-    assert!(took >= timeout && took < timeout + Duration::from_secs(1), "it took {took:?}");
+    assert!(took >= timeout, "it took {took:?}");
 }

@@ -148,22 +148,26 @@ fn a_tool_that_fails_has_a_result<K: Kind>() {
 }
 
 fn failures_have_a_kind<K: Kind>() {
-    // Long enough for all other requests on a busy machine.
-    let server = server!("well-behaved").defined(|def| def.timeout(Duration::from_secs(2)));
-    K::run(&server, async |client| {
-        for (tool, kind) in [
-            ("nonsense", ToolErrorKind::NotFound),
-            ("picky", ToolErrorKind::Rejected),
-            ("ponder", ToolErrorKind::Timeout),
-        ] {
-            let error = failure::<K>(client, tool).await;
-            assert_eq!(error.kind(), kind, "{tool}: {error}");
-            assert!(error.client_error().is_some_and(|client_error| client_error.to_string() == error.to_string()));
+    K::run(&server!("well-behaved"), async |client| {
+        for (tool, kind) in [("nonsense", ToolErrorKind::NotFound), ("picky", ToolErrorKind::Rejected)] {
+            assert_kind::<K>(client, tool, kind).await;
         }
         assert_eq!(text::<K>(client, "echo", r#"{"message":"still here"}"#).await.expect("it answers"), "still here");
         let error = client.call_tool(&name::<K>("echo"), &Json::parse("7").expect("it is JSON")).await;
         assert_eq!(error.expect_err("it is no object").kind(), ToolErrorKind::Usage);
     });
+}
+
+/// Only the call is limited to a short time: the server says nothing at all to it.
+fn a_timeout_has_a_kind<K: Kind>() {
+    let server = server!("well-behaved").defined(|def| def.timeout(Duration::from_secs(2)));
+    K::run(&server, async |client| assert_kind::<K>(client, "ponder", ToolErrorKind::Timeout).await);
+}
+
+async fn assert_kind<K: Kind>(client: &dyn ToolClient, tool: &str, kind: ToolErrorKind) {
+    let error = failure::<K>(client, tool).await;
+    assert_eq!(error.kind(), kind, "{tool}: {error}");
+    assert!(error.client_error().is_some_and(|client_error| client_error.to_string() == error.to_string()));
 }
 
 fn ten_calls_run_at_once<K: Kind>() {
@@ -217,6 +221,7 @@ on_every_tool_client!(
     tools_are_listed_and_called,
     a_tool_that_fails_has_a_result,
     failures_have_a_kind,
+    a_timeout_has_a_kind,
     ten_calls_run_at_once,
     a_dropped_call_is_cancelled,
     calls_fail_when_the_server_dies,

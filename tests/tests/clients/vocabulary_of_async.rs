@@ -1,11 +1,12 @@
 //! The words of the async clients: those of the blocking one, and what an async client has beside them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcpwire_driver::protocol::{CallTool, CallToolParams, Era, Json, ProtocolVersion, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient};
-use mcpwire_tests::asynchronous::Host;
+use mcpwire_tests::asynchronous::{Host, eventually};
 use mcpwire_tests::{on_every_async_adapter, process_exists, server};
 use serde_json::json;
 
@@ -100,12 +101,16 @@ fn nothing_is_left_of_a_scope<H: Host>() {
 fn nothing_is_left_of_a_scope_that_is_given_up<H: Host>() {
     let server = server!("ignores-term");
     H::start().block_on(async {
-        let scope = H::with_client(&server.def, async |client| client.call_tool("ponder", ()).await.map(drop));
-        let grace_periods = async {
-            H::sleep(Duration::from_millis(200)).await;
+        let is_open = AtomicBool::new(false);
+        let scope = H::with_client(&server.def, async |client| {
+            is_open.store(true, Ordering::SeqCst);
+            client.call_tool("ponder", ()).await.map(drop)
+        });
+        let given_up = async {
+            eventually::<H>(|| is_open.load(Ordering::SeqCst)).await;
             Ok(Ok(()))
         };
-        ::smol::future::or(scope, grace_periods).await.expect("it is given up").expect("it is given up");
+        ::smol::future::or(scope, given_up).await.expect("it is given up").expect("it is given up");
     });
     server.assert_gone();
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use mcpwire_blocking::protocol::{Config, Era, Json, ProtocolVersion};
 use mcpwire_blocking::{ConnectOptions, ErrorKind, McpClient, with_client};
@@ -107,13 +106,11 @@ fn the_handshake_can_be_cancelled_from_another_thread() {
         let other = thread::spawn(move || {
             lines.wait_for("no word about");
             canceller.cancel();
-            Instant::now()
         });
         let error = client.initialize().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
         assert!(error.is_connecting());
-        let took = other.join().expect("to cancel is no effort").elapsed();
-        assert!(took < Duration::from_secs(1), "it took {took:?}");
+        other.join().expect("to cancel is no effort");
     });
 }
 
@@ -127,12 +124,10 @@ fn a_canceller_outlives_the_restart_of_the_server() {
         let other = thread::spawn(move || {
             lines.wait_for("let me think");
             canceller.cancel();
-            Instant::now()
         });
         let error = client.call_tool("ponder", ()).call().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
-        let took = other.join().expect("to cancel is no effort").elapsed();
-        assert!(took < Duration::from_secs(1), "it took {took:?}");
+        other.join().expect("to cancel is no effort");
     });
 }
 

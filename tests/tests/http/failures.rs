@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use mcpwire_driver::ErrorKind;
 use mcpwire_tests::web::{Reply, Request, Web, said};
-use mcpwire_tests::{Adapter, Call, Failure, OverHttp, on_every_adapter};
+use mcpwire_tests::{Adapter, Call, Failure, OverHttp, WATCHDOG, on_every_adapter};
 use serde_json::{Value, json};
 
 /// What a call may take whose server says nothing.
-const PATIENCE: Duration = Duration::from_millis(100);
+const SHORT: Duration = Duration::from_millis(100);
 
 fn open<A: Adapter>(web: &Web) -> A {
     let mut client = A::over_http(&web.def(), OverHttp::default()).expect("the address is good");
@@ -26,12 +26,19 @@ fn echo(request: &Request) -> Value {
 
 /// How a call fails that a server answers so. What else goes over the connection goes on.
 fn failing<A: Adapter>(answer: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> Failure {
+    failing_within::<A>(WATCHDOG, answer)
+}
+
+fn failing_within<A: Adapter>(
+    timeout: Duration,
+    answer: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static,
+) -> Failure {
     let web = Web::modern(move |request, reply| match request.body["params"]["arguments"]["message"].as_str() {
         Some("good") => reply.json(200, &echo(request)),
         _ => answer(request, reply),
     });
     let mut client = open::<A>(&web);
-    let failure = client.call(Call::new("echo").timeout(PATIENCE)).expect_err("it fails");
+    let failure = client.call(Call::new("echo").timeout(timeout)).expect_err("it fails");
     assert_eq!(client.text("echo", json!({"message": "good"})), "good");
     assert_eq!(client.in_flight(), 0);
     client.shutdown().expect("it ends");
@@ -58,7 +65,7 @@ fn a_proxy_that_buffers_only_delays<A: Adapter>() {
 
 /// Bytes are no sign of life of a request: only its progress is.
 fn a_body_that_trickles_meets_the_deadline<A: Adapter>() {
-    let failure = failing::<A>(|_, reply| {
+    let failure = failing_within::<A>(SHORT, |_, reply| {
         reply.stream();
         while reply.chunk(": still here\n\n") {
             std::thread::sleep(Duration::from_millis(1));
@@ -70,7 +77,7 @@ fn a_body_that_trickles_meets_the_deadline<A: Adapter>() {
 
 fn a_head_that_never_ends_meets_the_deadline<A: Adapter>() {
     for begun in ["", "HTTP/1.1 200 OK\r\nContent-"] {
-        let failure = failing::<A>(move |_, reply| {
+        let failure = failing_within::<A>(SHORT, move |_, reply| {
             reply.raw(begun);
             reply.until_closed();
         });
@@ -79,7 +86,7 @@ fn a_head_that_never_ends_meets_the_deadline<A: Adapter>() {
 }
 
 fn a_body_that_never_ends_meets_the_deadline<A: Adapter>() {
-    let failure = failing::<A>(|_, reply| {
+    let failure = failing_within::<A>(SHORT, |_, reply| {
         reply.raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"json");
         reply.until_closed();
     });
@@ -139,7 +146,7 @@ fn an_event_of_64_mib_comes_through<A: Adapter>() {
         reply.end();
     });
     let mut client = open::<A>(&web);
-    let call = Call::new("echo").timeout(Duration::from_secs(60));
+    let call = Call::new("echo").timeout(WATCHDOG);
     assert_eq!(client.call(call).expect("it comes").text().as_str().len(), LONG);
 }
 

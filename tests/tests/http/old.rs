@@ -2,13 +2,10 @@
 //! when nothing else answers, and the stream on which legacy servers say what belongs to no request (2025-11-25,
 //! basic/transports, "Listening for Messages from the Server").
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
 
-use mcpwire_driver::protocol::{ClientCapabilities, SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
+use mcpwire_driver::protocol::{SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
 use mcpwire_driver::{ErrorKind, McpServerDef};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};
@@ -109,35 +106,8 @@ fn what_belongs_to_no_request_comes_by_a_stream_of_its_own<A: Adapter>() {
     left.wait_for("gone");
 }
 
-/// What a call makes it ask, it asks on its own stream, and without that not at all.
-fn who_can_be_asked_listens_before_the_first_call<A: Adapter>() {
-    let is_listened_to = AtomicBool::new(false);
-    let web = Web::start(move |request, reply| match request.method() {
-        "initialize" => reply.json(200, &initialized(request, "2025-11-25")),
-        "notifications/initialized" => reply.full(202, "", ""),
-        "GET" => {
-            // A server that is busy.
-            thread::sleep(Duration::from_millis(50));
-            is_listened_to.store(true, Ordering::SeqCst);
-            reply.stream();
-            reply.until_closed();
-        }
-        "tools/call" => {
-            let listens = is_listened_to.load(Ordering::SeqCst);
-            reply.json(200, &request.answer(said(if listens { "asked" } else { "lost" })));
-        }
-        _ => reply.full(400, "", "no session"),
-    });
-    let mut options = OverHttp::default();
-    options.config.capabilities = ClientCapabilities::default().with_roots(false);
-    let mut client = A::over_http(&web.def(), options).expect("it can be asked");
-    client.initialize().expect("it answers");
-    assert_eq!(client.call(Call::new("echo")).unwrap().text().into_string(), "asked");
-}
-
 on_every_adapter!(
     the_oldest_transport_is_found_when_nothing_else_answers,
     a_call_that_is_given_up_there_is_cancelled_in_words,
     what_belongs_to_no_request_comes_by_a_stream_of_its_own,
-    who_can_be_asked_listens_before_the_first_call,
 );

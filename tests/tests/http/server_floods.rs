@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};
-use mcpwire_tests::{Adapter, Call, OverHttp, on_every_adapter};
+use mcpwire_tests::{Adapter, Call, OverHttp, WATCHDOG, on_every_adapter};
 use serde_json::json;
 
 /// The most connections of one client in these tests: the server's stream, four messages, two calls, and those that are being
@@ -66,7 +65,7 @@ fn open<A: Adapter>(web: &Web) -> A {
 }
 
 fn call<A: Adapter>(client: &mut A) {
-    let call = Call::new("echo").timeout(Duration::from_secs(10));
+    let call = Call::new("echo").timeout(WATCHDOG);
     assert_eq!(client.call(call).expect("calls go on").text().into_string(), "fine");
 }
 

@@ -6,7 +6,7 @@ use mcpwire_driver::protocol::Notification;
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, duplex};
 use mcpwire_tests::asynchronous::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};
-use mcpwire_tests::{timed, watched};
+use mcpwire_tests::watched;
 use serde_json::json;
 
 fn a_scripted_server_serves<H: Host>() {
@@ -68,8 +68,7 @@ fn a_client_of_a_real_runtime_lives_in_virtual_time() {
     let server = ScriptedServer::new()
         .tool("slow", |_| ScriptedResponse::new().wait(Duration::from_secs(3_000)).text("at last"));
     let kit = mcpwire_testkit::Testkit::<mcpwire_tokio::Tokio>::for_runtime(server);
-    let (told, took) = timed(|| kit.run(async |client| program(&client).await));
+    let told = kit.run(async |client| program(&client).await);
     assert_eq!(told.expect("it is answered"), "at last");
     assert_eq!(kit.time().elapsed(), Duration::from_secs(3_000));
-    assert!(took < Duration::from_secs(60));
 }

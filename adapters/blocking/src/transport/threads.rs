@@ -296,10 +296,9 @@ mod tests {
         for _ in 0..MAX_CHUNKS {
             read.recv().unwrap();
         }
-        assert!(read.recv_timeout(Duration::from_millis(20)).is_err(), "the queue is full");
         threads.stderr_permits.send(()).unwrap();
         read.recv().expect("there is room for one more chunk");
         drop(threads);
-        assert!(read.recv().is_err(), "the thread has ended");
+        assert!(read.recv().is_err(), "the thread has ended, and has read no more than there was room for");
     }
 }

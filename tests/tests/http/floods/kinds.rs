@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcpwire_tests::WATCHDOG;
+
 use super::http2::{
     ACK, CONTINUATION, DATA, END_HEADERS, GOAWAY, HEADERS, PADDED, PING, PRIORITY, SETTINGS, WINDOW_UPDATE, frame,
     header,
@@ -10,9 +12,6 @@ use super::server::{Flood, Version};
 
 /// What is sent of a flood at once.
 const PIECE: usize = 64 * 1024;
-
-/// Longer than any flood takes that is to be ended.
-const LONG: Duration = Duration::from_secs(20);
 
 /// How long a response goes on of which every byte may count.
 const SHORT: Duration = Duration::from_millis(500);
@@ -28,11 +27,11 @@ fn again(bytes: &[u8]) -> Vec<u8> {
 }
 
 const fn http1(name: &'static str, error: &'static str, bytes: fn(u32) -> (Vec<u8>, Vec<u8>)) -> Flood {
-    Flood { name, version: Version::Http1, bytes, error, deadline: LONG }
+    Flood { name, version: Version::Http1, bytes, error, deadline: WATCHDOG }
 }
 
 const fn http2(name: &'static str, error: &'static str, bytes: fn(u32) -> (Vec<u8>, Vec<u8>)) -> Flood {
-    Flood { name, version: Version::Http2, bytes, error, deadline: LONG }
+    Flood { name, version: Version::Http2, bytes, error, deadline: WATCHDOG }
 }
 
 /// A response of which every byte is allowed, and which never ends: a call of it has its deadline.

@@ -6,7 +6,6 @@ mod server;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use ::smol::future::zip;
 use mcpwire_driver::http::HttpOptions;
@@ -15,7 +14,7 @@ use mcpwire_driver::{ConnectOptions, McpClient};
 use mcpwire_http::{Client, ClientOptions};
 use mcpwire_tests::asynchronous::{Host, Smol};
 use mcpwire_tests::web::{Web, said};
-use mcpwire_tests::{Adapter, Blocking, Call, OverHttp, allocated, on_every_async_adapter, watched};
+use mcpwire_tests::{Adapter, Blocking, Call, OverHttp, WATCHDOG, allocated, on_every_async_adapter, watched};
 
 use server::{Flood, Flooding};
 
@@ -23,9 +22,6 @@ const MIB: usize = 1 << 20;
 
 /// How many calls to another server are answered during each flood.
 const CALLS: usize = 10;
-
-/// Longer than any call takes on a busy machine, if it is answered at all.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most that a flooded connection takes: the limit, and what the system keeps for a socket on both sides.
 const MOST_SENT: u64 = 16 * MIB as u64;
@@ -87,7 +83,7 @@ fn beside_others<H: Host>(flood: &Flood) {
 async fn calls<H: Host>(case: &Case<'_>) {
     let client = McpClient::<H::Runtime>::connect_and_initialize(&case.web.def()).await.expect("it opens");
     for _ in 0..CALLS {
-        let result = client.call_tool("echo", ()).timeout(PATIENCE).await;
+        let result = client.call_tool("echo", ()).timeout(WATCHDOG).await;
         assert_eq!(result.expect(case.flood.name).text().into_string(), "fine");
     }
     case.is_done();
@@ -119,7 +115,7 @@ fn beside_other_threads(flood: &Flood) {
             let mut client = Blocking::over_http(&case.web.def(), OverHttp::default()).expect("it is made");
             client.initialize().expect("it opens");
             for _ in 0..CALLS {
-                let result = client.call(Call::new("echo").timeout(PATIENCE));
+                let result = client.call(Call::new("echo").timeout(WATCHDOG));
                 assert_eq!(result.expect(flood.name).text().into_string(), "fine");
             }
             case.is_done();
