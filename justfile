@@ -21,6 +21,10 @@ format:
 graph:
     bash .ci/run graph
 
+# No test compares real time with an upper limit, or rests for a fixed time.
+clocks:
+    bash .ci/run clocks
+
 # Clippy, warnings are errors.
 lint:
     bash .ci/run lint

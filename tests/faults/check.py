@@ -287,7 +287,7 @@ def settle(place, loops):
     checker = Loop(place, "checker", 0)
     if checker.command("status", "--json") is None:
         place.violation("no hub can be opened after the kills")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while place.processes() and time.monotonic() < until:
         time.sleep(0.1)
     for pid, command in place.processes().items():

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun};
-use mcpwire_tests::{WATCHDOG, on_every_async_adapter, server};
+use mcpwire_tests::{Server, WATCHDOG, on_every_async_adapter, server};
 
 /// A deadline that no call may have waited for: the watchdog would have ended the test.
 const LATE: Duration = WATCHDOG.saturating_mul(5);
@@ -15,9 +15,16 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
+/// A server for which nothing sets the timer to a time before [`LATE`] but the calls of a test.
+fn patient() -> Server {
+    server!("gathers").configured(|config| {
+        (config.probe_timeout, config.connect_timeout, config.request_timeout) = (LATE, LATE, LATE);
+    })
+}
+
 /// The deadline of a call that was answered has passed meanwhile.
 fn after_a_rest<H: Host>() {
-    let server = server!("gathers");
+    let server = patient();
     server.open::<Async<H>>().run(async |client| {
         for timeout in [ms(300), ms(200)] {
             client.call_tool("tally", ()).timeout(timeout).await.expect("it answers");
@@ -28,7 +35,7 @@ fn after_a_rest<H: Host>() {
 }
 
 fn a_short_one_behind_a_long_one<H: Host>() {
-    let server = server!("gathers");
+    let server = patient();
     server.open::<Async<H>>().run(async |client| {
         let mut long = client.call_tool("wait", ()).timeout(LATE).into_future();
         assert!(begun(&mut long).await.is_none());
@@ -38,7 +45,7 @@ fn a_short_one_behind_a_long_one<H: Host>() {
 }
 
 fn many_at_once<H: Host>() {
-    let server = server!("gathers");
+    let server = patient();
     server.open::<Async<H>>().run(async |client| {
         let mut long = client.call_tool("wait", ()).timeout(LATE).into_future();
         assert!(begun(&mut long).await.is_none());

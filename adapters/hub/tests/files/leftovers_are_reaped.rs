@@ -82,7 +82,7 @@ fn a_hub_that_is_killed() {
     }
     // Each script says when it and its descendants are there.
     let expected = std::env::var("SERVERS_OF_HUB").unwrap().matches(">> pids").count();
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(60);
     while fs::read_to_string(directory.join("pids")).unwrap_or_default().split_whitespace().count() < expected {
         assert!(Instant::now() < until, "the servers do not start");
         std::thread::yield_now();
@@ -201,7 +201,7 @@ fn in_another_namespace(test: &str, directory: &TempDir) -> Option<Command> {
 }
 
 fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(60);
     while !is_there() {
         assert!(Instant::now() < until, "waited for {what}");
         std::thread::yield_now();
