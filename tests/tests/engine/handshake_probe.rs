@@ -122,3 +122,17 @@ fn the_probe_says_who_asks() {
     assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "mcpwire-core");
     assert!(meta["io.modelcontextprotocol/clientCapabilities"].is_object());
 }
+
+#[test]
+fn an_answer_without_a_version_accepts_the_version_that_was_requested() {
+    let without = r#""result":{"capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+    for answer in [
+        r#""result":{"supportedVersions":["2024-11-05"]}"#,
+        r#""error":{"code":-32022,"message":"no","data":{"supported":["2024-11-05"],"requested":"x"}}"#,
+    ] {
+        let pair = Pair::opening(Config::default(), table(&[("server/discover", answer), ("initialize", without)]));
+        assert_eq!(pair.sent[1].params()["protocolVersion"], "2024-11-05");
+        let server = pair.engine.session().server().expect("it is open");
+        assert_eq!(server.protocol_version, ProtocolVersion::V2024_11_05, "{answer}");
+    }
+}

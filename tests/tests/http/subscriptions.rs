@@ -142,8 +142,53 @@ fn a_new_session_watches_what_the_old_one_did() {
     let watched = web.asked.iter().filter(|asked| asked.method() == "resources/subscribe");
     let sessions: Vec<Option<&str>> = watched.map(|asked| asked.header("mcp-session-id")).collect();
     assert_eq!(sessions, [Some("s1"), Some("s2")]);
-    assert!(taken(&mut web, key).is_empty(), "it has never been over");
+    let [SubscriptionEvent::Acknowledged(again)] = &taken(&mut web, key)[..] else { panic!("changes may be missed") };
+    assert_eq!(again.resource_subscriptions, ["file:///a"]);
     assert!(web.engine.calls().unsubscribe(key, web.now));
+}
+
+#[test]
+fn a_watch_that_the_new_session_refuses_is_told() {
+    let forgotten = Rc::new(Cell::new(false));
+    let forget = Rc::clone(&forgotten);
+    let mut config = Config::default();
+    config.negotiate = Negotiate::Legacy;
+    let mut sessions = 0;
+    let mut web = Web::opening(config, move |asked, says| match asked.line().as_str() {
+        "POST initialize" => {
+            sessions += 1;
+            forget.set(false);
+            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
+            let capabilities = r#"{"tools":{},"resources":{"subscribe":true}}"#;
+            says.body(asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)))
+                .end();
+        }
+        "GET" => {
+            says.empty(405);
+        }
+        _ if forget.get() => {
+            says.empty(404);
+        }
+        "POST notifications/initialized" => {
+            says.empty(202);
+        }
+        "POST resources/subscribe" if sessions == 2 => {
+            says.json(200, asked.response(r#""error":{"code":-32002,"message":"gone"}"#));
+        }
+        _ => {
+            says.json(200, asked.result(r#"{"content":[]}"#));
+        }
+    });
+    let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
+    assert!(matches!(taken(&mut web, key)[..], [SubscriptionEvent::Acknowledged(_)]));
+    forgotten.set(true);
+    let ticket = web.echo();
+    assert!(web.take(ticket).expect("it has ended").is_ok());
+    // It is tried again before it ends.
+    web.pass(Duration::from_secs(600));
+    let events = taken(&mut web, key);
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
+    assert!(matches!(&**failure, CallError::Server { error, .. } if error.code == -32002), "{failure}");
 }
 
 #[test]

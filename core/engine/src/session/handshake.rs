@@ -103,6 +103,8 @@ pub(super) struct Handshake {
     /// Whether `server/discover` was sent again, with a version that the server listed as supported. This happens at
     /// most once.
     retried: bool,
+    /// The version in the last `initialize` that was sent. A response without a version accepts it.
+    requested: ProtocolVersion,
     /// Why `initialize` failed. Reported if `server/discover` fails afterwards.
     refused: Option<Arc<ConnectError>>,
 }
@@ -112,7 +114,14 @@ const INITIALIZE: &str = "initialize";
 
 impl Handshake {
     pub(super) fn new(negotiate: Negotiate) -> Self {
-        Handshake { negotiate, state: HandshakeState::New, probed: false, retried: false, refused: None }
+        Handshake {
+            negotiate,
+            state: HandshakeState::New,
+            probed: false,
+            retried: false,
+            requested: ProtocolVersion::LATEST_LEGACY,
+            refused: None,
+        }
     }
 
     pub(super) fn is_probing(&self) -> bool {
@@ -141,7 +150,8 @@ impl Handshake {
             return HandshakeAction::Nothing;
         }
         self.state = HandshakeState::Racing;
-        HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
+        self.requested = ProtocolVersion::LATEST_LEGACY;
+        HandshakeAction::SendInitialize(self.requested)
     }
 
     pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
@@ -235,6 +245,7 @@ impl Handshake {
 
     fn initialize(&mut self, version: ProtocolVersion) -> HandshakeAction {
         self.state = HandshakeState::Initializing;
+        self.requested = version;
         HandshakeAction::SendInitialize(version)
     }
 
@@ -314,11 +325,7 @@ impl Handshake {
     /// Returns an error if `answered` is not a legacy version (up to revision 2025-11-25), or if [`Negotiate`] does not
     /// allow it.
     fn accept(&self, answered: Option<&str>) -> Result<ProtocolVersion, ConnectError> {
-        let asked = match self.negotiate {
-            Negotiate::Version(version) => version,
-            _ => ProtocolVersion::LATEST_LEGACY,
-        };
-        let Some(answered) = answered else { return Ok(asked) };
+        let Some(answered) = answered else { return Ok(self.requested) };
         match answered.parse::<ProtocolVersion>() {
             Ok(version) if version.era() == Era::Legacy && self.allows(version) => Ok(version),
             _ => Err(self.unsupported(alloc::vec![answered.into()])),

@@ -247,9 +247,17 @@ impl Subscriptions {
         self.settle(context);
     }
 
+    /// Sends `resources/subscribe` again after a new HTTP session has replaced a lost one. The open subscriptions wait
+    /// for a second acknowledgment, because they may have missed changes and the server may refuse a resource this time.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         self.resources.watch_again(context);
+        for subscription in &mut self.table {
+            if let SubscriptionStage::Open { via: via @ Via::Resources } = subscription.stage {
+                subscription.stage = SubscriptionStage::Opening { via, by: context.now + subscription.timeout };
+            }
+        }
+        self.settle(context);
     }
 
     /// Adds an event to each subscription that a notification concerns. `message` is the complete notification.
