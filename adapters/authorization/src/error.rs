@@ -7,6 +7,7 @@ use mcpwire_oauth as oauth;
 use mcpwire_oauth::Scopes;
 use mcpwire_types::url::without_query;
 
+use crate::in_flight::{SETTLE_TIMEOUT, UnsettledLogin};
 use crate::signing_key::KeyError;
 use crate::store::StoreFailed;
 
@@ -46,6 +47,12 @@ pub enum LoginError {
         "the program could not store the new token of the identity provider: {0}; log in there again if the old one is refused"
     )]
     SubjectNotStored(String),
+    /// The program ends, so a request was not sent whose response could not be stored any more.
+    #[error("the program ends, so the request to the authorization server was not sent")]
+    ProgramEnds,
+    /// A request that has used up a credential has not been answered in time. It goes on.
+    #[error("{}, and no answer came within {} s; log in again if the next request fails", .0, SETTLE_TIMEOUT.as_secs())]
+    Unsettled(UnsettledLogin),
     /// Another task has logged in at the same time, and has given up.
     #[error("another task has tried to log in at the same time, and has given up; log in again")]
     OtherLoginFailed,
@@ -116,7 +123,7 @@ impl LoginError {
                 LoginErrorKind::NotCompleted
             }
             LoginError::LoginRequired(_) => LoginErrorKind::LoginRequired,
-            LoginError::Subject(_) => LoginErrorKind::Temporary,
+            LoginError::Subject(_) | LoginError::ProgramEnds | LoginError::Unsettled(_) => LoginErrorKind::Temporary,
             LoginError::NoDeviceLogin(_) => LoginErrorKind::Misconfigured,
             LoginError::ClientIssuerRequired(_) => LoginErrorKind::ClientIssuerRequired,
         }

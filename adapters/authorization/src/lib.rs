@@ -14,6 +14,7 @@ mod documents;
 mod error;
 #[cfg(feature = "file-store")]
 mod file_store;
+mod in_flight;
 mod loopback;
 mod machine;
 mod paste_back;
@@ -32,6 +33,7 @@ pub use documents::login_document;
 pub use error::{ClientIssuerRequired, LoginError, LoginErrorKind, LoginRequired};
 #[cfg(feature = "file-store")]
 pub use file_store::FileStore;
+pub use in_flight::{OneUseRequest, SETTLE_TIMEOUT, UnsettledLogin, settle_logins, unsettled_logins};
 pub use loopback::{LoopbackError, LoopbackListener};
 pub use machine::{Enterprise, MachineGrant};
 pub use mcpwire_oauth as oauth;

@@ -8,6 +8,8 @@ mod failure;
 mod hub;
 mod log;
 mod login;
+mod lost_logins;
+mod process_end;
 mod save;
 mod session;
 mod show;
@@ -17,6 +19,7 @@ mod time;
 use std::process::ExitCode;
 
 use crate::args::Args;
+use crate::console::Console;
 
 fn main() -> ExitCode {
     let args = match Args::from_env() {
@@ -31,5 +34,7 @@ fn main() -> ExitCode {
     if args.options.no_color {
         anstream::ColorChoice::Never.write_global();
     }
-    ExitCode::from(commands::run(&args.command, &args.options))
+    let status = commands::run(&args.command, &args.options);
+    process_end::settle(&Console::new(&args.options));
+    ExitCode::from(status)
 }

@@ -38,6 +38,13 @@ pub(crate) fn name(text: &str) -> String {
 /// Maximum length of a name on the terminal, in characters. Valid names of configured servers have at most 100 characters.
 const LONGEST_NAME: usize = 100;
 
+/// Returns the name as one word of a shell command, in quotes if necessary.
+pub(crate) fn word(name: &str) -> String {
+    let name = line(name);
+    let is_plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
 /// Returns the candidate whose name is most similar to `name`. Returns `None` if no name is so similar that `name` may be a
 /// typing error.
 pub(crate) fn nearest<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a str, T)>) -> Option<T> {

@@ -31,6 +31,9 @@ pub struct ConnectionContext {
     pub hooks: Option<Arc<dyn ConnectionHooks>>,
     /// Starts the server in another way than as a local process.
     pub launcher: Option<Arc<dyn AnyLauncher>>,
+    /// Authorizes the requests of a connection over HTTP.
+    #[cfg(feature = "http")]
+    pub authorizer: Option<Arc<dyn crate::http::Authorizer>>,
 }
 
 /// The details of a connection that error messages contain.
@@ -91,6 +94,19 @@ impl ConnectionContext {
             return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
         }
         Ok(report)
+    }
+
+    /// Waits for the requests of the authorizer whose results must not be lost, at the end of a shutdown.
+    ///
+    /// # Errors
+    /// If such a request has not ended in time.
+    #[cfg(feature = "http")]
+    pub async fn settle_authorizer(&self) -> Result<(), Error> {
+        let Some(authorizer) = &self.authorizer else { return Ok(()) };
+        authorizer
+            .settle()
+            .await
+            .map_err(|error| Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)))
     }
 
     /// Converts the error of an operation, which may have occurred before or after its request was sent.

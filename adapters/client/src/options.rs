@@ -513,6 +513,8 @@ impl ConnectOptions {
                 panics,
                 hooks: None,
                 launcher,
+                #[cfg(feature = "http")]
+                authorizer: None,
             },
         }
     }
@@ -538,6 +540,7 @@ impl OptionParts {
         &mut self,
         default: impl FnOnce() -> Result<Arc<dyn crate::http::HttpClient>, crate::HttpSetupError>,
     ) -> Result<Arc<dyn crate::http::HttpClient>, crate::Error> {
+        self.context.authorizer = self.http.shared_authorizer();
         let client = std::mem::take(&mut self.http)
             .into_client(default)
             .map_err(|error| crate::Error::new(self.context.name(), error))?;

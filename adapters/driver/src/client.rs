@@ -254,13 +254,18 @@ impl<R> McpClient<R> {
     /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Pending requests fail at
     /// once. The server ends for all clones of this client. If the future is dropped, the shutdown continues.
     ///
+    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with the `OAuth` of
+    /// `mcpwire-authorization`. If the program ends before the new token is stored, the login may be lost.
+    ///
     /// # Errors
-    /// If the process has not exited after it was killed.
+    /// If the process has not exited after it was killed, or a token refresh has not ended in time.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
         let connection = self.connection.clone();
         connection.shared().start_shutdown();
         async move {
             let report = poll_fn(|cx| connection.shared().poll_ended(cx)).await;
+            #[cfg(feature = "http")]
+            connection.shared().context.settle_authorizer().await?;
             connection.shared().context.shutdown_result(report)
         }
     }

@@ -43,6 +43,13 @@ pub trait Runtime: Send + Sync + 'static {
         drop(std::thread::Builder::new().name("mcpwire-blocking".into()).spawn(task));
     }
 
+    /// Returns a runtime that lives as long as the process, for tasks that must not be lost when this runtime ends, such as a token
+    /// refresh. Default: `None`, which means that this runtime does.
+    #[cfg(feature = "http")]
+    fn process_runtime(&self) -> Option<Arc<dyn Runtime>> {
+        None
+    }
+
     /// Creates a timer. [`Timer::reset`] sets it.
     fn timer(&self) -> Box<dyn Timer>;
 

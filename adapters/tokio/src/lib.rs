@@ -25,6 +25,8 @@ mod compat;
 mod net;
 #[cfg(unix)]
 mod pipe;
+#[cfg(feature = "http")]
+mod process_runtime;
 
 use std::future::Future;
 use std::io;
@@ -79,6 +81,11 @@ impl Runtime for Tokio {
     #[cfg(feature = "http")]
     fn spawn_blocking(&self, work: BlockingTask) {
         self.0.spawn_blocking(work);
+    }
+
+    #[cfg(feature = "http")]
+    fn process_runtime(&self) -> Option<Arc<dyn Runtime>> {
+        process_runtime::get().map(|handle| Arc::new(Tokio(handle)) as Arc<dyn Runtime>)
     }
 
     fn timer(&self) -> Box<dyn Timer> {

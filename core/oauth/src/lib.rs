@@ -58,7 +58,7 @@ mod url;
 #[cfg(test)]
 mod web;
 
-pub use access::{Access, Authorization, Credential, Decision, Refusal, TokenId};
+pub use access::{Access, Authorization, Credential, Decision, Refusal, RenewalId, TokenId};
 pub use auth_method::AuthMethod;
 pub use authorization::LoginAttempt;
 pub use challenge::{BearerChallenge, Challenge};

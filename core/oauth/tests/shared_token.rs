@@ -177,7 +177,8 @@ impl Process {
                 assert!(world.lock == Some(number));
                 world.lock = None;
                 let Some((_, RefreshAction::Done(result))) = self.renewal.take() else { unreachable!() };
-                self.access.renewed(result.map(|refreshed| refreshed.token), world.now);
+                let renewal = self.access.running_renewal().expect("one runs");
+                assert!(self.access.renewed(renewal, result.map(|refreshed| refreshed.token), world.now));
                 return;
             }
             other => panic!("nobody has refused the token: {other:?}"),

@@ -11,6 +11,7 @@
 
 #![cfg(unix)]
 
+mod ends_of_runtimes;
 mod process;
 mod server;
 mod stored_logins;
@@ -18,6 +19,7 @@ mod user;
 mod worker;
 
 use std::env;
+use std::fs;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,6 +46,15 @@ impl Scene {
 
     fn store(&self) -> FileStore {
         FileStore::open(self.directory.path().join("logins")).unwrap()
+    }
+
+    /// Returns whether the stored refresh token is the newest one.
+    fn has_stored_newest(&self) -> bool {
+        let files = fs::read_dir(self.directory.path().join("logins")).unwrap().map(|entry| entry.unwrap().path());
+        let is_login = |name: &str| name.starts_with("token-") && !name.contains('.');
+        let file = files.into_iter().find(|path| is_login(path.file_name().unwrap().to_str().unwrap())).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        self.server.is_newest_refresh_token(document["token"]["refresh_token"].as_str().unwrap())
     }
 
     fn log_in(&self) {

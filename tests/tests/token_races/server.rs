@@ -57,16 +57,28 @@ impl Server {
         let before = self.refreshes();
         self.authorization.latency(Duration::from_secs(60));
         process.go_on();
-        loop {
-            let sent = self.authorization.requests_to(Endpoint::Token).into_iter().filter(is_refresh).nth(before);
-            let token = sent.and_then(|request| request.parameter("refresh_token"));
-            if token.is_some_and(|token| !self.authorization.is_refresh_token_valid(&token)) {
-                break;
-            }
+        while !self.has_used_up_refresh_token(before) {
             thread::yield_now();
         }
         kill(process.pid());
         self.authorization.latency(Duration::ZERO);
+    }
+
+    /// Delays the responses of the authorization server.
+    pub(crate) fn delay_tokens(&self, latency: Duration) {
+        self.authorization.latency(latency);
+    }
+
+    /// Returns whether the refresh with this number has arrived, and has used up its refresh token.
+    pub(crate) fn has_used_up_refresh_token(&self, number: usize) -> bool {
+        let sent = self.authorization.requests_to(Endpoint::Token).into_iter().filter(is_refresh).nth(number);
+        let token = sent.and_then(|request| request.parameter("refresh_token"));
+        token.is_some_and(|token| !self.authorization.is_refresh_token_valid(&token))
+    }
+
+    /// Returns whether this refresh token is the newest of its login.
+    pub(crate) fn is_newest_refresh_token(&self, token: &str) -> bool {
+        self.authorization.is_refresh_token_valid(token)
     }
 
     /// Returns the number of logins that were revoked because a refresh token was used twice.

@@ -15,6 +15,7 @@ use super::oauth::OAuth;
 use super::state::Shared;
 use crate::browser::LoginPrompt;
 use crate::documents::Documents;
+use crate::in_flight::Owner;
 use crate::machine::MachineGrant;
 use crate::run::FlowRunner;
 use crate::signer::Signer;
@@ -45,6 +46,7 @@ impl OAuth {
     /// authorization server, too. `client_name` is shown to users who log in.
     pub fn for_server(def: &McpServerDef, client_name: impl Into<String>) -> OAuthBuilder {
         let mut http = McpServerDef::http(def.url.clone().unwrap_or_default());
+        http.name.clone_from(&def.name);
         http.ca_file.clone_from(&def.ca_file);
         http.proxy.clone_from(&def.proxy);
         OAuthBuilder {
@@ -120,21 +122,26 @@ impl OAuthBuilder {
         self
     }
 
-    /// Builds the authorizer on a runtime, with the runtime's HTTP client.
+    /// Builds the authorizer on a runtime, with an HTTP client of the runtime.
+    ///
+    /// Token refreshes run on the runtime's [`process_runtime`](Runtime::process_runtime), so that they are not lost when the runtime
+    /// ends.
     ///
     /// # Errors
     /// If the HTTP client cannot be created, for example because the runtime was built without its feature `http`.
     pub fn build_on(self, runtime: Arc<dyn Runtime>) -> Result<OAuth, HttpSetupError> {
-        let client = runtime.http_client(&self.def)?;
+        let client = runtime.process_runtime().unwrap_or_else(|| Arc::clone(&runtime)).http_client(&self.def)?;
         Ok(self.build(runtime, client))
     }
 
     /// Builds the authorizer on a runtime. `client` sends the requests to the authorization server, as
-    /// [`FlowRunner::new`] describes.
+    /// [`FlowRunner::new`] describes. If `client` ends with the runtime, so does a token refresh:
+    /// [`build_on`](Self::build_on) avoids that.
     pub fn build(self, runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> OAuth {
         let server_url = self.def.url.unwrap_or_default();
-        let documents = Documents::new(self.store, Arc::clone(&runtime), &server_url, &self.account);
-        let runner = FlowRunner::new(Arc::clone(&runtime), client)
+        let process_runtime = runtime.process_runtime().unwrap_or_else(|| Arc::clone(&runtime));
+        let documents = Documents::new(self.store, Arc::clone(&process_runtime), &server_url, &self.account);
+        let runner = FlowRunner::new(Arc::clone(&process_runtime), client)
             .server_url(&server_url)
             .allow_private_addresses(self.allows_private_addresses);
         OAuth(Arc::new(Inner {
@@ -142,8 +149,11 @@ impl OAuthBuilder {
             server_url,
             account: self.account,
             settings: self.settings,
+            name: self.def.name,
+            owner: Owner::new(),
             runner,
             runtime,
+            process_runtime,
             documents,
             prompt: self.prompt,
             grant: self.grant,

@@ -1,8 +1,12 @@
 //! [`Inner`]: what the clones of an [`OAuth`](super::OAuth) share.
 
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::task::Poll;
 
+use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{Discovered, Discovery, Entropy, Error, Flow, OAuthSettings, Scopes, UnixTime};
@@ -11,6 +15,7 @@ use super::state::{Next, Shared};
 use crate::browser::LoginPrompt;
 use crate::documents::Documents;
 use crate::error::{LoginError, LoginRequired};
+use crate::in_flight::{InFlight, InFlightRequest, OneUseRequest, Owner, SETTLE_TIMEOUT, UnsettledLogin};
 use crate::machine::MachineGrant;
 use crate::run::{FlowKeys, FlowRunner, now};
 use crate::signer::Signer;
@@ -28,7 +33,13 @@ pub(super) struct Inner {
     pub(super) account: String,
     pub(super) settings: OAuthSettings,
     pub(super) runner: FlowRunner,
+    /// The runtime of the connections and of the user's prompt.
     pub(super) runtime: Arc<dyn Runtime>,
+    /// The runtime of what must not be lost when `runtime` ends.
+    pub(super) process_runtime: Arc<dyn Runtime>,
+    /// The name of the server in the program.
+    pub(super) name: Option<String>,
+    pub(super) owner: Owner,
     pub(super) documents: Documents,
     pub(super) prompt: Option<Arc<dyn LoginPrompt>>,
     pub(super) grant: Option<MachineGrant>,
@@ -102,6 +113,52 @@ impl Inner {
             scopes,
             reason: reason.to_owned(),
         }
+    }
+
+    /// Registers a request whose response replaces a credential that works once. Fails if the program ends.
+    pub(super) fn begin_request(&self, request: OneUseRequest) -> Result<InFlightRequest, LoginError> {
+        let login = UnsettledLogin {
+            server: self.name.clone(),
+            server_url: self.server_url.clone(),
+            account: self.account.clone(),
+            request,
+        };
+        InFlight::of_process().begin(self.owner, login).ok_or(LoginError::ProgramEnds)
+    }
+
+    /// Runs a part of a login that uses up a credential, with the write of its result. The part goes on when its caller gives up, and
+    /// when the runtime of the connections ends.
+    pub(super) async fn to_the_end<T: Send + 'static>(
+        &self,
+        request: OneUseRequest,
+        part: impl Future<Output = Result<T, LoginError>> + Send + 'static,
+    ) -> Result<T, LoginError> {
+        let in_flight = self.begin_request(request)?;
+        let (sender, receiver) = oneshot::channel();
+        self.process_runtime.spawn(Box::pin(async move {
+            let result = part.await;
+            drop(in_flight);
+            // The caller may have given up.
+            let _ = sender.send(result);
+        }));
+        receiver.await.unwrap_or(Err(LoginError::ProgramEnds))
+    }
+
+    /// Waits until the requests of this value have ended, but no longer than [`SETTLE_TIMEOUT`].
+    pub(super) async fn settle(&self) -> Result<(), LoginError> {
+        let registry = InFlight::of_process();
+        let mut timer = self.runtime.timer();
+        timer.reset(SETTLE_TIMEOUT);
+        while let Some(mut end) = registry.next_end(self.owner) {
+            let in_time = poll_fn(|cx| match Pin::new(&mut end).poll(cx) {
+                Poll::Ready(_) => Poll::Ready(true),
+                Poll::Pending => timer.poll(cx).map(|()| false),
+            });
+            if !in_time.await {
+                return registry.give_up(self.owner).map_or(Ok(()), |login| Err(LoginError::Unsettled(login)));
+            }
+        }
+        Ok(())
     }
 
     /// Returns how a client that is configured authenticates.

@@ -13,6 +13,7 @@ use super::state::Ended;
 use crate::browser::{LoginPrompt, LoginWindow};
 use crate::documents::Grant;
 use crate::error::LoginError;
+use crate::in_flight::OneUseRequest;
 use crate::status::LoginStatus;
 
 impl Inner {
@@ -61,7 +62,7 @@ impl Inner {
     }
 
     async fn login_now(
-        &self,
+        self: &Arc<Self>,
         prompt: &dyn LoginPrompt,
         parameters: &LoginParameters,
     ) -> Result<LoginStatus, LoginError> {
@@ -87,7 +88,7 @@ impl Inner {
 
     /// Begins a login without showing its URL.
     pub(super) async fn begin_login(
-        &self,
+        self: &Arc<Self>,
         redirect_uri: &str,
         parameters: &LoginParameters,
     ) -> Result<StoredAttempt, LoginError> {
@@ -103,13 +104,27 @@ impl Inner {
 
     /// Begins a login, and stores it, so that it can be finished after a restart of the program.
     async fn begin(
-        &self,
+        self: &Arc<Self>,
         discovered: Discovered,
         redirect_uri: &str,
         parameters: &LoginParameters,
     ) -> Result<StoredAttempt, LoginError> {
         let settings = self.login_settings(&discovered, parameters).await?.redirect_uri(redirect_uri);
         let client = self.stored_client(&discovered, redirect_uri, parameters).await?;
+        let (inner, parameters) = (Arc::clone(self), parameters.clone());
+        self.to_the_end(OneUseRequest::Registration, async move {
+            inner.register_and_begin(discovered, settings, client, &parameters).await
+        })
+        .await
+    }
+
+    async fn register_and_begin(
+        &self,
+        discovered: Discovered,
+        settings: OAuthSettings,
+        client: Option<ClientInformation>,
+        parameters: &LoginParameters,
+    ) -> Result<StoredAttempt, LoginError> {
         let resource = discovered.resource.clone();
         let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
             .challenge(parameters.challenge.as_ref())
@@ -135,7 +150,11 @@ impl Inner {
         Ok(self.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?)
     }
 
-    async fn show(&self, window: Box<dyn LoginWindow>, stored: StoredAttempt) -> Result<LoginStatus, LoginError> {
+    async fn show(
+        self: &Arc<Self>,
+        window: Box<dyn LoginWindow>,
+        stored: StoredAttempt,
+    ) -> Result<LoginStatus, LoginError> {
         let callback = window.show(stored.url.clone()).await.map_err(|error| prompt_failed(&*error))?;
         self.finish(stored, &callback).await
     }
@@ -153,7 +172,16 @@ impl Inner {
     }
 
     /// Exchanges the code of a response for a token, and stores the token.
-    pub(super) async fn finish(&self, stored: StoredAttempt, callback: &str) -> Result<LoginStatus, LoginError> {
+    pub(super) async fn finish(
+        self: &Arc<Self>,
+        stored: StoredAttempt,
+        callback: &str,
+    ) -> Result<LoginStatus, LoginError> {
+        let (inner, callback) = (Arc::clone(self), callback.to_owned());
+        self.to_the_end(OneUseRequest::Code, async move { inner.exchange(stored, &callback).await }).await
+    }
+
+    async fn exchange(&self, stored: StoredAttempt, callback: &str) -> Result<LoginStatus, LoginError> {
         let StoredAttempt { attempt, resource, .. } = stored;
         self.check_stored_client(&attempt.client, &attempt.endpoint.issuer).await?;
         let key = self.client_key.as_ref().map(|(description, _)| description);

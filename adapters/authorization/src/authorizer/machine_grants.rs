@@ -10,6 +10,7 @@ use mcpwire_oauth::{
 
 use super::inner::{Inner, new_entropy};
 use crate::error::LoginError;
+use crate::in_flight::OneUseRequest;
 use crate::machine::{Enterprise, Kind, MachineGrant};
 
 impl Inner {
@@ -68,6 +69,8 @@ impl Inner {
             discovered.resource.clone(),
             new_entropy()?,
         );
+        // The caller is a renewal, which goes on when its request is given up.
+        let _in_flight = self.begin_request(OneUseRequest::IdentityToken)?;
         let mut id_jag = self.run(request.scopes(scopes)).await?;
         if let Some(token) = id_jag.replaced_subject.take() {
             let replace = Arc::clone(&enterprise.replace_subject);

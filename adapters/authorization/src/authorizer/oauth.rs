@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcpwire_driver::http::{
     AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
-    ResponseHead, TokenError,
+    ResponseHead, SettleFuture, TokenError,
 };
 use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode};
 use mcpwire_types::url::without_query;
@@ -45,7 +45,8 @@ impl OAuth {
     /// If the login fails.
     pub async fn login_with(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
         self.0.ensure_loaded_for_login().await?;
-        Inner::login(&self.0, prompt, request.into()).await
+        // Boxed, because the future contains the flows of the whole login.
+        Box::pin(Inner::login(&self.0, prompt, request.into())).await
     }
 
     /// Logs the user in with a code that the user enters in a browser on any device (RFC 8628).
@@ -114,6 +115,19 @@ impl OAuth {
         self.0.logout(revoke).await
     }
 
+    /// Waits until the requests of this value have ended whose response replaces a credential that works once, such as a token
+    /// refresh, and until the new credential is stored. Waits at most 10 s.
+    ///
+    /// Many authorization servers accept a refresh token once, and revoke the login if it comes again. So call this before the
+    /// program ends, or [`settle_logins`](crate::settle_logins) for all logins. The `shutdown` of a client with this authorizer does
+    /// so, too. Dropping clients or their runtime loses nothing, as long as the process goes on.
+    ///
+    /// # Errors
+    /// If a request has not ended in time. It goes on, but the login is lost if the program ends before it.
+    pub async fn settle(&self) -> Result<(), LoginError> {
+        self.0.settle().await
+    }
+
     /// Returns the URL of the server.
     pub fn server_url(&self) -> &str {
         &self.0.server_url
@@ -132,15 +146,15 @@ impl Inner {
         loop {
             let answer = self.shared.lock().credentials(request.verb(), request.url(), self.now());
             let waiting = match answer {
-                Ok(state::Answer::Send { credentials, start_renewal }) => {
-                    if start_renewal {
-                        renewal::spawn(self);
+                Ok(state::Answer::Send { credentials, renewal_to_start }) => {
+                    if let Some(renewal) = renewal_to_start {
+                        renewal::spawn(self, renewal);
                     }
                     return Ok(credentials);
                 }
-                Ok(state::Answer::Wait { start_renewal, waiting }) => {
-                    if start_renewal {
-                        renewal::spawn(self);
+                Ok(state::Answer::Wait { renewal_to_start, waiting }) => {
+                    if let Some(renewal) = renewal_to_start {
+                        renewal::spawn(self, renewal);
                     }
                     waiting
                 }
@@ -185,18 +199,19 @@ impl Inner {
         let challenge = BearerChallenge::parse(headers.iter().map(|value| &**value));
         let nonce = refusal.response.values("dpop-nonce").next();
         let operation = refusal.request.operation();
-        let (decision, waiting) = {
+        let (decision, renewal_to_start, waiting) = {
             let mut state = self.shared.lock();
             let has_new_nonce = nonce.is_some_and(|nonce| state.access.take_nonce(refusal.request.url(), &nonce));
             let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, self.now());
             let waiting = matches!(decision, Decision::Renew { .. }).then(|| state.wait_for_renewal());
-            (decision, waiting)
+            let starts = matches!(decision, Decision::Renew { start_renewal: true });
+            (decision, state.started(starts), waiting)
         };
         match decision {
             Decision::Repeat => {}
-            Decision::Renew { start_renewal } => {
-                if start_renewal {
-                    renewal::spawn(self);
+            Decision::Renew { .. } => {
+                if let Some(renewal) = renewal_to_start {
+                    renewal::spawn(self, renewal);
                 }
                 if let Some(waiting) = waiting {
                     let _ = waiting.await;
@@ -251,6 +266,10 @@ impl Authorizer for OAuth {
         if state.has_stepped_up && response.status < 400 {
             state.access.succeeded(&request.operation());
         }
+    }
+
+    fn settle(&self) -> SettleFuture<'_> {
+        Box::pin(async { Ok(self.0.settle().await?) })
     }
 }
 

@@ -4,21 +4,24 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mcpwire_oauth::{
-    ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, StoredToken, TokenEndpoint,
+    ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, RenewalId, StoredToken,
+    TokenEndpoint,
 };
 
 use super::inner::{Inner, NO_TOKEN, new_entropy};
 use crate::documents::Grant;
 use crate::error::LoginError;
+use crate::in_flight::{InFlightRequest, OneUseRequest};
 
 /// Number of renewals that fail without an answer before the authorization server is looked for again.
 const FAILURES_BEFORE_DISCOVERY: u32 = 3;
 
-/// Starts the renewal as a task of its own: it goes on when the request that needed it is given up.
-pub(super) fn spawn(inner: &Arc<Inner>) {
-    let renewal = RunningRenewal(Arc::clone(inner));
-    inner.runtime.spawn(Box::pin(async move {
-        let inner = &renewal.0;
+/// Runs the renewal as a task of its own: it goes on when the request that needed it is given up, and when the runtime of the
+/// connections ends.
+pub(super) fn spawn(inner: &Arc<Inner>, renewal: RenewalId) {
+    let running = RunningRenewal { inner: Arc::clone(inner), renewal };
+    inner.process_runtime.spawn(Box::pin(async move {
+        let inner = &running.inner;
         let result = match &inner.grant {
             Some(_) => inner.get_by_grant().await,
             None => inner.refresh().await,
@@ -27,27 +30,35 @@ pub(super) fn spawn(inner: &Arc<Inner>) {
         inner.shared.change(|state| match result {
             Ok(Grant { token, client }) => {
                 let generation = token.generation;
-                state.access.renewed(Ok(token), now);
                 // The result is dropped if somebody has logged out or in meanwhile.
-                if state.access.token().is_some_and(|token| token.generation == generation) {
+                if state.access.renewed(renewal, Ok(token), now)
+                    // A token that cannot be sent is not used.
+                    && state.access.token().is_some_and(|token| token.generation == generation)
+                {
                     state.client = client;
                 }
             }
-            Err(LoginError::Flow(error)) => state.access.renewed(Err(error), now),
-            Err(LoginError::LoginRequired(required)) => {
-                state.access.renewed(Err(Error::login_required(required.reason)), now);
+            Err(error) => {
+                let error = match error {
+                    LoginError::Flow(error) => error,
+                    LoginError::LoginRequired(required) => Error::login_required(required.reason),
+                    other => Error::temporary(other.to_string()),
+                };
+                state.access.renewed(renewal, Err(error), now);
             }
-            Err(other) => state.access.renewed(Err(Error::temporary(other.to_string())), now),
         });
     }));
 }
 
 /// Lets another request start a renewal if the task is dropped.
-struct RunningRenewal(Arc<Inner>);
+struct RunningRenewal {
+    inner: Arc<Inner>,
+    renewal: RenewalId,
+}
 
 impl Drop for RunningRenewal {
     fn drop(&mut self) {
-        self.0.shared.change(|state| state.access.renewal_aborted());
+        self.inner.shared.change(|state| state.access.renewal_aborted(self.renewal));
     }
 }
 
@@ -145,7 +156,7 @@ impl Inner {
             refresh = refresh.moved_to(endpoint);
         }
         let keys = self.keys();
-        let mut lock = None;
+        let (mut lock, mut in_flight) = (None, None);
         let mut action = refresh.start();
         loop {
             let input = match action {
@@ -160,10 +171,11 @@ impl Inner {
                     Ok(grant) => RefreshInput::Loaded(grant.map(|grant| Box::new(grant.token))),
                     Err(error) => RefreshInput::Failed(error.0),
                 },
-                // The request uses up the refresh token, so the response must not be lost on a full disk.
-                RefreshAction::Fetch(request) => match self.documents.check_save().await {
+                // The request uses up the refresh token, so the response must not be lost on a full disk, nor at the end of the
+                // program.
+                RefreshAction::Fetch(request) => match self.begin_refresh(&mut in_flight).await {
                     Ok(()) => RefreshInput::Network(self.runner.fetch_input(request).await),
-                    Err(error) => RefreshInput::Failed(error.0),
+                    Err(error) => RefreshInput::Failed(error.to_string()),
                 },
                 RefreshAction::Sign { key, bytes } => RefreshInput::Network(keys.sign(key, &bytes)?),
                 RefreshAction::Store(token) => {
@@ -175,7 +187,7 @@ impl Inner {
                     None => RefreshInput::Done,
                 },
                 RefreshAction::Done(result) => {
-                    drop(lock);
+                    drop((lock, in_flight));
                     let refreshed = result?;
                     if let RefreshSource::Adopted = refreshed.source
                         // The other process may have logged in with another client.
@@ -190,6 +202,15 @@ impl Inner {
             };
             action = refresh.resume(input, self.now());
         }
+    }
+
+    /// Checks that the response to a refresh can be stored, and registers the request, also if it is repeated.
+    async fn begin_refresh(&self, in_flight: &mut Option<InFlightRequest>) -> Result<(), LoginError> {
+        self.documents.check_save().await?;
+        if in_flight.is_none() {
+            *in_flight = Some(self.begin_request(OneUseRequest::Refresh)?);
+        }
+        Ok(())
     }
 
     /// Deletes the stored token if it has this generation.

@@ -7,7 +7,8 @@ use futures_channel::oneshot;
 use mcpwire_driver::http::{Credentials, Refusal};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{
-    Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, Secret, TokenId, UnixTime,
+    Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, RenewalId, Secret, TokenId,
+    UnixTime,
 };
 
 use crate::documents::Grant;
@@ -62,9 +63,9 @@ pub(super) struct Loading<'s>(&'s Shared);
 /// How a request is sent.
 pub(super) enum Answer {
     /// With these credentials.
-    Send { credentials: Credentials, start_renewal: bool },
+    Send { credentials: Credentials, renewal_to_start: Option<RenewalId> },
     /// When the renewal has ended.
-    Wait { start_renewal: bool, waiting: Ended },
+    Wait { renewal_to_start: Option<RenewalId>, waiting: Ended },
 }
 
 impl Shared {
@@ -106,7 +107,7 @@ impl Shared {
             return None;
         }
         match state.credentials(method, url, now) {
-            Ok(Answer::Send { credentials, start_renewal: false }) => Some(credentials),
+            Ok(Answer::Send { credentials, renewal_to_start: None }) => Some(credentials),
             _ => None,
         }
     }
@@ -172,17 +173,17 @@ impl State {
     pub(super) fn credentials(&mut self, method: &str, url: &str, now: UnixTime) -> Result<Answer, LoginError> {
         let (id, header, start_renewal) = match self.access.authorize(now) {
             Authorization::Anonymous => {
-                return Ok(Answer::Send { credentials: Credentials::none(), start_renewal: false });
+                return Ok(Answer::Send { credentials: Credentials::none(), renewal_to_start: None });
             }
             Authorization::Wait { start_renewal } => {
-                return Ok(Answer::Wait { start_renewal, waiting: self.wait() });
+                return Ok(Answer::Wait { renewal_to_start: self.started(start_renewal), waiting: self.wait() });
             }
             Authorization::Failed(error) => return Err(error.into()),
             Authorization::Send { credential, start_renewal } if !credential.needs_proof => {
                 let mut credentials =
                     Credentials::bearer(without_scheme(credential.header)).map_err(|error| invalid_token(&*error))?;
                 credentials.id = credential.id.get();
-                return Ok(Answer::Send { credentials, start_renewal });
+                return Ok(Answer::Send { credentials, renewal_to_start: self.started(start_renewal) });
             }
             Authorization::Send { credential, start_renewal } => {
                 (credential.id, credential.header.clone(), start_renewal)
@@ -196,7 +197,12 @@ impl State {
         let mut credentials = Credentials::dpop(without_scheme(&header), &proof.finish(&signature))
             .map_err(|error| invalid_token(&*error))?;
         credentials.id = id.get();
-        Ok(Answer::Send { credentials, start_renewal })
+        Ok(Answer::Send { credentials, renewal_to_start: self.started(start_renewal) })
+    }
+
+    /// Returns the renewal that the caller must run, if one has just been started.
+    pub(super) fn started(&self, start_renewal: bool) -> Option<RenewalId> {
+        self.access.running_renewal().filter(|_| start_renewal)
     }
 
     pub(super) fn refused(

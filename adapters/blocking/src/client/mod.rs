@@ -157,10 +157,15 @@ impl McpClient {
     /// With the default [`GracePeriods`], this takes at most 5 s. Over HTTP, this ends the session on the server, and waits for the
     /// response for at most [`GracePeriods::after_close`].
     ///
+    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with the `OAuth` of
+    /// `mcpwire-authorization`. If the program ends before the new token is stored, the login may be lost.
+    ///
     /// # Errors
-    /// If the process still exists after it was killed.
+    /// If the process still exists after it was killed, or a token refresh has not ended in time.
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
         let report = self.connection.shut_down(self.connection.context.grace_periods);
+        #[cfg(feature = "http")]
+        crate::http::block_on(self.connection.context.settle_authorizer())?;
         self.connection.context.shutdown_result(report)
     }
 

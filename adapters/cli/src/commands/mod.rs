@@ -30,6 +30,7 @@ use crate::args::{Command, Options, Target};
 use crate::arguments;
 use crate::console::Console;
 use crate::failure::{Failure, LOGIN_REQUIRED};
+use crate::process_end::settle_during;
 use crate::session::{CallMode, Direct, Listener, Session};
 
 /// Runs a command of this tool, and returns the exit status of the process.
@@ -141,6 +142,7 @@ fn with_login<'a>(
     }
     // A failure is reported first, because ending the server may take time.
     let exit = done.unwrap_or_else(|failure| report(&failure, options));
-    session.close();
+    // The session ends with the process.
+    settle_during(&Console::new(options), || session.close());
     Ok(exit)
 }

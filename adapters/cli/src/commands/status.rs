@@ -10,6 +10,7 @@ use crate::args::{Options, Place};
 use crate::console::{Console, Interrupt, output};
 use crate::failure::Failure;
 use crate::hub::{HubHandle, HubService, Request, Row};
+use crate::lost_logins::end_at_once;
 use crate::session::warn_of_changes;
 use crate::show::{self, Layout};
 
@@ -54,7 +55,7 @@ fn follow(mut handle: HubHandle, options: &Options) -> Result<u8, Failure> {
         return shown;
     }
     // The process may end at any time, because the table on the screen is always complete.
-    Interrupt::install().on_press(|_| std::process::exit(0));
+    Interrupt::install().on_press(|_| end_at_once(0));
     loop {
         let rows = handle.rows(Request::Status)?;
         screen.show(&rows)?;

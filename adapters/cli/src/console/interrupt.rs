@@ -1,10 +1,10 @@
 //! [`Interrupt`]: handles Ctrl-C and other signals that end the process.
 
-use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::failure::INTERRUPTED;
+use crate::lost_logins::end_at_once;
 
 /// The handler of interrupts of this process, such as Ctrl-C. All clones are the same handler.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ fn default_action() -> Box<Action> {
         if again {
             // A server that is just starting would otherwise continue to run.
             mcpwire_process::kill_children();
-            process::exit(INTERRUPTED.into());
+            end_at_once(INTERRUPTED);
         }
     })
 }

@@ -6,6 +6,7 @@ use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
 
 use crate::failure::{Failure, hub_message};
 use crate::text;
+pub(crate) use crate::text::word;
 
 /// Returns a suggestion for how the user can solve an error of the server `name`.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
@@ -125,13 +126,6 @@ pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
 pub(crate) fn changed_tool(server: &str, change: &ToolChange) -> String {
     let change = text::line(&change.to_string());
     format!("{}: the definition of a tool has changed: {change}; review it before you use it", text::name(server))
-}
-
-/// Returns the name as one word of a shell command, in quotes if necessary.
-pub(crate) fn word(name: &str) -> String {
-    let name = text::line(name);
-    let is_plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-".contains(c);
-    if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! [`HubHandle`]: the hub that a command uses, in its own process or in another process.
 
-use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +18,9 @@ use super::protocol::{Request, Row};
 use super::service::HubService;
 use crate::args::{Options, Place};
 use crate::console::{Console, Interrupt};
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::lost_logins::end_at_once;
+use crate::process_end::{end, settle_during};
 
 /// Maximum time to wait for servers that have failed to start and have not ended yet. Most servers end at once.
 const STOPPING: Duration = Duration::from_secs(2);
@@ -37,6 +38,7 @@ pub(crate) struct InProcess {
     pub(crate) service: HubService,
     runtime: Runtime,
     pressed: Arc<Notify>,
+    console: Console,
     json: bool,
 }
 
@@ -47,11 +49,11 @@ pub(crate) struct Remote {
 }
 
 impl InProcess {
-    fn open(options: HubOptions, json: bool) -> Result<Self, HubError> {
+    fn open(options: HubOptions, console: Console, json: bool) -> Result<Self, HubError> {
         let runtime = runtime()?;
         let pressed = Arc::new(Notify::new());
         let press = Arc::clone(&pressed);
-        Interrupt::install().on_press(move |_| press.notify_one());
+        end_at_second_interrupt(move || press.notify_one());
         // Opening may take long, because it ends the processes that an earlier hub has left.
         let opened = runtime.block_on(async {
             tokio::select! {
@@ -64,9 +66,9 @@ impl InProcess {
             // No server has been started yet.
             let interrupted = Failure::interrupted();
             interrupted.report(json);
-            process::exit(interrupted.exit().into())
+            end(interrupted.exit(), &console)
         })?;
-        Ok(InProcess { service: HubService::new(hub), runtime, pressed, json })
+        Ok(InProcess { service: HubService::new(hub), runtime, pressed, console, json })
     }
 
     pub(crate) fn hub(&self) -> &Hub {
@@ -93,8 +95,8 @@ impl InProcess {
             let interrupted = Failure::interrupted();
             interrupted.report(self.json);
             // Dropping the future has cancelled its call. The shutdown has a deadline.
-            let _ = self.runtime.block_on(self.hub().shutdown_all());
-            process::exit(interrupted.exit().into())
+            let _ = settle_during(&self.console, || self.runtime.block_on(self.hub().shutdown_all()));
+            end(interrupted.exit(), &self.console)
         })
     }
 
@@ -173,7 +175,8 @@ impl HubHandle {
         let json = options.json;
         let opened = match Client::connect(&layout) {
             Ok(Some(client)) => Ok(HubHandle::Remote(Remote { client, json })),
-            Ok(None) => InProcess::open(hub_options(&layout, options, handlers), json).map(HubHandle::InProcess),
+            Ok(None) => InProcess::open(hub_options(&layout, options, handlers), Console::new(options), json)
+                .map(HubHandle::InProcess),
             Err(error) => Err(error),
         };
         opened.map_err(Failure::from_hub)
@@ -214,7 +217,7 @@ impl HubHandle {
                     console.finish();
                     let interrupted = Failure::interrupted();
                     interrupted.report(json);
-                    process::exit(interrupted.exit().into())
+                    end_at_once(interrupted.exit())
                 });
                 remote.client.ask(&request, &mut on_progress)
             }
@@ -231,9 +234,20 @@ impl HubHandle {
     pub(crate) fn close(self) {
         if let HubHandle::InProcess(own) = self {
             // Errors are ignored: the result was shown, and servers that do not end in time are killed.
-            let _ = own.wait(own.hub().shutdown_all());
+            let _ = settle_during(&own.console, || own.wait(own.hub().shutdown_all()));
         }
     }
+}
+
+/// Calls `function` at the first interrupt, such as Ctrl-C. The second one ends this process and its servers at once.
+pub(super) fn end_at_second_interrupt(function: impl Fn() + Send + 'static) {
+    Interrupt::install().on_press(move |again| {
+        if again {
+            mcpwire_process::kill_children();
+            end_at_once(INTERRUPTED);
+        }
+        function();
+    });
 }
 
 /// Creates the single-threaded tokio runtime on which a hub runs.

@@ -16,11 +16,13 @@ use tokio::sync::{Notify, watch as latest};
 use tokio::time::{sleep, timeout};
 
 use super::advice::changed_tool;
+use super::handle::end_at_second_interrupt;
 use super::protocol::{Request, Response, json};
 use super::service::HubService;
 use super::socket::{Socket, failed};
-use crate::console::{Console, Interrupt};
+use crate::console::Console;
 use crate::failure::hub_message;
+use crate::process_end::settle;
 use crate::text;
 
 /// Maximum length of a request from a command, in bytes. 64 MiB is more than servers accept as arguments of a tool call.
@@ -39,8 +41,7 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     let listener = UnixListener::from_std(listener).map_err(|error| failed("the socket cannot be used", &error))?;
     let pressed = Arc::new(Notify::new());
     let press = Arc::clone(&pressed);
-    // A second Ctrl-C has no effect, because the shutdown has a deadline.
-    Interrupt::install().on_press(move |_| press.notify_one());
+    end_at_second_interrupt(move || press.notify_one());
     let hub = Hub::open(options).await?;
     for child in &hub.reaped().ended {
         console.warn(&format!("ended a process that an earlier hub had left: {}", child.pid));
@@ -66,9 +67,13 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     }
     starting.abort();
     console.warn("ending all servers");
+    let settling = console.clone();
+    let settled = tokio::task::spawn_blocking(move || settle(&settling));
     let ended = hub.shutdown_all().await;
+    let _ = settled.await;
     reporting.abort();
-    ended
+    // The end of the process names the logins that may be lost.
+    ended.or_else(|error| if error.field == "login" { Ok(()) } else { Err(error) })
 }
 
 /// Accepts connections forever, and passes each to `serve`. Pauses after an error. Of several consecutive errors, only the

@@ -119,7 +119,10 @@ impl LoginStore {
             settings = settings.with_account(account);
         }
         let runtime: Arc<dyn Runtime> = Arc::new(Smol);
-        let oauth = self.logins.oauth(def, &settings, &runtime, None).map_err(Failure::from_hub)?;
+        // Messages name a configured server by its name, and others by their URL.
+        let mut named = def.clone();
+        named.name.clone_from(&name);
+        let oauth = self.logins.oauth(&named, &settings, &runtime, None).map_err(Failure::from_hub)?;
         Ok(ServerLogin {
             name,
             account: account.map(str::to_owned),

@@ -1,6 +1,5 @@
 //! Waits for a login, until an interrupt such as Ctrl-C.
 
-use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use tokio::sync::Notify;
 use crate::console::Interrupt;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::hub::runtime;
+use crate::lost_logins::end_at_once;
 
 /// Waits for a future and returns its output. Drops the future after an interrupt such as Ctrl-C, or when the time is over.
 pub(super) fn wait<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> Result<T, Failure> {
@@ -17,7 +17,7 @@ pub(super) fn wait<T>(limit: Option<Duration>, future: impl Future<Output = T>) 
     let (interrupt, press) = (Interrupt::install(), Arc::clone(&pressed));
     interrupt.on_press(move |again| {
         if again {
-            process::exit(INTERRUPTED.into());
+            end_at_once(INTERRUPTED);
         }
         press.notify_one();
     });

@@ -15,6 +15,7 @@ use crate::args::{Options, Stderr, Target};
 use crate::console::{Console, Interrupt};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::login::ServerLogin;
+use crate::lost_logins::end_at_once;
 
 /// A direct connection to one server, without a hub.
 pub(crate) struct Direct<'a> {
@@ -118,7 +119,7 @@ impl<'a> Direct<'a> {
         self.interrupt.on_press(move |again| {
             if again {
                 pid.into_iter().for_each(kill_tree);
-                std::process::exit(INTERRUPTED.into());
+                end_at_once(INTERRUPTED);
             }
             canceller.cancel();
         });

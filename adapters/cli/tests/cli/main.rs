@@ -19,6 +19,7 @@ mod json_is_one_document;
 mod listen_tells_until_ctrl_c;
 mod logins_are_shown_and_deleted;
 mod logins_stay_out_of_processes;
+mod logins_survive_the_end_of_a_command;
 mod logins_that_fail;
 mod logins_with_a_browser;
 mod logins_without_a_browser;

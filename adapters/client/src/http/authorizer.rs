@@ -47,8 +47,18 @@ pub trait Authorizer: Send + Sync + 'static {
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
         let _ = (request, response);
     }
+
+    /// Waits for the requests of the authorizer whose results must not be lost when the program ends, such as a token refresh. Called
+    /// by the `shutdown` of a client. The default implementation returns at once.
+    ///
+    /// # Errors
+    /// If such a request has not ended in time. The `shutdown` fails with the error.
+    fn settle(&self) -> SettleFuture<'_> {
+        Box::pin(ready(Ok(())))
+    }
 }
 
+/// Forwards each method, also those with a default implementation.
 impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
         (**self).authorize(request)
@@ -60,6 +70,10 @@ impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
 
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
         (**self).responded(request, response);
+    }
+
+    fn settle(&self) -> SettleFuture<'_> {
+        (**self).settle()
     }
 }
 
@@ -81,6 +95,9 @@ pub type AuthorizeFuture<'a> = Pin<Box<dyn Future<Output = Result<Credentials, T
 
 /// The future of the reaction to a refusal. Returned by [`Authorizer::refused`].
 pub type RefusalFuture<'a> = Pin<Box<dyn Future<Output = Result<AfterRefusal, TokenError>> + Send + 'a>>;
+
+/// The future of the wait before a program ends. Returned by [`Authorizer::settle`].
+pub type SettleFuture<'a> = Pin<Box<dyn Future<Output = Result<(), TokenError>> + Send + 'a>>;
 
 /// A request that an [`Authorizer`] adds credentials to.
 #[derive(Clone, Copy, Debug)]

@@ -58,7 +58,7 @@ use mcpwire_core::http::{Exchange, Failure};
 
 pub use authorizer::{
     AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
-    ResponseHead,
+    ResponseHead, SettleFuture,
 };
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;

@@ -53,6 +53,11 @@ impl HttpOptions {
         self.client.clone()
     }
 
+    /// Returns the authorizer, or the one that sends the tokens of the provider.
+    pub(crate) fn shared_authorizer(&self) -> Option<Arc<dyn Authorizer>> {
+        self.authorizer.clone()
+    }
+
     /// Returns whether the program has set an authorizer or a provider of tokens.
     #[doc(hidden)]
     pub fn has_authorizer(&self) -> bool {

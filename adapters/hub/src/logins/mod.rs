@@ -7,6 +7,7 @@ mod settings;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::join_all;
 use mcpwire_authorization::oauth::{AuthMethod, Scopes, Secret as OAuthSecret};
 use mcpwire_authorization::{FileStore, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore, login_document};
 use mcpwire_client::McpServerDef;
@@ -99,15 +100,29 @@ impl Logins {
         }
         let client = match client {
             Some(client) => client,
-            None => {
-                runtime.http_client(&target.0).map_err(|error| HubError::validation("transport", error.to_string()))?
-            }
+            // A token refresh must not be lost when the runtime ends.
+            None => runtime
+                .process_runtime()
+                .unwrap_or_else(|| Arc::clone(runtime))
+                .http_client(&target.0)
+                .map_err(|error| HubError::validation("transport", error.to_string()))?,
         };
-        let oauth = self.build(target.url(), settings).build(Arc::clone(runtime), client);
+        let oauth = self.build(def, settings).build(Arc::clone(runtime), client);
         // An authorizer with other settings keeps the same login. Connections that still have it go on with it.
         shared.retain(|login| login.target.url() != target.url() || login.settings.account() != settings.account());
         shared.push(SharedLogin { target, settings: settings.clone(), oauth: oauth.clone() });
         Ok(oauth)
+    }
+
+    /// Waits until token refreshes and other requests that use up a credential have ended and their results are stored, but at most
+    /// 10 s: see [`OAuth::settle`].
+    ///
+    /// # Errors
+    /// If one has not ended in time. Its message names the server.
+    pub async fn settle(&self) -> Result<(), HubError> {
+        let all: Vec<OAuth> = self.shared().iter().map(|login| login.oauth.clone()).collect();
+        let results = join_all(all.iter().map(OAuth::settle)).await;
+        results.into_iter().collect::<Result<(), _>>().map_err(|error| login_error(&error).at("login"))
     }
 
     /// Returns a number that changes when the stored login changes, or `None` if no login is stored. May block.
@@ -124,12 +139,12 @@ impl Logins {
         drop(forgotten);
     }
 
-    fn build(&self, url: &str, settings: &LoginSettings) -> OAuthBuilder {
+    fn build(&self, def: &McpServerDef, settings: &LoginSettings) -> OAuthBuilder {
         let config = settings.config();
         let secret = settings.secret().map(|secret| OAuthSecret::new(secret.expose()));
         let scopes: Option<Scopes> =
             (!config.scopes.is_empty()).then(|| config.scopes.iter().map(String::as_str).collect());
-        let mut builder = OAuth::builder(url, &self.0.client_name)
+        let mut builder = OAuth::for_server(def, &self.0.client_name)
             .store(Arc::clone(&self.0.store))
             .account(settings.account())
             .dpop(config.dpop)

@@ -367,7 +367,11 @@ impl McpService for Hub {
     }
 
     fn shutdown_all(&self) -> ServiceFuture<'_, ()> {
-        Box::pin(self.0.state.shutdown(self.0.settings.shutdown_within))
+        Box::pin(async {
+            let ended = self.0.state.shutdown(self.0.settings.shutdown_within).await;
+            let settled = self.logins().settle().await;
+            ended.and(settled)
+        })
     }
 
     fn events(&self) -> Events {

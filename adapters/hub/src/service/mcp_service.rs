@@ -192,6 +192,9 @@ pub trait McpService: Send + Sync {
     }
 
     /// Stops all servers in parallel. Servers that still run shortly before a common deadline are killed.
+    ///
+    /// A token refresh that was sent is waited for, at most 10 s: the login would be lost if the program ended before the new token is
+    /// stored. If it has not ended, the error has the field `login`, and names the server.
     fn shutdown_all(&self) -> ServiceFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }

@@ -102,7 +102,7 @@ impl Access {
     fn renew(&mut self, refusal: &Refusal<'_>, now: UnixTime) -> Decision {
         let start_renewal = self.try_start_renewal(now);
         match &self.renewal {
-            Renewal::Running => Decision::Renew { start_renewal },
+            Renewal::Running(_) => Decision::Renew { start_renewal },
             Renewal::Failed { error, retry_at: Some(_) } => Decision::Failed(error.clone()),
             Renewal::Failed { .. } | Renewal::Idle => self.login(refusal),
         }

@@ -39,12 +39,16 @@ impl TokenId {
     }
 }
 
+/// Names one renewal within an [`Access`]. Each renewal has another identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RenewalId(u64);
+
 /// The state that the connections to one server share: the token, and whether it is being renewed.
 ///
 /// Ask [`authorize`](Self::authorize) before each request, and [`refused`](Self::refused) after a response with status 401
 /// or 403. Both return at once. If one of them says that a renewal starts, the program runs it in a task of its own, for
-/// example as a [`Refresh`](crate::Refresh), and passes the result to [`renewed`](Self::renewed). Nobody else starts one
-/// until then.
+/// example as a [`Refresh`](crate::Refresh), and passes the result and the identifier of the renewal
+/// ([`running_renewal`](Self::running_renewal)) to [`renewed`](Self::renewed). Nobody else starts one until then.
 ///
 /// Before the program asks a user to log in, it loads the stored token: another process may have a newer one, which
 /// [`replace`](Self::replace) takes.
@@ -56,6 +60,7 @@ pub struct Access {
     dpop: Option<Dpop>,
     current: Option<Current>,
     last_id: u64,
+    last_renewal: u64,
     renewal: Renewal,
     limit: StepUpLimit,
     /// The operations that need a login since the token was last replaced. Each counts once until the user logs in.
@@ -77,7 +82,7 @@ struct Current {
 #[derive(Debug)]
 enum Renewal {
     Idle,
-    Running,
+    Running(RenewalId),
     /// The last renewal failed. The next one is not before `retry_at`; `None`: not before there is another token.
     Failed {
         error: Error,
@@ -128,6 +133,7 @@ impl Access {
             dpop: None,
             current: None,
             last_id: 0,
+            last_renewal: 0,
             renewal: Renewal::Idle,
             limit: StepUpLimit::new(),
             waiting_for_login: Vec::new(),
@@ -222,7 +228,7 @@ impl Access {
                 Renewal::Failed { error, retry_at } if retry_at.is_none_or(|at| at > now) => {
                     Authorization::Failed(error.clone())
                 }
-                Renewal::Running => Authorization::Wait { start_renewal: false },
+                Renewal::Running(_) => Authorization::Wait { start_renewal: false },
                 // Not every server wants a token. One that does says so.
                 Renewal::Failed { .. } | Renewal::Idle => Authorization::Anonymous,
             };
@@ -237,7 +243,7 @@ impl Access {
                 let credential = Credential { id: current.id, header: &current.header, needs_proof };
                 Authorization::Send { credential, start_renewal }
             }
-            (_, Renewal::Running) => Authorization::Wait { start_renewal },
+            (_, Renewal::Running(_)) => Authorization::Wait { start_renewal },
             (_, Renewal::Failed { error, .. }) => Authorization::Failed(error.clone()),
             (_, Renewal::Idle) => Authorization::Failed(login_required()),
         }
@@ -257,11 +263,12 @@ impl Access {
         let starts = self.can_renew()
             && match &self.renewal {
                 Renewal::Idle => true,
-                Renewal::Running => false,
+                Renewal::Running(_) => false,
                 Renewal::Failed { retry_at, .. } => retry_at.is_some_and(|at| at <= now),
             };
         if starts {
-            self.renewal = Renewal::Running;
+            self.last_renewal += 1;
+            self.renewal = Renewal::Running(RenewalId(self.last_renewal));
         }
         starts
     }
@@ -270,12 +277,20 @@ impl Access {
         self.renews_by_grant || self.token().is_some_and(|token| token.refresh_token.is_some())
     }
 
-    /// Takes the result of the renewal. Those who wait ask [`authorize`](Self::authorize) again.
+    /// Returns the identifier of the renewal that runs, or `None` if none runs.
+    pub const fn running_renewal(&self) -> Option<RenewalId> {
+        match self.renewal {
+            Renewal::Running(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Takes the result of a renewal. Those who wait ask [`authorize`](Self::authorize) again. Returns whether the result is used.
     ///
-    /// The result is dropped if the token was replaced or forgotten since the renewal started.
-    pub fn renewed(&mut self, result: Result<StoredToken, Error>, now: UnixTime) {
-        if !matches!(self.renewal, Renewal::Running) {
-            return;
+    /// The result is dropped if the token was replaced or forgotten since that renewal started, even if another one runs now.
+    pub fn renewed(&mut self, renewal: RenewalId, result: Result<StoredToken, Error>, now: UnixTime) -> bool {
+        if self.running_renewal() != Some(renewal) {
+            return false;
         }
         let after_refusal = self.current.as_ref().is_some_and(|current| current.is_refused);
         match result.and_then(|token| self.check(&token).map(|()| token)) {
@@ -295,12 +310,13 @@ impl Access {
                 self.renewal = Renewal::Failed { retry_at: (!is_final).then_some(now + delay), error };
             }
         }
+        true
     }
 
-    /// Says that the renewal has ended without a result, for example because its task was aborted. The next request starts
+    /// Says that a renewal has ended without a result, for example because its task was aborted. The next request starts
     /// another one.
-    pub fn renewal_aborted(&mut self) {
-        if matches!(self.renewal, Renewal::Running) {
+    pub fn renewal_aborted(&mut self, renewal: RenewalId) {
+        if self.running_renewal() == Some(renewal) {
             self.renewal = Renewal::Idle;
         }
     }

@@ -66,6 +66,12 @@ fn failure(kind: ErrorKind) -> Error {
     Error::new(kind, Step::Refresh, "no connection")
 }
 
+/// Passes the result of the running renewal.
+fn pass_result(access: &mut Access, result: Result<StoredToken, Error>, now: UnixTime) {
+    let renewal = access.running_renewal().expect("a renewal runs");
+    assert!(access.renewed(renewal, result, now));
+}
+
 fn renewing(start_renewal: bool) -> Decision {
     Decision::Renew { start_renewal }
 }
@@ -115,7 +121,7 @@ fn o6_a_token_that_expires_soon_is_sent_while_one_renewal_starts() {
     for _ in 0..10 {
         assert_eq!(send(&mut access, later(1)), (old, "Bearer access-1".into(), false), "one renewal for all");
     }
-    access.renewed(Ok(stored(2)), later(2));
+    pass_result(&mut access, Ok(stored(2)), later(2));
     let (new, header, renewal) = send(&mut access, later(2));
     assert_eq!((new == old, header.as_str(), renewal), (false, "Bearer access-2", false));
 }
@@ -130,7 +136,7 @@ fn o1_a_thousand_tasks_with_an_expired_token_share_one_renewal() {
         })
         .collect();
     assert_eq!(starts.iter().filter(|&&start| start).count(), 1);
-    access.renewed(Ok(stored(2)), NOW);
+    pass_result(&mut access, Ok(stored(2)), NOW);
     assert_eq!(send(&mut access, NOW).1, "Bearer access-2");
 }
 
@@ -139,7 +145,7 @@ fn o2_a_renewal_that_no_caller_waits_for_any_more_is_used_all_the_same() {
     let mut access = access(expiring_in(-1));
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
     // The caller is gone. Nothing tells the state, and nothing needs to.
-    access.renewed(Ok(stored(2)), NOW);
+    pass_result(&mut access, Ok(stored(2)), NOW);
     assert_eq!(send(&mut access, NOW).1, "Bearer access-2");
 }
 
@@ -147,25 +153,48 @@ fn o2_a_renewal_that_no_caller_waits_for_any_more_is_used_all_the_same() {
 fn o2_a_renewal_whose_task_was_aborted_is_started_again() {
     let mut access = access(expiring_in(-1));
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
-    access.renewal_aborted();
+    let aborted = access.running_renewal().unwrap();
+    access.renewal_aborted(aborted);
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
-    access.renewed(Ok(stored(2)), NOW);
-    access.renewal_aborted();
+    access.renewal_aborted(aborted);
+    pass_result(&mut access, Ok(stored(2)), NOW);
     assert!(!send(&mut access, NOW).2);
+}
+
+#[test]
+fn a_late_renewal_does_not_replace_the_token_of_a_newer_login() {
+    let mut access = access(expiring_in(-1));
+    assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    let late = access.running_renewal().unwrap();
+    // The user logs in again, and that token is soon refused, so that another renewal runs.
+    let mut login = expiring_in(3600);
+    login.access_token = Secret::new("login");
+    access.replace(login).unwrap();
+    let (id, ..) = send(&mut access, NOW);
+    assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(true));
+    let next = access.running_renewal();
+    for result in [Ok(stored(2)), Err(failure(ErrorKind::LoginRequired))] {
+        assert!(!access.renewed(late, result, NOW));
+        access.renewal_aborted(late);
+        assert_eq!(access.running_renewal(), next, "the next renewal still runs");
+        assert_eq!(access.token().unwrap().access_token.expose(), "login");
+    }
+    pass_result(&mut access, Ok(stored(3)), NOW);
+    assert_eq!(send(&mut access, NOW).1, "Bearer access-3");
 }
 
 #[test]
 fn o4_a_renewal_that_fails_for_now_is_tried_again_later() {
     let mut access = access(expiring_in(30));
     assert!(send(&mut access, NOW).2);
-    access.renewed(Err(failure(ErrorKind::Temporary)), NOW);
+    pass_result(&mut access, Err(failure(ErrorKind::Temporary)), NOW);
     assert!(!send(&mut access, later(9)).2, "not on each call");
     assert!(send(&mut access, later(10)).2);
-    access.renewed(Err(failure(ErrorKind::Temporary).with_retry_after(Duration::from_secs(60))), later(10));
+    pass_result(&mut access, Err(failure(ErrorKind::Temporary).with_retry_after(Duration::from_secs(60))), later(10));
     let Authorization::Failed(error) = access.authorize(later(69)) else { panic!("the token has expired") };
     assert_eq!(error.kind(), ErrorKind::Temporary, "o21: the reason is not hidden behind a login");
     assert_eq!(access.authorize(later(70)), Authorization::Wait { start_renewal: true });
-    access.renewed(Ok(stored(2)), later(70));
+    pass_result(&mut access, Ok(stored(2)), later(70));
     assert_eq!(send(&mut access, later(70)).1, "Bearer access-2");
 }
 
@@ -173,7 +202,7 @@ fn o4_a_renewal_that_fails_for_now_is_tried_again_later() {
 fn a_lost_refresh_token_does_not_end_an_access_token_that_is_still_valid() {
     let mut access = access(expiring_in(30));
     assert!(send(&mut access, NOW).2);
-    access.renewed(Err(failure(ErrorKind::LoginRequired)), NOW);
+    pass_result(&mut access, Err(failure(ErrorKind::LoginRequired)), NOW);
     assert!(!send(&mut access, later(29)).2, "no further renewal");
     let Authorization::Failed(error) = access.authorize(later(30)) else { panic!() };
     assert_eq!(error.kind(), ErrorKind::LoginRequired);
@@ -210,7 +239,7 @@ fn o5_a_401_forces_one_renewal_although_the_clock_says_that_the_token_is_valid()
     assert_eq!(refuse(&mut access, 401, r#"Bearer error="invalid_token""#, Some(id), 0), renewing(true));
     assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(false), "others wait for it");
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: false }, "a refused token is not sent");
-    access.renewed(Ok(stored(2)), NOW);
+    pass_result(&mut access, Ok(stored(2)), NOW);
     assert_eq!(send(&mut access, NOW).1, "Bearer access-2");
 }
 
@@ -219,7 +248,7 @@ fn o5_a_late_refusal_of_an_old_token_does_nothing() {
     let mut access = access(stored(1));
     let (old, ..) = send(&mut access, NOW);
     assert_eq!(refuse(&mut access, 401, "Bearer", Some(old), 0), renewing(true));
-    access.renewed(Ok(stored(2)), NOW);
+    pass_result(&mut access, Ok(stored(2)), NOW);
     let (new, ..) = send(&mut access, NOW);
     for _ in 0..3 {
         assert_eq!(refuse(&mut access, 401, "Bearer", Some(old), 0), Decision::Repeat);
@@ -233,7 +262,7 @@ fn o5_a_token_that_is_refused_right_after_its_renewal_needs_a_login() {
     let mut access = access(stored(1));
     let (id, ..) = send(&mut access, NOW);
     assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(true));
-    access.renewed(Ok(stored(2)), NOW);
+    pass_result(&mut access, Ok(stored(2)), NOW);
     let (id, ..) = send(&mut access, NOW);
     assert!(is_login(&refuse(&mut access, 401, "Bearer", Some(id), 1)), "not another renewal");
     assert!(matches!(access.authorize(NOW), Authorization::Failed(_)), "other requests are not sent with it");
@@ -248,7 +277,7 @@ fn o5_a_renewal_that_returns_the_refused_token_does_not_loop() {
     assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(true));
     let mut same = stored(1);
     same.generation = 2;
-    access.renewed(Ok(same), NOW);
+    pass_result(&mut access, Ok(same), NOW);
     assert_eq!(access.token().unwrap().generation, 2);
     let Authorization::Failed(error) = access.authorize(NOW) else { panic!("it is still refused") };
     assert_eq!(error.kind(), ErrorKind::LoginRequired);
@@ -259,7 +288,7 @@ fn o5_a_refusal_while_renewals_fail_tells_why() {
     let mut access = access(stored(1));
     let (id, ..) = send(&mut access, NOW);
     refuse(&mut access, 401, "Bearer", Some(id), 0);
-    access.renewed(Err(failure(ErrorKind::Temporary)), NOW);
+    pass_result(&mut access, Err(failure(ErrorKind::Temporary)), NOW);
     let Decision::Failed(error) = refuse(&mut access, 401, "Bearer", Some(id), 0) else { panic!() };
     assert_eq!(error.kind(), ErrorKind::Temporary);
     assert!(matches!(access.authorize(NOW), Authorization::Failed(_)));
@@ -350,7 +379,7 @@ fn o17_a_401_that_names_more_scopes_is_a_step_up() {
     assert_eq!(refuse(&mut unclear, 401, invalid, Some(id), 0), renewing(true));
     let mut renewed = scoped("a", "a");
     renewed.access_token = Secret::new("renewed");
-    unclear.renewed(Ok(renewed), NOW);
+    pass_result(&mut unclear, Ok(renewed), NOW);
     let (id, ..) = send(&mut unclear, NOW);
     assert_eq!(refuse(&mut unclear, 401, invalid, Some(id), 1), step_up);
 
@@ -419,7 +448,7 @@ fn dp8_a_client_with_a_key_never_sends_a_bearer_token() {
     access.replace(bound(1)).unwrap();
     let (id, ..) = send(&mut access, NOW);
     assert_eq!(refuse(&mut access, 401, "Bearer", Some(id), 0), renewing(true));
-    access.renewed(Ok(stored(2)), NOW);
+    pass_result(&mut access, Ok(stored(2)), NOW);
     assert!(matches!(access.authorize(NOW), Authorization::Failed(_)), "a renewal cannot downgrade either");
     let mut other = Access::new(RESOURCE).requires_dpop(Dpop::new(PublicKey::Ed25519 { x: [0; 32] }));
     assert!(other.replace(bound(1)).unwrap_err().to_string().contains("another key"));
@@ -432,7 +461,7 @@ fn a_program_without_a_user_gets_its_first_token_when_the_server_asks_for_one() 
     assert_eq!(access.authorize(NOW), Authorization::Anonymous, "perhaps the server wants none");
     assert_eq!(refuse(&mut access, 401, "Bearer", None, 0), renewing(true));
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: false });
-    access.renewed(Err(failure(ErrorKind::LoginRequired)), NOW);
+    pass_result(&mut access, Err(failure(ErrorKind::LoginRequired)), NOW);
     assert!(matches!(access.authorize(NOW), Authorization::Failed(_)));
     assert_eq!(access.authorize(later(10)), Authorization::Anonymous, "its credentials may be new");
     let challenge = BearerChallenge::default();
@@ -445,7 +474,7 @@ fn a_program_without_a_user_gets_its_first_token_when_the_server_asks_for_one() 
         operation: OPERATION,
     };
     assert_eq!(access.refused(&refusal, later(10)), renewing(true));
-    access.renewed(Ok(stored(1)), later(11));
+    pass_result(&mut access, Ok(stored(1)), later(11));
     assert_eq!(send(&mut access, later(11)).1, "Bearer access-1");
 }
 
@@ -453,13 +482,15 @@ fn a_program_without_a_user_gets_its_first_token_when_the_server_asks_for_one() 
 fn a_renewal_that_ends_after_a_logout_or_login_changes_nothing() {
     let mut access = access(expiring_in(-1));
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    let late = access.running_renewal().unwrap();
     access.forget();
-    access.renewed(Ok(stored(2)), NOW);
+    assert!(!access.renewed(late, Ok(stored(2)), NOW));
     assert_eq!(access.authorize(NOW), Authorization::Anonymous);
     access.replace(expiring_in(-1)).unwrap();
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
+    let late = access.running_renewal().unwrap();
     access.replace(stored(3)).unwrap();
-    access.renewed(Err(failure(ErrorKind::LoginRequired)), NOW);
+    assert!(!access.renewed(late, Err(failure(ErrorKind::LoginRequired)), NOW));
     assert_eq!(send(&mut access, NOW).1, "Bearer access-3");
 }
 

@@ -54,7 +54,9 @@ impl Model {
             3..=6 => self.refuse(web),
             7 => {
                 let result = renewed(web);
-                self.access.renewed(result, web.now);
+                if let Some(renewal) = self.access.running_renewal() {
+                    assert!(self.access.renewed(renewal, result, web.now));
+                }
                 self.is_renewing = false;
             }
             8 => {
@@ -79,7 +81,9 @@ impl Model {
                     self.is_renewing = false;
                 }
                 1 => {
-                    self.access.renewal_aborted();
+                    if let Some(renewal) = self.access.running_renewal() {
+                        self.access.renewal_aborted(renewal);
+                    }
                     self.is_renewing = false;
                 }
                 _ => {

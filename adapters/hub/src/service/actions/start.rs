@@ -4,8 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpwire_authorization::OAuth;
 use mcpwire_client::catch_panic;
 use mcpwire_driver::ConnectOptions;
+use mcpwire_driver::http::{AuthorizeFuture, AuthorizedRequest, Authorizer, Refusal, RefusalFuture, ResponseHead};
 use mcpwire_supervisor::{Event, Failure, Retry, ServerId, Stage};
 
 use super::super::attempts::AttemptKey;
@@ -167,8 +169,25 @@ fn authorized(context: &Context, launch: &Launch, options: ConnectOptions) -> Re
     };
     let client = options.http_options().own_client();
     let oauth = context.settings.logins.oauth(&launch.def, login, context.tasks().runtime(), client)?;
-    let http = options.http_options().clone().authorizer(oauth);
+    let http = options.http_options().clone().authorizer(LoginOfServer(oauth));
     Ok(options.http(http))
+}
+
+/// The login of a server. The end of the server waits for no token refresh, because the hub goes on: the end of the hub waits.
+struct LoginOfServer(OAuth);
+
+impl Authorizer for LoginOfServer {
+    fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        self.0.authorize(request)
+    }
+
+    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
+        self.0.refused(refusal)
+    }
+
+    fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
+        self.0.responded(request, response);
+    }
 }
 
 /// Begins to watch the stored login of a server that is being started.

@@ -1,0 +1,285 @@
+//! [`InFlight`]: the requests that have used up a credential, and whose response is not stored yet.
+//!
+//! A refresh token, the code of a login and others work once. If the program ends between such a request and the write of its
+//! response, the login is lost. So each such request is registered here until its response is stored, and whoever ends the program
+//! waits for it.
+
+use std::fmt;
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_channel::oneshot;
+use mcpwire_driver::protocol::printable;
+use mcpwire_types::url::without_query;
+
+/// Time to wait for the requests in flight before a program ends. 10 s: token endpoints answer within 2 s, and a user who has pressed
+/// Ctrl-C waits no longer.
+pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The requests in flight of this process. They belong to the process: only its end can lose them.
+static OF_PROCESS: InFlight = InFlight::new();
+
+/// Waits until no request of this process is in flight whose response replaces a credential that works once. Returns the logins of
+/// the requests that are still in flight after `timeout`. Afterwards, the process sends no such request any more.
+///
+/// Does not wait again for a request that [`OAuth::settle`](crate::OAuth::settle) has waited for in vain.
+///
+/// Call this before the process ends, unless [`OAuth::settle`](crate::OAuth::settle) or the `shutdown` of all clients has waited. It
+/// blocks, and needs no runtime.
+pub fn settle_logins(timeout: Duration) -> Vec<UnsettledLogin> {
+    OF_PROCESS.close_and_wait(timeout)
+}
+
+/// Returns the logins of the requests that are in flight now, and whose response replaces a credential that works once.
+pub fn unsettled_logins() -> Vec<UnsettledLogin> {
+    OF_PROCESS.logins()
+}
+
+/// A login that is lost if the program ends now: the response to a request that has used up a credential is not stored yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnsettledLogin {
+    /// The name of the server in the program, if it has one.
+    pub server: Option<String>,
+    /// The URL of the server.
+    pub server_url: String,
+    /// The account of the user. Empty for the only one.
+    pub account: String,
+    /// The request that was sent.
+    pub request: OneUseRequest,
+}
+
+/// A request whose response replaces a credential that works once. `Display` describes it: "a token refresh".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OneUseRequest {
+    /// Exchanges a refresh token for the next one.
+    Refresh,
+    /// Exchanges the code of a login for tokens.
+    Code,
+    /// Exchanges the device code of a login for tokens.
+    DeviceCode,
+    /// Registers the client that a login uses.
+    Registration,
+    /// Exchanges the token of a user at an identity provider.
+    IdentityToken,
+}
+
+impl fmt::Display for OneUseRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            OneUseRequest::Refresh => "a token refresh",
+            OneUseRequest::Code => "the code of a login",
+            OneUseRequest::DeviceCode => "the device code of a login",
+            OneUseRequest::Registration => "the registration of the client",
+            OneUseRequest::IdentityToken => "a token of the identity provider",
+        })
+    }
+}
+
+impl fmt::Display for UnsettledLogin {
+    /// Writes "the login of `NAME` may be lost: a token refresh was sent". A program adds why it no longer waits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let server = self.server.as_deref().unwrap_or_else(|| without_query(&self.server_url));
+        write!(f, "the login of {}", printable(server))?;
+        if !self.account.is_empty() {
+            write!(f, " (account `{}`)", printable(&self.account))?;
+        }
+        write!(f, " may be lost: {} was sent", self.request)
+    }
+}
+
+/// Registers the requests in flight.
+pub(crate) struct InFlight {
+    requests: Mutex<Requests>,
+    ended: Condvar,
+}
+
+struct Requests {
+    /// The program ends, so no further request may be sent.
+    is_closed: bool,
+    next_id: u64,
+    sent: Vec<SentRequest>,
+    /// The tasks that wait for the end of a request.
+    waiting: Vec<oneshot::Sender<()>>,
+}
+
+struct SentRequest {
+    id: u64,
+    owner: Owner,
+    login: UnsettledLogin,
+    /// Somebody has waited in vain for the end of this request, so the end of the program does not wait again.
+    is_given_up: bool,
+}
+
+/// Names the `OAuth` that has sent a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner(u64);
+
+impl Owner {
+    /// Creates an owner that differs from all others of this process.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Owner(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A request in flight. Drop it when the response is stored, or when there is none.
+pub(crate) struct InFlightRequest {
+    registry: &'static InFlight,
+    id: u64,
+}
+
+impl Drop for InFlightRequest {
+    fn drop(&mut self) {
+        self.registry.end(self.id);
+    }
+}
+
+impl InFlight {
+    const fn new() -> Self {
+        let requests = Requests { is_closed: false, next_id: 0, sent: Vec::new(), waiting: Vec::new() };
+        InFlight { requests: Mutex::new(requests), ended: Condvar::new() }
+    }
+
+    /// Returns the registry of this process.
+    pub(crate) fn of_process() -> &'static Self {
+        &OF_PROCESS
+    }
+
+    /// Registers a request that is about to be sent. Returns `None` if the program ends: the request must not be sent.
+    pub(crate) fn begin(&'static self, owner: Owner, login: UnsettledLogin) -> Option<InFlightRequest> {
+        let mut requests = self.lock();
+        if requests.is_closed {
+            return None;
+        }
+        let id = requests.next_id;
+        requests.next_id += 1;
+        requests.sent.push(SentRequest { id, owner, login, is_given_up: false });
+        Some(InFlightRequest { registry: self, id })
+    }
+
+    fn end(&self, id: u64) {
+        let waiting = {
+            let mut requests = self.lock();
+            requests.sent.retain(|sent| sent.id != id);
+            mem::take(&mut requests.waiting)
+        };
+        self.ended.notify_all();
+        // Woken without the lock: a waker may run code of the program.
+        for sender in waiting {
+            let _ = sender.send(());
+        }
+    }
+
+    /// Returns a receiver that resolves when a request has ended, or `None` if the owner has none in flight.
+    pub(crate) fn next_end(&self, owner: Owner) -> Option<oneshot::Receiver<()>> {
+        let mut requests = self.lock();
+        if !requests.sent.iter().any(|sent| sent.owner == owner) {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        requests.waiting.retain(|sender| !sender.is_canceled());
+        requests.waiting.push(sender);
+        Some(receiver)
+    }
+
+    /// Says that nobody waits for the requests of an owner any more. Returns the login of one of them.
+    pub(crate) fn give_up(&self, owner: Owner) -> Option<UnsettledLogin> {
+        let mut requests = self.lock();
+        let mut given_up = None;
+        for sent in requests.sent.iter_mut().filter(|sent| sent.owner == owner) {
+            sent.is_given_up = true;
+            given_up = Some(sent.login.clone());
+        }
+        self.ended.notify_all();
+        given_up
+    }
+
+    fn logins(&self) -> Vec<UnsettledLogin> {
+        self.lock().sent.iter().map(|sent| sent.login.clone()).collect()
+    }
+
+    fn close_and_wait(&self, timeout: Duration) -> Vec<UnsettledLogin> {
+        let start = Instant::now();
+        let mut requests = self.lock();
+        requests.is_closed = true;
+        while requests.sent.iter().any(|sent| !sent.is_given_up)
+            && let Some(left) = timeout.checked_sub(start.elapsed())
+        {
+            requests = self.ended.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        requests.sent.iter().map(|sent| sent.login.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn registry() -> &'static InFlight {
+        Box::leak(Box::new(InFlight::new()))
+    }
+
+    fn login(server_url: &str) -> UnsettledLogin {
+        UnsettledLogin {
+            server: None,
+            server_url: server_url.into(),
+            account: "work".into(),
+            request: OneUseRequest::Refresh,
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_program_waits_until_each_request_has_ended() {
+        let registry = registry();
+        let sent = [1, 2].map(|_| registry.begin(Owner::new(), login("https://a/")).unwrap());
+        let waiting = thread::spawn(|| registry.close_and_wait(Duration::from_secs(600)));
+        drop(sent);
+        assert_eq!(waiting.join().unwrap(), []);
+    }
+
+    #[test]
+    fn a_program_that_ends_sends_no_further_request() {
+        let registry = registry();
+        assert_eq!(registry.close_and_wait(Duration::ZERO), []);
+        assert!(registry.begin(Owner::new(), login("https://a/")).is_none());
+    }
+
+    #[test]
+    fn requests_that_do_not_end_are_named_without_the_query_of_their_server() {
+        let registry = registry();
+        let _sent = registry.begin(Owner::new(), login("https://a/mcp?key=secret")).unwrap();
+        let left = registry.close_and_wait(Duration::ZERO);
+        let text: Vec<String> = left.iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["the login of https://a/mcp (account `work`) may be lost: a token refresh was sent"]);
+    }
+
+    #[test]
+    fn the_end_of_a_program_names_a_request_that_was_given_up_and_does_not_wait_again() {
+        let (registry, owner) = (registry(), Owner::new());
+        let _sent = registry.begin(owner, login("https://a/")).unwrap();
+        assert_eq!(registry.give_up(owner), Some(login("https://a/")));
+        assert_eq!(registry.close_and_wait(Duration::from_secs(600)), [login("https://a/")]);
+    }
+
+    #[test]
+    fn each_owner_waits_for_its_own_requests() {
+        let (registry, owners) = (registry(), [Owner::new(), Owner::new()]);
+        let sent = registry.begin(owners[0], login("https://a/")).unwrap();
+        assert!(registry.next_end(owners[1]).is_none());
+        let mut end = registry.next_end(owners[0]).unwrap();
+        assert_eq!(end.try_recv(), Ok(None));
+        drop(sent);
+        assert_eq!(end.try_recv(), Ok(Some(())));
+        assert!(registry.next_end(owners[0]).is_none());
+    }
+}

@@ -1,0 +1,55 @@
+//! Ends this process. A token refresh that was sent is waited for first: the authorization server has used up the old token, and the
+//! login is lost if the new one is not stored.
+
+use std::process;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcpwire_authorization::{SETTLE_TIMEOUT, settle_logins};
+
+use crate::console::{Console, Interrupt};
+use crate::lost_logins::warn;
+use crate::text;
+
+/// Time after which the user is told what the process waits for.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Waits until the new tokens are stored, at most [`SETTLE_TIMEOUT`]. Names the logins that may be lost, once.
+///
+/// The next signal, such as Ctrl-C, ends the process at once if it is not the first one.
+pub(crate) fn settle(console: &Console) {
+    static IS_DONE: OnceLock<()> = OnceLock::new();
+    // A second caller waits for the first one.
+    IS_DONE.get_or_init(|| settle_once(console));
+}
+
+fn settle_once(console: &Console) {
+    if settle_logins(Duration::ZERO).is_empty() {
+        return;
+    }
+    Interrupt::install().forget();
+    let start = Instant::now();
+    if let [login, ..] = &*settle_logins(SOON)
+        && start.elapsed() >= SOON
+    {
+        let title = login.server.as_deref().unwrap_or(&login.server_url);
+        console.note(&format!("waiting for the answer to {} of {}", login.request, text::name(title)));
+    }
+    let reason = format!("no answer came within {} s", SETTLE_TIMEOUT.as_secs());
+    warn(&settle_logins(SETTLE_TIMEOUT.saturating_sub(SOON)), &reason);
+}
+
+/// Runs the shutdown of a hub or a client, and waits at the same time as [`settle`] does: both wait for the same tokens.
+pub(crate) fn settle_during<T>(console: &Console, shutdown: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        scope.spawn(|| settle(console));
+        shutdown()
+    })
+}
+
+/// Ends this process when the new tokens are stored.
+pub(crate) fn end(status: u8, console: &Console) -> ! {
+    settle(console);
+    process::exit(status.into())
+}

@@ -1,0 +1,93 @@
+//! Clients and runtimes that end while a token is refreshed.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcpwire_authorization::OAuth;
+use mcpwire_tokio::http::HttpOptions;
+use mcpwire_tokio::{ConnectOptions, CurrentRuntime, McpClient, McpServerDef, Tokio};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::Scene;
+
+/// Time for which the authorization server holds its responses back.
+const SLOW: Duration = Duration::from_secs(2);
+
+/// Time after which a test fails.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+fn runtimes() -> [Runtime; 2] {
+    let threads = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    [Builder::new_current_thread().enable_all().build().unwrap(), threads]
+}
+
+/// Connects, and calls a tool until the refresh token is used up. The response to the refresh is on its way.
+async fn refreshing(scene: &Scene) -> (McpClient, OAuth) {
+    let url = scene.server.url();
+    let oauth = OAuth::builder(&url, "Races").store(scene.store()).build_on(Tokio::current()).unwrap();
+    let options = ConnectOptions::default().http(HttpOptions::default().authorizer(oauth.clone()));
+    let client = McpClient::connect_with(&McpServerDef::http(&url), options).unwrap();
+    client.initialize().await.unwrap();
+    let refreshes = scene.server.refreshes();
+    scene.server.refuse_access_tokens();
+    scene.server.delay_tokens(SLOW);
+    let sent = async {
+        while !scene.server.has_used_up_refresh_token(refreshes) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        result = client.call_tool("echo", json!({})) => panic!("too early: {result:?}"),
+        () = sent => {}
+    }
+    assert!(!scene.has_stored_newest());
+    (client, oauth)
+}
+
+fn check(scene: &Scene) {
+    scene.server.delay_tokens(Duration::ZERO);
+    scene.check_alive();
+    assert_eq!(scene.server.lost_logins(), 0);
+}
+
+#[test]
+fn a_refresh_goes_on_when_its_client_and_its_runtime_are_dropped() {
+    for runtime in runtimes() {
+        let scene = Scene::new();
+        drop(runtime.block_on(refreshing(&scene)));
+        drop(runtime);
+        let start = Instant::now();
+        while !scene.has_stored_newest() {
+            assert!(start.elapsed() < WATCHDOG, "the new token is lost");
+            thread::sleep(Duration::from_millis(5));
+        }
+        check(&scene);
+    }
+}
+
+#[test]
+fn the_shutdown_of_a_client_waits_until_the_new_token_is_stored() {
+    for runtime in runtimes() {
+        let scene = Scene::new();
+        runtime.block_on(async {
+            let (client, _) = refreshing(&scene).await;
+            client.shutdown().await.unwrap();
+        });
+        assert!(scene.has_stored_newest());
+        check(&scene);
+    }
+}
+
+#[test]
+fn a_program_can_wait_until_the_new_token_is_stored() {
+    for runtime in runtimes() {
+        let scene = Scene::new();
+        runtime.block_on(async {
+            let (_, oauth) = refreshing(&scene).await;
+            oauth.settle().await.unwrap();
+        });
+        assert!(scene.has_stored_newest());
+        check(&scene);
+    }
+}
