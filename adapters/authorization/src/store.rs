@@ -43,6 +43,7 @@ pub trait TokenStore: Send + Sync + 'static {
     }
 }
 
+/// Forwards each method, also those with a default implementation: the store may have its own.
 impl<T: TokenStore + ?Sized> TokenStore for Arc<T> {
     fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
         (**self).load(name)
@@ -50,6 +51,10 @@ impl<T: TokenStore + ?Sized> TokenStore for Arc<T> {
 
     fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
         (**self).save(name, document)
+    }
+
+    fn check_save(&self, name: &str) -> Result<(), StoreFailed> {
+        (**self).check_save(name)
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreFailed> {
