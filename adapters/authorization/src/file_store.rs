@@ -156,6 +156,8 @@ impl TokenStore for FileStore {
     fn remove(&self, name: &str) -> Result<(), StoreFailed> {
         let path = self.path(name)?;
         check_private_directory(&self.directory).map_err(refused)?;
+        // They contain the tokens, too.
+        remove_leftovers(&path);
         let forgotten = self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.remove(name));
         match self.fs.remove(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("removed", &path, &error)),

@@ -38,7 +38,8 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Dropping the returned file releases the lock.
     fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File>;
 
-    /// Creates a new file with the permissions `mode`. Returns an error if `path` exists already.
+    /// Creates a new file with the permissions `mode`, and locks it while it is open, if the file system has locks. Returns an error
+    /// if `path` exists already.
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>>;
 
     /// Creates a hard link `to` that refers to the same file as `from`.
@@ -140,7 +141,7 @@ impl Fs for SystemFs {
         // creation.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
+        let file = create_locked(&options, path)?;
         #[cfg(unix)]
         if mode != 0o600 {
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
@@ -181,6 +182,17 @@ impl NewFile for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()
+    }
+}
+
+/// Creates a file and locks it, so that other programs do not take it for a leftover while it is written.
+fn create_locked(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    loop {
+        let file = options.open(path)?;
+        // Another program may have locked the file before, to remove it. Then it is created again.
+        if file.lock().is_err() || path.symlink_metadata().is_ok() {
+            return Ok(file);
+        }
     }
 }
 

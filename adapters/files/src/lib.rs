@@ -6,7 +6,8 @@
 //! | `error` | `FileError`: names the file, the reason, and what to do |
 //! | `fs` | `Fs`: the file operations, which tests replace; `SystemFs`: those of the system, with locks across processes |
 //! | `private` | `read_private`: reads a file that only this user may read |
-//! | `replace` | `replace`: replaces a file atomically; `remove_leftovers` removes what killed programs have left |
+//! | `replace` | `replace`: replaces a file atomically |
+//! | `leftovers` | `remove_leftovers`: removes the temporary files of killed programs |
 //! | `faults` | `FaultyFs`: a file system for tests that fails or loses power |
 
 #![forbid(unsafe_code)]
@@ -19,6 +20,9 @@ pub mod faults;
 #[clippy::msrv = "1.89"]
 mod fs;
 #[cfg(feature = "replace")]
+#[clippy::msrv = "1.89"]
+mod leftovers;
+#[cfg(feature = "replace")]
 mod private;
 mod regular;
 #[cfg(feature = "replace")]
@@ -29,7 +33,9 @@ pub use error::FileError;
 #[cfg(feature = "replace")]
 pub use fs::{Fs, NewFile, SystemFs};
 #[cfg(feature = "replace")]
+pub use leftovers::remove_leftovers;
+#[cfg(feature = "replace")]
 pub use private::{check_private_directory, check_private_file, read_private};
 pub use regular::{Links, open_regular, read_open_file, read_regular};
 #[cfg(feature = "replace")]
-pub use replace::{check_replace, remove_leftovers, replace, replace_for_now};
+pub use replace::{check_replace, replace, replace_for_now};

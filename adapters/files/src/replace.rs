@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use crate::Fs;
+use crate::{Fs, NewFile};
 
 /// Replaces the content of the file `path` atomically, by writing a temporary file and renaming it. The new content survives a
 /// loss of power. If `backup` is given, the old file stays under that name.
@@ -34,16 +34,17 @@ pub fn check_replace(fs: &dyn Fs, path: &Path, size: usize) -> io::Result<()> {
     let new = beside(&fs.resolve(path)?);
     let written = write(fs, &new, &vec![0; size], 0o600, true);
     let _ = fs.remove(&new);
-    written
+    written.map(drop)
 }
 
 fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
     let new = beside(target);
-    let written = write(fs, &new, bytes, mode, durable).and_then(|()| fs.rename(&new, target));
-    if written.is_err() {
+    // The file stays open, and locked, until it has its final name: nobody then takes it for a leftover.
+    let written = write(fs, &new, bytes, mode, durable).and_then(|file| fs.rename(&new, target).map(|()| file));
+    if let Err(error) = written {
         // The temporary file may be incomplete.
         let _ = fs.remove(&new);
-        return written;
+        return Err(error);
     }
     // The file is replaced already, and some file systems cannot sync directories, so errors are ignored.
     if durable {
@@ -52,10 +53,13 @@ fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io
     Ok(())
 }
 
-fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
+fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<Box<dyn NewFile>> {
     let mut file = fs.create(path, mode)?;
     file.write(bytes)?;
-    if durable { file.sync() } else { Ok(()) }
+    if durable {
+        file.sync()?;
+    }
+    Ok(file)
 }
 
 /// Keeps the file `target` under the name `backup`, by a second hard link. Copies the file if the file system has no hard
@@ -71,34 +75,6 @@ fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<(
     match fs.read(target)? {
         Some(bytes) => put(fs, backup, &bytes, mode, true),
         None => Ok(()),
-    }
-}
-
-/// Age from which a temporary file is considered abandoned by a program that was killed. Writing a file takes only seconds, so
-/// an older temporary file is not in use.
-const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
-
-/// Removes temporary files that killed programs have left in the directory of `path`: those of `path`, and of all files whose
-/// names start with the name of `path`.
-///
-/// Such a temporary file may still contain a secret that the user has removed. Errors are ignored, because the next change of
-/// the file tries again.
-pub fn remove_leftovers(path: &Path) {
-    let Some(name) = path.file_name() else { return };
-    let prefix = format!(".{}", name.to_string_lossy());
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let now = SystemTime::now();
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let is_temporary =
-            name.to_str().and_then(|name| name.strip_suffix(".tmp")).is_some_and(|name| name.starts_with(&prefix));
-        let is_old = || {
-            let modified = entry.metadata().and_then(|metadata| metadata.modified());
-            modified.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > LEFTOVER_AGE))
-        };
-        if is_temporary && is_old() {
-            let _ = std::fs::remove_file(entry.path());
-        }
     }
 }
 

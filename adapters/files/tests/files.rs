@@ -2,10 +2,11 @@
 
 #![cfg(feature = "replace")]
 
-use std::fs::{self, File, FileTimes};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::Duration;
 
 use mcpwire_files::{
     FileError, Fs as _, SystemFs, check_private_directory, check_replace, read_private, remove_leftovers, replace,
@@ -60,19 +61,41 @@ fn a_check_before_a_replacement_leaves_nothing() {
 }
 
 #[test]
-fn old_temporary_files_of_the_file_are_removed_and_no_others() {
+fn temporary_files_of_the_file_that_nobody_writes_are_removed_and_no_others() {
     let directory = tempfile::tempdir().unwrap();
-    let create = |name: &str, age: Duration| {
-        let file = File::create(directory.path().join(name)).unwrap();
-        file.set_times(FileTimes::new().set_modified(SystemTime::now() - age)).unwrap();
+    let path = |name: &str| directory.path().join(name);
+    for name in [".file.1.tmp", ".other.1.tmp", "file"] {
+        File::create(path(name)).unwrap();
+    }
+    let mut writer = SystemFs.create(&path(".file.2.tmp"), 0o600).unwrap();
+    let names = || {
+        let mut names: Vec<_> =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
     };
-    let day = Duration::from_secs(24 * 3600);
-    create(".file.1.tmp", day);
-    create(".file.2.tmp", Duration::ZERO);
-    create(".other.1.tmp", day);
-    create("file", day);
-    remove_leftovers(&directory.path().join("file"));
-    let mut names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    names.sort();
-    assert_eq!(names, [".file.2.tmp", ".other.1.tmp", "file"]);
+    remove_leftovers(&path("file"));
+    assert_eq!(names(), [".file.2.tmp", ".other.1.tmp", "file"]);
+    writer.write(b"x").unwrap();
+    drop(writer);
+    remove_leftovers(&path("file"));
+    assert_eq!(names(), [".other.1.tmp", "file"]);
+}
+
+#[test]
+fn writers_of_one_file_do_not_disturb_each_other_while_leftovers_are_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    remove_leftovers(&path);
+                    replace(&SystemFs, &path, b"whole", None).expect("nobody removes the file of a writer");
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read(&path).unwrap(), b"whole");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

@@ -18,6 +18,7 @@ mod interrupted_logins_go_on;
 mod json_is_one_document;
 mod listen_tells_until_ctrl_c;
 mod logins_are_shown_and_deleted;
+mod logins_on_a_full_disk;
 mod logins_stay_out_of_processes;
 mod logins_survive_the_end_of_a_command;
 mod logins_that_fail;
