@@ -13,8 +13,12 @@ use self::request::{Visit, page, read};
 /// How often the listener looks for new bytes, and whether it must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Maximum number of open connections. A browser needs a few. The oldest is closed for a new one.
+/// Maximum number of open connections. A browser needs a few. Others wait in the queue of the operating system.
 const MAX_VISITORS: usize = 32;
+
+/// How long a connection has its place. After that, one that has sent no request is closed if others wait. So silent connections
+/// delay the redirect, and cannot push it out.
+const MIN_STAY: Duration = Duration::from_secs(1);
 
 /// Listens on a port of this machine for the redirect of the authorization server.
 ///
@@ -104,18 +108,31 @@ impl LoopbackListener {
         is_cancelled: impl Fn() -> bool,
         is_response: impl Fn(&str) -> bool,
     ) -> Result<String, LoopbackError> {
-        let start = Instant::now();
+        self.wait_by(Instant::now, timeout, is_cancelled, is_response)
+    }
+
+    /// Waits for a redirect, with the clock `now`.
+    fn wait_by(
+        self,
+        now: impl Fn() -> Instant,
+        timeout: Duration,
+        is_cancelled: impl Fn() -> bool,
+        is_response: impl Fn(&str) -> bool,
+    ) -> Result<String, LoopbackError> {
+        let start = now();
         let mut visitors: Vec<Visitor> = Vec::new();
         loop {
             if is_cancelled() {
                 return Err(LoopbackError::Cancelled);
             }
             // Browsers open connections that they do not use, so one that is silent must not keep others waiting.
-            while let Ok((stream, _)) = self.listener.accept() {
+            while has_place(&visitors, now())
+                && let Ok((stream, _)) = self.listener.accept()
+            {
                 if visitors.len() == MAX_VISITORS {
                     visitors.remove(0);
                 }
-                visitors.extend(Visitor::new(stream).ok());
+                visitors.extend(Visitor::new(stream, now()).ok());
             }
             for mut visitor in std::mem::take(&mut visitors) {
                 match visitor.read(&self.host, &self.path, &is_response) {
@@ -124,7 +141,7 @@ impl LoopbackListener {
                     None => visitors.push(visitor),
                 }
             }
-            if start.elapsed() >= timeout {
+            if now().duration_since(start) >= timeout {
                 return Err(LoopbackError::Timeout(timeout));
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -132,9 +149,16 @@ impl LoopbackListener {
     }
 }
 
+/// Returns whether there is a place for a new connection, or the oldest one has stayed long enough to be closed for it.
+fn has_place(visitors: &[Visitor], now: Instant) -> bool {
+    visitors.len() < MAX_VISITORS
+        || visitors.first().is_some_and(|oldest| now.duration_since(oldest.accepted_at) >= MIN_STAY)
+}
+
 /// A connection to the listener.
 struct Visitor {
     stream: TcpStream,
+    accepted_at: Instant,
     head: Vec<u8>,
 }
 
@@ -147,9 +171,9 @@ enum Answer {
 }
 
 impl Visitor {
-    fn new(stream: TcpStream) -> io::Result<Self> {
+    fn new(stream: TcpStream, accepted_at: Instant) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        Ok(Visitor { stream, head: Vec::new() })
+        Ok(Visitor { stream, accepted_at, head: Vec::new() })
     }
 
     /// Reads what has arrived. Answers the request and returns the answer when its head is complete.

@@ -1,5 +1,7 @@
 //! Tests of the listener with real connections.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
 use super::*;
@@ -63,4 +65,44 @@ fn z2_the_redirect_of_another_login_does_not_end_the_wait() {
     assert!(page.starts_with("HTTP/1.1 400") && !page.contains("evil"), "{page}");
     assert!(get(&host, "/callback?code=a&state=right", &host).starts_with("HTTP/1.1 200"));
     assert_eq!(waiting.join().unwrap().unwrap(), format!("http://{host}/callback?code=a&state=right"));
+}
+
+/// Opens connections that send nothing.
+fn silent(address: &str) -> Vec<TcpStream> {
+    (0..40).map(|_| TcpStream::connect(address).unwrap()).collect()
+}
+
+#[test]
+fn silent_connections_do_not_push_out_the_redirect() {
+    let listener = LoopbackListener::bind("127.0.0.1", 0, "/callback").unwrap();
+    let host = listener.host.clone();
+    let (rounds, start) = (Arc::new(AtomicUsize::new(0)), Instant::now());
+    let seen = Arc::clone(&rounds);
+    let is_cancelled = move || {
+        seen.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    // The time stands still: no connection has stayed long enough to be closed.
+    let waiting = thread::spawn(move || listener.wait_by(|| start, Duration::from_secs(60), is_cancelled, |_| true));
+    let mut browser = TcpStream::connect(&host).unwrap();
+    let _silent = silent(&host);
+    let before = rounds.load(Ordering::Relaxed);
+    while rounds.load(Ordering::Relaxed) < before + 3 {
+        thread::yield_now();
+    }
+    write!(browser, "GET /callback?code=a HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    assert_eq!(waiting.join().unwrap().unwrap(), format!("http://{host}/callback?code=a"));
+}
+
+#[test]
+fn the_redirect_gets_a_place_after_silent_connections() {
+    let listener = LoopbackListener::bind("127.0.0.1", 0, "/callback").unwrap();
+    let host = listener.host.clone();
+    let (rounds, start) = (AtomicU32::new(0), Instant::now());
+    // A round of the listener takes a second.
+    let now = move || start + Duration::from_secs(1) * rounds.fetch_add(1, Ordering::Relaxed);
+    let _silent = silent(&host);
+    let waiting = thread::spawn(move || listener.wait_by(now, Duration::MAX, || false, |_| true));
+    assert!(get(&host, "/callback?code=a", &host).starts_with("HTTP/1.1 200"));
+    assert_eq!(waiting.join().unwrap().unwrap(), format!("http://{host}/callback?code=a"));
 }
