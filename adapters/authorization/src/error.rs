@@ -30,6 +30,12 @@ pub enum LoginError {
     /// No login waits for this response: it was finished or given up, or it began too long ago.
     #[error("no login waits for this response: it was finished, or began too long ago; log in again")]
     NotPending,
+    /// The server refuses the token that the program has got without a user. Contains the server, its reason, and what to do.
+    #[error("{0}")]
+    TokenRefused(String),
+    /// The server needs no login: it answers without one, and names no authorization server.
+    #[error("no login is needed: the server answers without one, and names no authorization server")]
+    NotNeeded,
     /// The authorization server has no login by device codes. Contains its issuer.
     #[error("the authorization server {} has no login with a code for another device; log in with a browser", printable(.0))]
     NoDeviceLogin(String),
@@ -124,7 +130,8 @@ impl LoginError {
             }
             LoginError::LoginRequired(_) => LoginErrorKind::LoginRequired,
             LoginError::Subject(_) | LoginError::ProgramEnds | LoginError::Unsettled(_) => LoginErrorKind::Temporary,
-            LoginError::NoDeviceLogin(_) => LoginErrorKind::Misconfigured,
+            LoginError::NoDeviceLogin(_) | LoginError::NotNeeded => LoginErrorKind::Misconfigured,
+            LoginError::TokenRefused(_) => LoginErrorKind::Refused,
             LoginError::ClientIssuerRequired(_) => LoginErrorKind::ClientIssuerRequired,
         }
     }

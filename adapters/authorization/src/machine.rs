@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpwire_driver::http::TokenError;
-use mcpwire_oauth::{BearerChallenge, ClientAuthentication, Scopes, Secret, SubjectToken, TokenEndpoint};
+use mcpwire_oauth::{BearerChallenge, ClientAuthentication, Discovered, Scopes, Secret, SubjectToken, TokenEndpoint};
 
 /// How a program gets a token without a user.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ impl MachineGrant {
         MachineGrant { kind: Kind::Enterprise(enterprise), scopes: None }
     }
 
-    /// Sets the scopes. Default: those of the server's challenge.
+    /// Sets the scopes. Default: those of the server's challenge, or else all that its metadata names.
     pub fn scopes_to_ask(mut self, scopes: Scopes) -> Self {
         self.scopes = Some(scopes);
         self
@@ -88,9 +88,9 @@ impl MachineGrant {
         }
     }
 
-    pub(crate) fn scopes(&self, challenge: Option<&BearerChallenge>) -> Scopes {
-        let challenged = challenge.and_then(|challenge| challenge.scopes.clone());
-        self.scopes.clone().or(challenged).unwrap_or_default()
+    pub(crate) fn scopes(&self, challenge: Option<&BearerChallenge>, discovered: &Discovered) -> Scopes {
+        let challenged = challenge.and_then(|challenge| challenge.scopes.as_ref());
+        discovered.scopes_without_user(self.scopes.as_ref(), challenged)
     }
 }
 

@@ -1,17 +1,25 @@
 //! [`LoginAttempt`]: a login that waits for the user, and the URL at which the user logs in.
 
+use alloc::format;
 use alloc::string::{String, ToString};
+
+use mcpwire_types::url::without_fragment;
 
 use serde::{Deserialize, Serialize};
 
 use crate::client::ClientInformation;
-use crate::form::Form;
+use crate::discovery::Discovered;
+use crate::error::{Error, ErrorKind, Step};
+use crate::form::{Form, decode};
 use crate::pkce;
 use crate::scopes::{Scopes, has_offline_access};
 use crate::secret::Secret;
 use crate::time::UnixTime;
 use crate::token_endpoint::TokenEndpoint;
 use crate::url::with_query;
+
+/// Maximum number of bytes of the URL of a login. 8 KiB: widely used servers, such as nginx and Apache, read no longer one.
+pub(crate) const MAX_LOGIN_URL: usize = 8192;
 
 /// A login that waits for the user.
 ///
@@ -41,11 +49,26 @@ pub struct LoginAttempt {
 }
 
 impl LoginAttempt {
+    /// Returns whether the authorization server still has the endpoints with which the login began. `url` is that of the login.
+    ///
+    /// The metadata may have changed since: a login goes on only at the server that the metadata names now.
+    pub fn is_at(&self, discovered: &Discovered, url: &str) -> bool {
+        let endpoint = discovered.metadata.authorization_endpoint.as_deref();
+        self.endpoint == discovered.token_endpoint()
+            && self.requires_iss == discovered.metadata.authorization_response_iss_parameter_supported
+            && endpoint.is_some_and(|endpoint| self.authorization_url(endpoint).as_deref() == Ok(url))
+    }
+
     /// Returns the URL at which the user logs in.
-    pub(crate) fn authorization_url(&self, authorization_endpoint: &str) -> String {
+    ///
+    /// Fails if the endpoint contains a parameter of the login already: programs would read different ones. Fails if the URL is
+    /// longer than [`MAX_LOGIN_URL`].
+    pub(crate) fn authorization_url(&self, authorization_endpoint: &str) -> Result<String, Error> {
         let scope = (!self.scopes.is_empty()).then(|| self.scopes.to_string());
         // OpenID Connect Core, section 11: without `prompt=consent` the authorization server ignores `offline_access`.
-        let prompt = has_offline_access(&self.scopes).then_some("consent");
+        let (_, query) = without_fragment(authorization_endpoint).split_once('?').unwrap_or_default();
+        let has_prompt = decode(query).any(|(name, _)| name == "prompt");
+        let prompt = (has_offline_access(&self.scopes) && !has_prompt).then_some("consent");
         let parameters = Form::new()
             .with("response_type", "code")
             .with("client_id", &self.client.client_id)
@@ -55,7 +78,21 @@ impl LoginAttempt {
             .with("code_challenge", &pkce::challenge(self.verifier.expose()))
             .with("code_challenge_method", pkce::METHOD)
             .with_optional("resource", self.resource.as_deref())
-            .with_optional("prompt", prompt);
-        with_query(authorization_endpoint, &parameters.into_string())
+            .with_optional("prompt", prompt)
+            .into_string();
+        let error = |kind, reason: String| Error::new(kind, Step::Authorization, reason).at(authorization_endpoint);
+        let is_own = |name: &str| decode(&parameters).any(|(own, _)| own == name);
+        if let Some((name, _)) = decode(query).find(|(name, _)| is_own(name)) {
+            let reason = format!("the authorization endpoint of the metadata contains the parameter `{name}` already");
+            return Err(error(ErrorKind::Untrusted, reason));
+        }
+        let url = with_query(authorization_endpoint, &parameters);
+        if url.len() > MAX_LOGIN_URL {
+            let (length, scopes) = (url.len(), self.scopes.len());
+            let reason = format!("the URL of its page has {length} bytes, and the maximum is {MAX_LOGIN_URL}");
+            let error = error(ErrorKind::Misconfigured, reason);
+            return Err(error.with_advice(format!("if the {scopes} scopes are the reason, set `scopes` to fewer")));
+        }
+        Ok(url)
     }
 }

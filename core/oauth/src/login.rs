@@ -104,7 +104,7 @@ impl Login {
             client,
             made_at: now,
         };
-        let url = attempt.authorization_url(self.authorization_endpoint()?);
+        let url = attempt.authorization_url(self.authorization_endpoint()?)?;
         Ok(Action::Done(LoginStarted { url, attempt }))
     }
 }
@@ -134,6 +134,18 @@ impl Discovered {
             authorization_server: self.metadata.scopes_supported.as_ref(),
         };
         sources.select()
+    }
+
+    /// Returns the scopes that a program without a user asks for: those that are configured, those of the challenge, or all of the
+    /// server ("Scope Selection Strategy"). An empty set sends no `scope` parameter.
+    ///
+    /// Of the server's, `offline_access` is left out: nobody can be offline.
+    pub fn scopes_without_user(&self, configured: Option<&Scopes>, challenged: Option<&Scopes>) -> Scopes {
+        let resource = self.resource_metadata.as_ref().and_then(|document| document.scopes_supported.as_ref());
+        match configured.or(challenged) {
+            Some(scopes) => scopes.clone(),
+            None => resource.map(Scopes::without_offline_access).unwrap_or_default(),
+        }
     }
 
     /// Returns the value of the parameter `resource`, or `None` if the settings leave it out.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::auth_method::AuthMethod;
+use crate::authorization::MAX_LOGIN_URL;
 use crate::discovery::Discovery;
 use crate::form;
 use crate::http::Request;
@@ -266,4 +267,62 @@ fn an_authorization_server_without_a_login_is_an_error() {
     let mut web = web(&json!({"authorization_endpoint": null}));
     let error = login(&mut web, &settings()).unwrap_err();
     assert_eq!((error.kind(), error.step()), (ErrorKind::Misconfigured, Step::Authorization));
+}
+
+#[test]
+fn an_authorization_endpoint_with_a_parameter_of_the_login_is_refused() {
+    for endpoint in [
+        "https://as.example/authorize?state=fixed",
+        "https://as.example/authorize?a=b&%73tate=fixed",
+        "https://as.example/authorize?client_id=other#top",
+        "https://as.example/authorize?code_challenge=x",
+        "https://as.example/authorize?redirect_uri=https%3A%2F%2Fevil.example",
+    ] {
+        let error = login(&mut web(&json!({"authorization_endpoint": endpoint})), &settings()).unwrap_err();
+        assert_eq!((error.kind(), error.step()), (ErrorKind::Untrusted, Step::Authorization), "{endpoint}");
+        assert!(error.to_string().contains("already"), "{error}");
+    }
+    let tenant = json!({"authorization_endpoint": "https://as.example/authorize?tenant=state#state=x"});
+    assert!(login(&mut web(&tenant), &settings()).is_ok());
+}
+
+#[test]
+fn a_prompt_of_the_authorization_endpoint_is_kept() {
+    let metadata = json!({
+        "authorization_endpoint": "https://as.example/authorize?prompt=login", "scopes_supported": ["offline_access"],
+    });
+    let sent = query(&login(&mut web(&metadata), &settings()).unwrap().url);
+    let prompts: Vec<_> = sent.iter().filter(|(name, _)| name == "prompt").map(|(_, value)| &**value).collect();
+    assert_eq!(prompts, ["login"]);
+}
+
+#[test]
+fn a_login_whose_url_servers_would_not_read_is_an_error_that_says_why() {
+    let scopes = |count: usize| (0..count).map(|number| format!("scope-{number:03}")).collect::<Vec<_>>().join(" ");
+    let login = |count| login(&mut web(&json!({})), &settings().scopes(Scopes::parse(&scopes(count))));
+    assert!(login(256).unwrap().url.len() < MAX_LOGIN_URL);
+    let long: Vec<_> = (0..100).map(|number| format!("{number:0>100}")).collect();
+    let long: Scopes = long.iter().map(String::as_str).collect();
+    let error = self::login(&mut web(&json!({})), &settings().scopes(long)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Misconfigured);
+    let text = error.to_string();
+    assert!(
+        text.contains("100 scopes") && text.contains("8192") && text.contains("`scopes`") && text.len() < 400,
+        "{text}"
+    );
+}
+
+#[test]
+fn a_program_without_a_user_asks_for_the_scopes_of_the_settings_the_challenge_or_the_server() {
+    let mut web = web(&json!({"scopes_supported": ["offline_access", "read"]}));
+    let mut discovered = discover(&mut web, &settings());
+    let (own, challenged) = (Scopes::parse("own"), Scopes::parse("offline_access one"));
+    let select = |discovered: &Discovered, own, challenged| discovered.scopes_without_user(own, challenged).to_string();
+    assert_eq!(select(&discovered, Some(&own), Some(&challenged)), "own");
+    assert_eq!(select(&discovered, None, Some(&challenged)), "offline_access one");
+    assert_eq!(select(&discovered, None, None), "read write");
+    discovered.resource_metadata.as_mut().unwrap().scopes_supported = Some(Scopes::parse("a offline_access b"));
+    assert_eq!(select(&discovered, None, None), "a b");
+    discovered.resource_metadata = None;
+    assert_eq!(select(&discovered, None, None), "");
 }

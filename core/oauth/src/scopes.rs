@@ -58,6 +58,11 @@ impl Scopes {
         self.iter().chain(other.iter()).collect()
     }
 
+    /// Returns the scopes without the one that asks for a refresh token.
+    pub(crate) fn without_offline_access(&self) -> Scopes {
+        self.iter().filter(|scope| *scope != OFFLINE_ACCESS).collect()
+    }
+
     /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

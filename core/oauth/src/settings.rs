@@ -26,10 +26,12 @@ pub struct OAuthSettings {
 
 /// Where to deviate from the specification, because a server does.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(crate) struct Quirks {
     pub(crate) omit_resource: bool,
     pub(crate) assume_pkce: bool,
     pub(crate) lenient_issuer: bool,
+    pub(crate) accept_parent_resource: bool,
 }
 
 impl OAuthSettings {
@@ -150,6 +152,15 @@ impl OAuthSettings {
     /// Default: it must be identical, as the specification demands.
     pub fn lenient_issuer(mut self, lenient: bool) -> Self {
         self.quirks.lenient_issuer = lenient;
+        self
+    }
+
+    /// Sets whether the metadata of a server may be about a parent of its URL, such as its origin, wherever it is published. Then
+    /// its tokens may be valid at the other servers below that parent.
+    ///
+    /// Default: it may only at the well-known place of that parent.
+    pub fn accept_parent_resource(mut self, accepted: bool) -> Self {
+        self.quirks.accept_parent_resource = accepted;
         self
     }
 }

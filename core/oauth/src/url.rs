@@ -90,21 +90,28 @@ pub(crate) fn canonical_resource(server_url: &str) -> Option<String> {
     Some(origin.to_ascii_lowercase() + path)
 }
 
-/// Returns whether the resource of a metadata document includes the server that was asked: same origin, and its path is
-/// that of the server or a parent of it (RFC 9728, section 3.3).
+/// Returns whether a resource includes a server: same origin, and its path is that of the server or a parent of it.
 pub(crate) fn covers(resource: &str, server_url: &str) -> bool {
-    let (Some((_, resource_rest)), Some((_, server_rest))) = (split_origin(resource), split_origin(server_url)) else {
-        return false;
-    };
+    path_below(resource, server_url).is_some()
+}
+
+/// Returns whether a resource is a server: same origin and same path, whatever the slash at its end (RFC 9728, section 3.3).
+pub(crate) fn is_resource_of(resource: &str, server_url: &str) -> bool {
+    path_below(resource, server_url).is_some_and(|below| matches!(below, "" | "/"))
+}
+
+/// Returns the part of the server's path that is below the path of the resource. `None` if the server is not below it.
+fn path_below<'a>(resource: &str, server_url: &'a str) -> Option<&'a str> {
+    let ((_, resource_rest), (_, server_rest)) = (split_origin(resource)?, split_origin(server_url)?);
     let (resource_path, query) = split_query(resource_rest);
     let (server_path, server_query) = split_query(without_fragment(server_rest));
     let resource_path = resource_path.strip_suffix('/').unwrap_or(resource_path);
-    let below = server_path.strip_prefix(resource_path);
-    is_address(resource)
+    let below = server_path.strip_prefix(resource_path).filter(|below| below.is_empty() || below.starts_with('/'))?;
+    let is_covered = is_address(resource)
         && !resource.contains('#')
         && same_origin(resource, server_url)
-        && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
-        && (query.is_empty() || query == server_query)
+        && (query.is_empty() || query == server_query);
+    is_covered.then_some(below)
 }
 
 /// Adds parameters to the query of a URL.
@@ -249,6 +256,21 @@ mod tests {
             ("mcp", "https://a.example/mcp", false),
         ] {
             assert_eq!(covers(resource, server), covered, "{resource} {server}");
+        }
+    }
+
+    #[test]
+    fn a12_a_resource_is_the_server_of_the_same_path() {
+        for (resource, server, is_same) in [
+            ("https://a.example", "https://a.example/", true),
+            ("https://A.example:443/mcp/", "https://a.example/mcp", true),
+            ("https://a.example/mcp", "https://a.example/mcp/?key=1", true),
+            ("https://a.example", "https://a.example/mcp", false),
+            ("https://a.example/mcp", "https://a.example/mcp/one", false),
+            ("https://a.example/mcp", "https://a.example/mcp//", false),
+            ("https://evil.example", "https://a.example", false),
+        ] {
+            assert_eq!(is_resource_of(resource, server), is_same, "{resource} {server}");
         }
     }
 

@@ -160,7 +160,7 @@ fn z5_z6_the_resource_is_that_of_the_metadata_in_each_request() {
         ] {
             let web = Web::new();
             if let Some(id) = place {
-                web.server.resource_id(id);
+                web.server.resource_id(id).deviate(ResourceDeviation::MetadataAtRoot);
             }
             web.authorization.token_lifetime(secs(100));
             web.run(web.oauth(), async |client| {
@@ -175,6 +175,18 @@ fn z5_z6_the_resource_is_that_of_the_metadata_in_each_request() {
                 .collect();
             assert_eq!(sent, [resource; 3]);
         }
+    });
+}
+
+#[test]
+fn a_server_that_claims_its_whole_origin_needs_the_word_of_the_user() {
+    watched(|| {
+        let web = Web::new();
+        web.server.resource_id("https://mcp.test");
+        let error = log_in(&web, same).expect_err("the document is at the place of the server").to_string();
+        assert!(error.contains("accept_parent_resource"), "{error}");
+        assert!(web.logins().is_empty());
+        log_in(&web, |settings| settings.accept_parent_resource(true)).expect("the setting allows it");
     });
 }
 
@@ -216,6 +228,18 @@ fn a9_a_setting_accepts_an_issuer_that_differs_by_a_slash() {
         assert!(error.contains("lenient_issuer"), "{error}");
         web.authorization.deviate(Deviation::NoIss);
         log_in(&web, |settings| settings.lenient_issuer(true)).expect("the setting allows it");
+    });
+}
+
+#[test]
+fn an_origin_that_was_guessed_may_publish_an_issuer_with_a_slash() {
+    watched(|| {
+        let authorization = AuthorizationServer::at("https://mcp.test");
+        authorization.deviate(Deviation::IssuerInMetadata("https://mcp.test/".into()));
+        authorization.deviate(Deviation::Iss("https://mcp.test/".into()));
+        let web = Web::with(&authorization);
+        web.server.deviate(ResourceDeviation::NoMetadata);
+        log_in(&web, same).expect("both have the same metadata");
     });
 }
 

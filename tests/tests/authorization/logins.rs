@@ -551,3 +551,24 @@ fn b3_only_requests_to_the_server_itself_may_go_to_private_addresses() {
         }
     });
 }
+
+#[test]
+fn a_login_does_not_go_on_at_endpoints_that_the_metadata_no_longer_names() {
+    watched(|| {
+        let web = Web::new();
+        let oauth = web.build(web.oauth_without_user());
+        let begin = || web.time.run(oauth.begin_login(REDIRECT_URI, LoginRequest::default())).unwrap();
+        let first = begin();
+        assert_eq!(begin().url, first.url, "nothing has changed");
+        for endpoint in [Endpoint::Authorization, Endpoint::Token] {
+            let before = begin();
+            web.authorization.deviate(Deviation::EndpointUrl(endpoint, "https://auth.test/elsewhere".into()));
+            let after = begin();
+            assert_ne!(after.url, before.url, "{endpoint:?}");
+            assert_eq!(begin().url, after.url);
+        }
+        let other = AuthorizationServer::at("https://other.test");
+        web.server.move_to(&other);
+        assert_eq!(begin().issuer, "https://other.test");
+    });
+}

@@ -9,10 +9,13 @@ use ::smol::io::Cursor;
 use mcpwire_authorization::oauth::{
     ClientAuthentication, ClientKey, Secret, SigningAlgorithm, SubjectToken, TokenEndpoint,
 };
-use mcpwire_authorization::{Enterprise, MachineGrant, MemoryStore, SigningKey, StoreFailed, StoreLock, TokenStore};
+use mcpwire_authorization::{
+    Enterprise, MachineGrant, MemoryStore, OAuthBuilder, SigningKey, StoreFailed, StoreLock, TokenStore,
+};
+use mcpwire_driver::ErrorKind;
 use mcpwire_driver::http::{HttpClient, HttpResponse};
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
-use mcpwire_testkit::authorization::{Client, SimulatedNetwork};
+use mcpwire_testkit::authorization::{Client, ResourceDeviation, SimulatedNetwork};
 use mcpwire_tests::authorization::{Web, echo};
 use mcpwire_tests::watched;
 use serde_json::json;
@@ -263,5 +266,50 @@ fn em7_a_program_that_cannot_store_the_new_token_of_the_user_is_told() {
         let expected = "the program could not store the new token of the identity provider: the disk is full";
         assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(web.token_requests().len(), 0);
+    });
+}
+
+/// A server that names its scopes in its metadata alone, and a program with a secret.
+fn web_with_scopes() -> (Web, impl Fn() -> OAuthBuilder) {
+    let web = Web::new();
+    web.server.scopes_supported(["read", "offline_access", "write"]);
+    web.authorization.client(Client::new("machine").secret("s3cret"));
+    let grant = MachineGrant::client_credentials("machine", Some(Secret::new("s3cret")));
+    let of = web.clone();
+    (web, move || {
+        let builder = of.oauth_without_user().settings(|settings| settings.client_issuer("https://auth.test"));
+        builder.machine_grant(grant.clone())
+    })
+}
+
+#[test]
+fn a_program_asks_for_the_scopes_of_the_server_if_the_challenge_names_none() {
+    watched(|| {
+        let (web, builder) = web_with_scopes();
+        web.run(builder(), async |client| echo(&client).await.map(drop)).expect("there is a token");
+        assert_eq!(web.token_requests()[0].parameter("scope").as_deref(), Some("read write"));
+    });
+}
+
+#[test]
+fn a_program_whose_token_lacks_scopes_is_not_told_to_log_in() {
+    watched(|| {
+        let (web, builder) = web_with_scopes();
+        web.server.require("tools/call echo", "admin");
+        let error = web.run(builder(), async |client| echo(&client).await.map(drop)).expect_err("a scope is missing");
+        let text = error.to_string();
+        assert!(text.contains("`admin`") && text.contains("`scopes`") && !text.contains("log in"), "{text}");
+        assert_ne!(error.kind(), ErrorKind::LoginRequired);
+    });
+}
+
+#[test]
+fn a_program_whose_tokens_are_all_refused_is_not_told_to_log_in() {
+    watched(|| {
+        let (web, builder) = web_with_scopes();
+        web.server.deviate(ResourceDeviation::RefuseAllTokens);
+        let error = web.refused(builder());
+        assert!(!error.to_string().contains("log in"), "{error}");
+        assert_ne!(error.kind(), ErrorKind::LoginRequired);
     });
 }

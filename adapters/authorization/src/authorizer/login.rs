@@ -66,16 +66,14 @@ impl Inner {
         prompt: &dyn LoginPrompt,
         parameters: &LoginParameters,
     ) -> Result<LoginStatus, LoginError> {
-        if let Some(stored) = self.stored_attempt().await?
-            && stored.is_usable_for(parameters, &self.settings)
-        {
+        let previous = self.shared.lock().access.token().cloned();
+        let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
+        if let Some(stored) = self.usable_attempt(&discovered, parameters).await? {
             let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(|error| prompt_failed(&*error))?;
             if window.redirect_uri() == stored.attempt.redirect_uri {
                 return self.show(window, stored).await;
             }
         }
-        let previous = self.shared.lock().access.token().cloned();
-        let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
         // Before a window opens: the user may have to be asked first.
         self.login_settings(&discovered, parameters).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
@@ -92,13 +90,12 @@ impl Inner {
         redirect_uri: &str,
         parameters: &LoginParameters,
     ) -> Result<StoredAttempt, LoginError> {
-        if let Some(stored) = self.stored_attempt().await?
-            && stored.is_usable_for(parameters, &self.settings)
+        let discovered = self.discover(None).await?;
+        if let Some(stored) = self.usable_attempt(&discovered, parameters).await?
             && stored.attempt.redirect_uri == redirect_uri
         {
             return Ok(stored);
         }
-        let discovered = self.discover(None).await?;
         self.begin(discovered, redirect_uri, parameters).await
     }
 
@@ -157,6 +154,17 @@ impl Inner {
     ) -> Result<LoginStatus, LoginError> {
         let callback = window.show(stored.url.clone()).await.map_err(|error| prompt_failed(&*error))?;
         self.finish(stored, &callback).await
+    }
+
+    /// Returns the login that waits for the user if this one can go on with it: it is at the same authorization server, for the
+    /// same settings and scopes.
+    async fn usable_attempt(
+        &self,
+        discovered: &Discovered,
+        parameters: &LoginParameters,
+    ) -> Result<Option<StoredAttempt>, LoginError> {
+        let stored = self.stored_attempt().await?;
+        Ok(stored.filter(|stored| stored.is_usable_for(discovered, parameters, &self.settings)))
     }
 
     /// Returns the login that waits for the user. Deletes one that is too old.

@@ -8,7 +8,8 @@ use mcpwire_driver::http::{
     AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
     ResponseHead, SettleFuture, TokenError,
 };
-use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode};
+use mcpwire_driver::protocol::printable;
+use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Scopes};
 use mcpwire_types::url::without_query;
 
 use super::inner::{Inner, MORE_SCOPES, NO_PROMPT, NO_TOKEN, TOKEN_REFUSED};
@@ -115,6 +116,16 @@ impl OAuth {
         self.0.logout(revoke).await
     }
 
+    /// Returns whether the server, or the origin of its URL, publishes the metadata of an authorization server. Asks for it.
+    ///
+    /// A server that does not, and that answers without a token, needs no login.
+    ///
+    /// # Errors
+    /// If the metadata cannot be read, or is not trusted.
+    pub async fn has_authorization_server(&self) -> Result<bool, LoginError> {
+        Ok(!self.0.discover(None).await?.is_assumed())
+    }
+
     /// Waits until the requests of this value have ended whose response replaces a credential that works once, such as a token
     /// refresh, and until the new credential is stored. Waits at most 10 s.
     ///
@@ -176,14 +187,35 @@ impl Inner {
     async fn ask_for_login(self: &Arc<Self>, parameters: LoginParameters, reason: &str) -> Result<(), LoginError> {
         let Some(prompt) = &self.prompt else {
             let challenged = parameters.challenge.and_then(|challenge| challenge.scopes);
+            if self.grant.is_some() {
+                return Err(self.token_refused(challenged.as_ref(), reason));
+            }
             return Err(self.login_required(parameters.requested_before.or(challenged), reason).into());
         };
         Inner::login_in_task(self, prompt, parameters).await.map(drop)
     }
 
+    /// Returns the error of a program without a user, for which a login is no help.
+    fn token_refused(&self, wanted: Option<&Scopes>, reason: &str) -> LoginError {
+        let server = printable(without_query(&self.server_url));
+        LoginError::TokenRefused(match wanted {
+            Some(scopes) => format!(
+                "the server {server} wants the scopes `{scopes}` of this program's token: {reason}; set these `scopes`, and \
+                 have the client allowed to use them at the authorization server"
+            ),
+            None => format!(
+                "the server {server} does not accept the token of this program: {reason}; check what the client is allowed \
+                 to do at the authorization server"
+            ),
+        })
+    }
+
     /// Converts an error for the request that failed with it.
     fn request_error(&self, error: LoginError) -> TokenError {
         let error = match (error.kind(), error) {
+            (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.grant.is_some() => {
+                return self.token_refused(None, &error.without_advice().to_string()).into();
+            }
             (_, LoginError::LoginRequired(required)) => required,
             (LoginErrorKind::LoginRequired | LoginErrorKind::NotCompleted, error) => {
                 self.login_required(None, &reason(error))

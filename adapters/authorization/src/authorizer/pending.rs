@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use mcpwire_oauth::{LoginAttempt, OAuthSettings, Scopes, TokenKey, UnixTime};
+use mcpwire_oauth::{Discovered, LoginAttempt, OAuthSettings, Scopes, TokenKey, UnixTime};
 use serde::{Deserialize, Serialize};
 
 use super::login_request::LoginParameters;
@@ -44,11 +44,18 @@ impl StoredAttempt {
         now >= self.expires_at() || self.attempt.made_at > now + MAX_AGE
     }
 
-    /// Returns whether a login with these parameters and settings can go on with this attempt.
-    pub(super) fn is_usable_for(&self, parameters: &LoginParameters, settings: &OAuthSettings) -> bool {
+    /// Returns whether a login at this authorization server, with these parameters and settings, can go on with this attempt.
+    pub(super) fn is_usable_for(
+        &self,
+        discovered: &Discovered,
+        parameters: &LoginParameters,
+        settings: &OAuthSettings,
+    ) -> bool {
         let has =
             |scopes: &Option<Scopes>| scopes.as_ref().is_none_or(|scopes| self.attempt.scopes.is_superset(scopes));
         !parameters.anew
+            && self.resource == discovered.resource
+            && self.attempt.is_at(discovered, &self.url)
             && self.chosen_scopes == parameters.chosen_scopes
             && has(&parameters.requested_before)
             && has(&parameters.challenge.as_ref().and_then(|challenge| challenge.scopes.clone()))

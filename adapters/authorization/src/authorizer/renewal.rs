@@ -85,7 +85,7 @@ impl Inner {
         let previous = self.shared.lock().access.token().cloned();
         let issuer = previous.as_ref().map(|token| &*token.endpoint.issuer);
         let discovered = self.discover(issuer).await?;
-        let scopes = grant.scopes(self.shared.lock().challenge.as_ref());
+        let scopes = grant.scopes(self.shared.lock().challenge.as_ref(), &discovered);
         let response = self.run_grant(grant, &discovered, scopes.clone()).await?;
         let endpoint = discovered.token_endpoint();
         let token =

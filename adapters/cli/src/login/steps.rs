@@ -99,7 +99,7 @@ impl ServerLogin {
             None => ("127.0.0.1", 0, "/callback"),
         };
         let with = |prompt: &dyn LoginPrompt| {
-            wait(Some(time), async { self.oauth.login_with(prompt, wanted(self, request).await).await })
+            wait(Some(time), async { self.oauth.login_with(prompt, wanted(self, request).await?).await })
         };
         let done = match way {
             Way::Browser => {
@@ -112,7 +112,7 @@ impl ServerLogin {
                 with(&prompt)
             }
             Way::Device => wait(timeout, async {
-                let request = wanted(self, request).await;
+                let request = wanted(self, request).await?;
                 self.oauth.login_by_device(request, |code| guide.show_code(code)).await
             }),
         };
@@ -122,23 +122,27 @@ impl ServerLogin {
 }
 
 /// Connects to the server, to learn from its refusal where to log in and which scopes it wants. Returns the request with these
-/// scopes.
-async fn wanted(login: &ServerLogin, request: &LoginRequest) -> LoginRequest {
+/// scopes. Fails if the server needs no login.
+async fn wanted(login: &ServerLogin, request: &LoginRequest) -> Result<LoginRequest, LoginError> {
     let options = ConnectOptions::default().http(login.authorize(HttpOptions::default()));
     let scopes = match McpClient::connect_and_initialize_with(&login.def, options).await {
         Ok(client) => {
             // The server may have ended.
             let _ = client.shutdown().await;
+            // Some servers want a login for calls alone. They name their authorization server.
+            if let (Ok(None), Ok(false)) = (login.oauth.status().await, login.oauth.has_authorization_server().await) {
+                return Err(LoginError::NotNeeded);
+            }
             None
         }
         // Other errors come again during the login, or do not matter to it.
         Err(error) => LoginRequired::find(&error).and_then(|required| required.scopes.clone()),
     };
     let is_chosen = request.scopes.is_some() || !login.settings.config().scopes.is_empty();
-    match scopes.filter(|scopes| !is_chosen && !scopes.is_empty()) {
+    Ok(match scopes.filter(|scopes| !is_chosen && !scopes.is_empty()) {
         Some(scopes) => request.clone().scopes(scopes),
         None => request.clone(),
-    }
+    })
 }
 
 /// Shows the user what to do.

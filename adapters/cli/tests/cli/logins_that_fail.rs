@@ -9,6 +9,7 @@ use mcpwire_testkit::authorization::{Client, Deviation, Endpoint};
 use serde_json::json;
 
 use crate::support::guarded::{Guarded, answer, login_page, visit};
+use crate::support::http::Server;
 use crate::support::{Finished, Running, command};
 
 /// Logs in as far as the login goes. The browser does as it is told.
@@ -138,4 +139,15 @@ fn a_client_that_is_registered_for_one_method_is_named_with_it() {
     );
     let finished = log_in(&["--client-auth-method", "client_secret_post"]);
     assert_eq!(finished.code(), 0, "{finished:?}");
+}
+
+#[test]
+fn a_server_that_wants_no_login_says_so() {
+    let (open, guarded) = (Server::start(), Guarded::start());
+    for way in ["--no-browser", "--device"] {
+        let finished = guarded.run(&["login", "--url", &open.url, way]);
+        assert_eq!(finished.code(), 2, "{finished:?}");
+        assert!(finished.stderr.contains("no login is needed"), "{finished:?}");
+        assert!(!finished.stderr.contains("regist"), "{finished:?}");
+    }
 }

@@ -58,6 +58,10 @@ pub struct OAuthConfig {
     /// Whether the metadata of the authorization server may lack its issuer, or name it with a different slash at its end.
     #[serde(skip_serializing_if = "super::is_false")]
     pub lenient_issuer: bool,
+    /// Whether the metadata of the server may be about a parent of its URL, such as its origin, wherever it is published. Other
+    /// servers below that parent may then accept its tokens.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub accept_parent_resource: bool,
     /// Whether tokens are bound to a key of this machine (DPoP). Tokens that are not bound are then never used.
     #[serde(skip_serializing_if = "super::is_false")]
     pub dpop: bool,
@@ -87,6 +91,7 @@ impl Default for OAuthConfig {
             omit_resource: false,
             assume_pkce: false,
             lenient_issuer: false,
+            accept_parent_resource: false,
             dpop: false,
             allow_private_addresses: false,
             client_credentials: false,
@@ -119,6 +124,7 @@ impl OAuthConfig {
             ("oauth.omit_resource", self.omit_resource),
             ("oauth.assume_pkce", self.assume_pkce),
             ("oauth.lenient_issuer", self.lenient_issuer),
+            ("oauth.accept_parent_resource", self.accept_parent_resource),
             ("oauth.dpop", self.dpop),
             ("oauth.allow_private_addresses", self.allow_private_addresses),
             ("oauth.client_credentials", self.client_credentials),

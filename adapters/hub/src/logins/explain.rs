@@ -9,11 +9,13 @@ use super::required::RequiredLogin;
 use crate::{HubError, HubErrorKind};
 
 /// The settings that an error names as its cure: the name in the error, and the path in the configuration.
-const SETTINGS: [(&str, &str); 6] = [
+const SETTINGS: [(&str, &str); 8] = [
     ("auth_method", "oauth.auth_method"),
+    ("scopes", "oauth.scopes"),
     ("omit_resource", "oauth.omit_resource"),
     ("assume_pkce", "oauth.assume_pkce"),
     ("lenient_issuer", "oauth.lenient_issuer"),
+    ("accept_parent_resource", "oauth.accept_parent_resource"),
     ("allow_private_addresses", "oauth.allow_private_addresses"),
     ("client_issuer", "oauth.issuer"),
 ];

@@ -153,7 +153,8 @@ impl Logins {
                 oauth = oauth
                     .omit_resource(config.omit_resource)
                     .assume_pkce(config.assume_pkce)
-                    .lenient_issuer(config.lenient_issuer);
+                    .lenient_issuer(config.lenient_issuer)
+                    .accept_parent_resource(config.accept_parent_resource);
                 if let Some(client_id) = &config.client_id {
                     oauth = oauth.client_id(client_id);
                 }

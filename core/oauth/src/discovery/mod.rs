@@ -41,6 +41,14 @@ pub struct Discovered {
     pub metadata: AuthorizationServerMetadata,
 }
 
+impl Discovered {
+    /// Returns whether nothing was found: the endpoints are those that protocol revision 2025-03-26 assumes of servers that publish no
+    /// metadata.
+    pub fn is_assumed(&self) -> bool {
+        self.resource_metadata.is_none() && self.metadata == AuthorizationServerMetadata::assumed(&self.metadata.issuer)
+    }
+}
+
 /// The flow that finds the authorization server of an MCP server.
 ///
 /// It asks for the metadata of the server at the URL of the challenge and at the well-known places, and then for the metadata
@@ -50,6 +58,7 @@ pub struct Discovered {
 pub struct Discovery {
     server_url: String,
     check: IssuerCheck,
+    accepts_parent: bool,
     preferred_issuer: Option<String>,
     challenged: Option<String>,
     state: State,
@@ -81,6 +90,7 @@ impl Discovery {
         Discovery {
             server_url: server_url.to_string(),
             check: if settings.quirks.lenient_issuer { IssuerCheck::Lenient } else { IssuerCheck::Identical },
+            accepts_parent: settings.quirks.accept_parent_resource,
             preferred_issuer: settings.client_issuer.clone(),
             challenged: challenge.and_then(|challenge| challenge.resource_metadata.clone()),
             state: State::New,
@@ -177,7 +187,11 @@ impl Flow for Discovery {
             State::Resource(mut search) => {
                 if let Some((body, url)) = search.receive(input)? {
                     match resource::read(&body, &url, &self.server_url)? {
-                        Some(found) => return self.resource_found(Some(found)),
+                        Some(found) => match found.check_parent(&url, &self.server_url) {
+                            // Another place may have the document of the server itself.
+                            Err(error) if !self.accepts_parent => search.failed(error),
+                            _ => return self.resource_found(Some(found)),
+                        },
                         None => search.unreadable(&url),
                     }
                 }
@@ -189,7 +203,11 @@ impl Flow for Discovery {
             }
             State::Server(mut search) => {
                 if let Some((body, url)) = search.search.receive(input)? {
-                    match server::read(&body, &url, &search.issuer, self.check, &self.server_url) {
+                    let check = match self.check {
+                        IssuerCheck::Identical if search.is_assumed => IssuerCheck::GuessedOrigin,
+                        check => check,
+                    };
+                    match server::read(&body, &url, &search.issuer, check, &self.server_url) {
                         Ok(Some(metadata)) => return Ok(Action::Done(self.discovered(search.resource, metadata))),
                         Ok(None) => search.search.unreadable(&url),
                         Err(error) => search.search.failed(error),

@@ -4,13 +4,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mcpwire_types::url::{split_origin, without_fragment, without_query};
+use mcpwire_types::url::{same_origin, split_origin, without_fragment, without_query};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Step, quoted};
 use crate::lenient;
 use crate::scopes::Scopes;
-use crate::url::{covers, has_path, is_secure_for, origin, well_known};
+use crate::url::{covers, has_path, is_resource_of, is_secure_for, origin, well_known};
 
 const NAME: &str = "oauth-protected-resource";
 
@@ -73,4 +73,32 @@ pub(super) fn read(body: &[u8], url: &str, server_url: &str) -> Result<Option<Pr
             .with_advice("use the server's URL as its operator publishes it"));
     }
     Ok(Some(document))
+}
+
+impl ProtectedResourceMetadata {
+    /// Fails if the document at `url` is about a parent of the server, such as its origin, and not published there.
+    ///
+    /// RFC 9728, section 3.3, wants the resource to be the server. Only the operator of the parent can publish at the well-known
+    /// place of the parent. Elsewhere, one of several servers of an origin could so get tokens that are valid at all of them.
+    pub(super) fn check_parent(&self, url: &str, server_url: &str) -> Result<(), Error> {
+        if is_resource_of(&self.resource, server_url) || is_published_at(&self.resource, url) {
+            return Ok(());
+        }
+        let resource = quoted(&self.resource);
+        let reason =
+            format!("it is about `{resource}`, a parent of the server that was asked, and not published there");
+        Err(Error::new(ErrorKind::Untrusted, Step::ResourceMetadata, reason)
+            .at(url)
+            .with_advice("if you trust all servers below that URL, the setting `accept_parent_resource` accepts it"))
+    }
+}
+
+/// Returns whether `url` is the well-known place of the metadata of a resource.
+fn is_published_at(resource: &str, url: &str) -> bool {
+    let place = well_known(resource, NAME);
+    place.is_some_and(|place| same_origin(&place, url) && split_origin(&place).map(rest) == split_origin(url).map(rest))
+}
+
+fn rest<'a>((_, rest): (&'a str, &'a str)) -> &'a str {
+    rest
 }

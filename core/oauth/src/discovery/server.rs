@@ -107,6 +107,9 @@ pub(super) fn is_issuer(issuer: &str, server_url: &str) -> bool {
 pub(super) enum IssuerCheck {
     /// Both are the same bytes.
     Identical,
+    /// The issuer that was asked is the origin of the MCP server, a guess of the client. RFC 8414, section 3.1, gives an origin
+    /// with and without a slash the same metadata, so the published issuer may have one.
+    GuessedOrigin,
     /// One may have a slash at its end that the other has not, or the document may name no issuer.
     Lenient,
 }
@@ -116,6 +119,7 @@ impl IssuerCheck {
         let without_slash = |issuer| str::strip_suffix(issuer, "/").unwrap_or(issuer).to_string();
         match self {
             IssuerCheck::Identical => found == asked,
+            IssuerCheck::GuessedOrigin => without_slash(found) == asked,
             IssuerCheck::Lenient => found.is_empty() || without_slash(found) == without_slash(asked),
         }
     }

@@ -303,7 +303,7 @@ fn l2_a_server_without_any_metadata_has_fixed_endpoints_at_its_root() {
 
 #[test]
 fn l2_metadata_without_authorization_servers_means_the_server_itself() {
-    let mut web = Web::new().with(AT_PATH, r#"{"resource":"https://mcp.example","scopes_supported":["a"]}"#);
+    let mut web = Web::new().with(AT_ROOT, r#"{"resource":"https://mcp.example","scopes_supported":["a"]}"#);
     let found = discover(&mut web).unwrap();
     assert_eq!(found.metadata.token_endpoint, "https://mcp.example/token");
     assert_eq!(
@@ -397,4 +397,71 @@ fn an_input_that_was_not_asked_for_is_an_error() {
     assert!(flow.start(NOW).is_err());
     assert!(flow.resume(Input::Signature(Vec::new()), NOW).is_err());
     assert!(flow.resume(response(), NOW).is_err(), "the flow has ended");
+}
+
+#[test]
+fn the_published_issuer_of_an_origin_that_was_guessed_may_end_with_a_slash() {
+    let own = "https://mcp.example/.well-known/oauth-authorization-server";
+    for published in ["https://mcp.example", "https://mcp.example/"] {
+        let mut web = Web::new().with(own, &server(published));
+        assert_eq!(discover(&mut web).unwrap().metadata.issuer, published, "it is kept as it is");
+    }
+    for other in ["https://mcp.example//", "https://mcp.example/mcp", "https://as.example/", ""] {
+        let mut web = Web::new().with(own, &server(other));
+        assert_eq!(failure(discover(&mut web)).0, ErrorKind::Untrusted, "{other}");
+    }
+    // An issuer that the server names is no guess.
+    let named = "https://mcp.example";
+    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[named])).with(own, &server("https://mcp.example/"));
+    assert_eq!(failure(discover(&mut web)).0, ErrorKind::Untrusted);
+}
+
+/// Looks for the metadata of `server`, to which a challenge of this server points.
+fn challenged(server: &str, metadata: &str, web: &mut Web, settings: &OAuthSettings) -> Result<Discovered, Error> {
+    web.drive(&mut Discovery::new(server, Some(&challenge(metadata)), settings))
+}
+
+#[test]
+fn a_server_cannot_claim_a_parent_at_a_place_of_its_own() {
+    let (tenant, own) = ("https://host.example/tenants/evil/mcp", "https://host.example/tenants/evil/metadata");
+    let at_path = "https://host.example/.well-known/oauth-protected-resource/tenants/evil/mcp";
+    for parent in [
+        "https://host.example",
+        "https://host.example/",
+        "https://host.example/tenants",
+        "https://host.example/tenants/evil",
+    ] {
+        for place in [own, at_path] {
+            let mut web = Web::new().with(place, &resource(parent, &[ISSUER])).with(OAUTH, &server(ISSUER));
+            let (kind, text) = failure(challenged(tenant, own, &mut web, &settings()));
+            assert_eq!(kind, ErrorKind::Untrusted, "{parent} {place}");
+            assert!(text.contains("`accept_parent_resource`"), "{text}");
+            let lenient = settings().accept_parent_resource(true);
+            assert_eq!(challenged(tenant, own, &mut web, &lenient).unwrap().resource, parent);
+        }
+    }
+}
+
+#[test]
+fn a_parent_is_accepted_at_its_own_well_known_place() {
+    let server_url = "https://host.example/api/mcp";
+    for (parent, place) in [
+        ("https://host.example", "https://host.example/.well-known/oauth-protected-resource"),
+        ("https://host.example/", "https://host.example/.well-known/oauth-protected-resource"),
+        ("https://host.example/api", "https://host.example/.well-known/oauth-protected-resource/api"),
+    ] {
+        let mut web = Web::new().with(place, &resource(parent, &[ISSUER])).with(OAUTH, &server(ISSUER));
+        assert_eq!(challenged(server_url, place, &mut web, &settings()).unwrap().resource, parent);
+    }
+}
+
+#[test]
+fn a_document_about_a_parent_does_not_hide_the_right_one() {
+    let own = "https://mcp.example/metadata";
+    let mut web = Web::new()
+        .with(own, &resource("https://mcp.example", &["https://evil.example"]))
+        .with(AT_PATH, &resource(SERVER, &[ISSUER]))
+        .with(OAUTH, &server(ISSUER));
+    let found = challenged(SERVER, own, &mut web, &settings()).unwrap();
+    assert_eq!((&*found.resource, &*found.metadata.issuer), (SERVER, ISSUER));
 }
