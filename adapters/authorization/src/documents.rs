@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::format::{self, Versioned};
 use crate::signing_key::{KeyError, SigningKey};
 use crate::store::{StoreFailed, StoreLock, TokenStore};
 
@@ -117,6 +118,15 @@ impl Documents {
         self.blocking(move |store| store.check_save(&name)).await
     }
 
+    /// Checks that this version may replace or delete the documents of this account.
+    ///
+    /// # Errors
+    /// If one of them is of a later version, or cannot be read.
+    pub(crate) async fn check_versions(&self) -> Result<(), StoreFailed> {
+        let names = [self.token_name(), self.attempt_name()];
+        self.blocking(move |store| names.iter().try_for_each(|name| format::load(store, name).map(drop))).await
+    }
+
     /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
     ///
     /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
@@ -124,6 +134,7 @@ impl Documents {
     pub(crate) async fn save_login(&self, grant: &mut Grant) -> Result<(), StoreFailed> {
         let name = self.token_name();
         let _lock = self.lock().await?;
+        self.check_versions().await?;
         let stored = self.blocking(move |store| load_grant(store, &name)).await.ok().flatten();
         let after_stored = stored.map_or(0, |stored| stored.token.generation.saturating_add(1));
         let now = u64::try_from(self.runtime.unix_time().as_micros()).unwrap_or_default();
@@ -139,13 +150,17 @@ impl Documents {
     /// Returns the login that waits for the user. One that cannot be read is as none.
     pub(crate) async fn load_attempt<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreFailed> {
         let name = self.attempt_name();
-        let document = self.blocking(move |store| store.load(&name)).await?;
+        let document = self.blocking(move |store| format::load(store, &name)).await?;
         Ok(document.and_then(|document| read(&document).ok()))
     }
 
     pub(crate) async fn save_attempt(&self, attempt: &impl Serialize) -> Result<(), StoreFailed> {
-        let (name, document) = (self.attempt_name(), write(attempt)?);
-        self.blocking(move |store| store.save(&name, &document)).await
+        let (name, document) = (self.attempt_name(), write(&Versioned::new(attempt))?);
+        self.blocking(move |store| {
+            format::load(store, &name)?;
+            store.save(&name, &document)
+        })
+        .await
     }
 
     pub(crate) async fn remove_attempt(&self) -> Result<(), StoreFailed> {
@@ -201,7 +216,7 @@ impl Documents {
             if registrations.clients.is_empty() {
                 return store.remove(&name);
             }
-            store.save(&name, &write(&registrations)?)
+            store.save(&name, &write(&Versioned::new(&registrations))?)
         })
         .await
     }
@@ -210,7 +225,7 @@ impl Documents {
     pub(crate) async fn load_issuer(&self, client_id: &str) -> Result<Option<String>, StoreFailed> {
         let name = self.issuer_name(client_id);
         self.blocking(move |store| {
-            let Some(document) = store.load(&name)? else { return Ok(None) };
+            let Some(document) = format::load(store, &name)? else { return Ok(None) };
             let failed = |error: StoreError| {
                 StoreFailed(format!(
                     "{} cannot be used, which names the authorization server of a client: {error}",
@@ -229,7 +244,7 @@ impl Documents {
             return Ok(());
         }
         let binding = IssuerBinding { client_id: client_id.to_owned(), issuer: issuer.to_owned() };
-        let (name, document) = (self.issuer_name(client_id), write(&binding)?);
+        let (name, document) = (self.issuer_name(client_id), write(&Versioned::new(&binding))?);
         self.blocking(move |store| {
             let _lock = store.lock(&name)?;
             store.save(&name, &document)
@@ -242,7 +257,7 @@ impl Documents {
         let _lock = self.lock().await?;
         let name = format!("{KEY_PREFIX}{}", self.hash);
         self.blocking(move |store| {
-            if let Some(document) = store.load(&name)? {
+            if let Some(document) = format::load(store, &name)? {
                 return SigningKey::from_pkcs8(&document, SigningAlgorithm::Es256).map_err(|_| {
                     StoreFailed(format!("the key in {} is damaged. Remove it and log in again", store.locate(&name)))
                 });
@@ -285,7 +300,7 @@ impl Documents {
 }
 
 fn load_grant(store: &dyn TokenStore, name: &str) -> Result<Option<Grant>, StoreFailed> {
-    let Some(document) = store.load(name)? else { return Ok(None) };
+    let Some(document) = format::load(store, name)? else { return Ok(None) };
     let failed =
         |error: StoreError| StoreFailed(format!("the login in {} cannot be used: {error}", store.locate(name)));
     let stored: StoredGrant<'_> = read(&document).map_err(failed)?;
@@ -300,7 +315,7 @@ fn load_grant(store: &dyn TokenStore, name: &str) -> Result<Option<Grant>, Store
 
 /// Loads the registrations at this issuer. A document that cannot be read is replaced at the next login, which registers again.
 fn load_registrations(store: &dyn TokenStore, issuer: &str) -> Result<Registrations, StoreFailed> {
-    let document = store.load(&client_name(issuer))?;
+    let document = format::load(store, &client_name(issuer))?;
     let mut registrations: Registrations = document.and_then(|document| read(&document).ok()).unwrap_or_default();
     registrations.clients.retain(|client| client.issuer == issuer);
     Ok(registrations)

@@ -14,6 +14,7 @@ mod documents;
 mod error;
 #[cfg(feature = "file-store")]
 mod file_store;
+mod format;
 mod in_flight;
 mod loopback;
 mod machine;

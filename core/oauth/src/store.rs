@@ -144,8 +144,17 @@ impl StoredToken {
 
     /// Reads a stored document. Fails if it is damaged, or of a later version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StoreError> {
-        let token: StoredToken = serde_json::from_slice(bytes).map_err(|_| StoreError::Damaged)?;
-        if token.version > VERSION { Err(StoreError::LaterVersion(token.version)) } else { Ok(token) }
+        /// The version alone, because a later version may have other members.
+        #[derive(Deserialize)]
+        struct Header {
+            version: u32,
+        }
+
+        match serde_json::from_slice::<Header>(bytes) {
+            Ok(Header { version }) if version > VERSION => Err(StoreError::LaterVersion(version)),
+            Ok(_) => serde_json::from_slice(bytes).map_err(|_| StoreError::Damaged),
+            Err(_) => Err(StoreError::Damaged),
+        }
     }
 
     /// Writes the document as JSON. It contains secrets.
@@ -284,6 +293,8 @@ mod tests {
         let error = StoredToken::from_bytes(json.to_string().as_bytes()).unwrap_err();
         assert_eq!(error, StoreError::LaterVersion(2));
         assert!(error.to_string().contains("update the program"));
+        let other = br#"{"version":3,"tokens":["of another form"]}"#;
+        assert_eq!(StoredToken::from_bytes(other), Err(StoreError::LaterVersion(3)));
         for damaged in ["", "{}", "null", "{\"version\":1}"] {
             assert_eq!(StoredToken::from_bytes(damaged.as_bytes()), Err(StoreError::Damaged), "{damaged}");
         }

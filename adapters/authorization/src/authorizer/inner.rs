@@ -62,6 +62,7 @@ impl Inner {
     pub(super) async fn ensure_loaded_for_login(&self) -> Result<(), LoginError> {
         // A login that cannot be stored is not begun.
         self.documents.check_save().await?;
+        self.documents.check_versions().await?;
         self.load(true).await
     }
 

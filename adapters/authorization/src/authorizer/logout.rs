@@ -12,6 +12,7 @@ impl Inner {
     pub(super) async fn logout(&self, revoke: bool) -> Result<LoggedOut, LoginError> {
         let (grant, removed) = {
             let _lock = self.documents.lock().await?;
+            self.documents.check_versions().await?;
             // A token that cannot be read is deleted, too.
             let grant = self.documents.load().await.ok().flatten();
             if let Some(grant) = &grant {

@@ -12,6 +12,12 @@ const DOCUMENT: &str = "servers";
 /// in the store do not contain the URLs.
 pub(super) struct Index<'a>(pub(super) &'a FileStore);
 
+/// The list of a later version of this program. In this version, the document is a list of entries.
+#[derive(Deserialize)]
+struct Later {
+    version: u64,
+}
+
 /// A login to a server that is not configured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
@@ -33,8 +39,15 @@ impl Index<'_> {
     }
 
     fn read(&self) -> Result<Vec<Entry>, StoreFailed> {
-        let document = self.0.load(DOCUMENT)?;
-        Ok(document.and_then(|document| serde_json::from_slice(&document).ok()).unwrap_or_default())
+        let Some(document) = self.0.load(DOCUMENT)? else { return Ok(Vec::new()) };
+        if let Ok(Later { version }) = serde_json::from_slice(&document) {
+            return Err(StoreFailed(format!(
+                "{} has version {version}, which this program does not know; use a later version of this program, or remove the \
+                 file",
+                self.0.locate(DOCUMENT)
+            )));
+        }
+        Ok(serde_json::from_slice(&document).unwrap_or_default())
     }
 
     fn write(&self, url: &str, account: &str, is_listed: bool) -> Result<(), StoreFailed> {

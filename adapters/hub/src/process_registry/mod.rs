@@ -29,13 +29,16 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::HubError;
-use crate::disk::unavailable;
+use crate::disk::{check_version, unavailable};
 use crate::launch::Container;
 
 pub use host::Host;
 
 /// Maximum time to wait for the lock of the process registry. Other hubs hold this lock only for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The version of the file that this program writes.
+const VERSION: u32 = 1;
 
 /// Maximum number of server processes in the process registry. Beyond that, the oldest records are removed. Processes of hubs
 /// in other PID namespaces stay recorded until the next boot, so without a maximum the file could grow without limit.
@@ -93,6 +96,12 @@ impl Entry {
     }
 }
 
+/// The version of the file, which is read before the rest.
+#[derive(Deserialize)]
+struct Header {
+    version: u64,
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Entries {
     version: u32,
@@ -103,6 +112,15 @@ impl ProcessRegistry {
     /// Creates a registry that stores its records in the file `path`. The file is created when the first process is recorded.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         ProcessRegistry { path: path.into(), fs: Box::new(SystemFs), host: Host::current() }
+    }
+
+    /// Checks that the file can be used.
+    ///
+    /// # Errors
+    ///
+    /// `SERVICE_UNAVAILABLE` if a later version of this program has written the file, or if it cannot be read.
+    pub fn check(&self) -> Result<(), HubError> {
+        self.read().map(drop)
     }
 
     /// Records the process of a server. Replaces an earlier record of the same start of the server.
@@ -191,9 +209,13 @@ impl ProcessRegistry {
 
     fn read(&self) -> Result<Entries, HubError> {
         let bytes = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))?;
+        let Some(bytes) = bytes else { return Ok(Entries::default()) };
+        if let Ok(Header { version }) = serde_json::from_slice(&bytes) {
+            check_version(&self.path, version, VERSION.into())?;
+        }
         // An invalid registry file counts as empty. It will be replaced, so that the next hub can find the processes of this
         // hub.
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> Result<(), HubError> {
@@ -203,7 +225,7 @@ impl ProcessRegistry {
         let lock = self.path.with_extension("lock");
         let _held = self.fs.lock(&lock, PATIENCE).map_err(|error| unavailable("locked", &lock, &error))?;
         let mut entries = self.read()?;
-        entries.version = 1;
+        entries.version = VERSION;
         change(&mut entries.children);
         let oldest = entries.children.len().saturating_sub(MAX_RECORDS);
         entries.children.drain(..oldest);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use mcpwire_files::{
     FileError, Fs, SystemFs, check_private_directory, check_private_file, read_private, remove_leftovers, replace,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use zeroize::{Zeroize, Zeroizing};
@@ -18,7 +19,10 @@ use zeroize::{Zeroize, Zeroizing};
 use super::store::not_kept_here;
 use super::{Secret, SecretRef, SecretStore};
 use crate::HubError;
-use crate::disk::unavailable;
+use crate::disk::{check_version, unavailable};
+
+/// The version of the file that this program writes.
+const VERSION: u64 = 1;
 
 /// Maximum size of the file with the secrets of one server, in bytes. A private key with its certificates takes only some KiB.
 const MAX_BYTES: u64 = 1 << 20;
@@ -80,6 +84,9 @@ impl FileSecrets {
         self.check_directory()?;
         let Some(bytes) = read_private(&path, MAX_BYTES).map_err(refused)? else { return Ok(Values::default()) };
         let bytes = Zeroizing::new(bytes);
+        if let Ok(Header { v }) = serde_json::from_slice(&bytes) {
+            check_version(&path, v, VERSION).map_err(|error| error.at("secrets"))?;
+        }
         // The error of the JSON parser is left out, because it may contain a part of a secret.
         Values::parse(&bytes).ok_or_else(|| {
             let message = format!(
@@ -177,6 +184,12 @@ impl fmt::Debug for FileSecrets {
     }
 }
 
+/// The version of a file of secrets, which is read before the rest.
+#[derive(Deserialize)]
+struct Header {
+    v: u64,
+}
+
 /// The content of a file of secrets: the secrets of one server by their names.
 #[derive(Default)]
 struct Values(BTreeMap<String, Secret>);
@@ -184,7 +197,7 @@ struct Values(BTreeMap<String, Secret>);
 impl Values {
     fn parse(bytes: &[u8]) -> Option<Values> {
         let Ok(Value::Object(mut members)) = serde_json::from_slice::<Value>(bytes) else { return None };
-        if members.get("v").and_then(Value::as_u64) != Some(1) {
+        if members.get("v").and_then(Value::as_u64) != Some(VERSION) {
             return None;
         }
         let Some(Value::Object(values)) = members.remove("values") else { return None };
@@ -199,7 +212,7 @@ impl Values {
         let values: Map<String, Value> =
             self.0.iter().map(|(name, value)| (name.clone(), Value::from(value.expose()))).collect();
         let mut members = Map::new();
-        members.insert("v".into(), 1.into());
+        members.insert("v".into(), VERSION.into());
         members.insert("values".into(), Value::Object(values));
         let bytes = Zeroizing::new(serde_json::to_vec(&members).unwrap_or_default());
         if let Some(Value::Object(values)) = members.get_mut("values") {

@@ -86,7 +86,10 @@ impl Hub {
         let (store, registry) = (settings.store.clone(), settings.process_registry.clone());
         let loaded = settings.tasks.block(move || {
             let loaded = store.map(|store| store.load()).transpose()?;
-            // An unreadable process registry does not prevent servers from being started.
+            if let Some(registry) = &registry {
+                registry.check()?;
+            }
+            // Processes that cannot be ended do not prevent servers from being started.
             let reaped = registry.and_then(|registry| registry.reap(REAP_TIMEOUT).ok());
             Ok::<_, HubError>((loaded, reaped.unwrap_or_default()))
         });

@@ -12,8 +12,13 @@ use mcpwire_core::{CacheHints, ItemList, Tool, ToolList};
 use mcpwire_files::{Fs as _, SystemFs, replace};
 use serde::{Deserialize, Serialize};
 
+use crate::HubError;
 use crate::config::{McpConfig, McpPackageType};
+use crate::disk::check_version;
 use crate::layout::Layout;
+
+/// The version of the file that this program writes.
+const VERSION: u64 = 1;
 
 /// Maximum number of removed tools in the cache file of a server. The supervisor remembers the same number of removed
 /// tools.
@@ -42,8 +47,15 @@ pub(super) struct CachedTools {
     has_login: bool,
 }
 
+/// The version of the file, which is read before the rest. Files of the first versions of this program have none.
+#[derive(Deserialize)]
+struct Header {
+    version: Option<u64>,
+}
+
 #[derive(Serialize)]
 struct FileToWrite<'a> {
+    version: u64,
     config_hash: String,
     is_public: bool,
     #[serde(skip_serializing_if = "Not::not")]
@@ -75,9 +87,25 @@ impl ToolCache {
         self.path(config).is_some_and(|path| path.exists())
     }
 
+    /// Checks that the cache file of a server can be used and replaced: without the tools of earlier runs, changed definitions would
+    /// not be noticed.
+    ///
+    /// # Errors
+    /// If a later version of this program has written the file.
+    pub(super) fn check(&self, config: &McpConfig) -> Result<(), HubError> {
+        let Some(path) = self.path(config) else { return Ok(()) };
+        // A file that cannot be read is written anew.
+        let Ok(Some(bytes)) = SystemFs.read(&path) else { return Ok(()) };
+        match serde_json::from_slice(&bytes) {
+            Ok(Header { version: Some(version) }) => check_version(&path, version, VERSION),
+            _ => Ok(()),
+        }
+    }
+
     /// Reads the cached tools of a server. Returns `None` if no tools are cached, or if they belong to a different
     /// program or address than `config`.
     pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools> {
+        self.check(config).ok()?;
         let bytes = SystemFs.read(&self.path(config)?).ok()??;
         let FileToRead { config_hash, is_public, has_login, tools, removed } = serde_json::from_slice(&bytes).ok()?;
         (config_hash == config.hash()).then_some(CachedTools { tools, removed, is_public, has_login })
@@ -87,13 +115,14 @@ impl ToolCache {
     /// as removed tools, up to a limit.
     pub(super) fn write(&self, config: &McpConfig, list: &ToolList, has_login: bool) -> io::Result<()> {
         let Some(path) = self.path(config) else { return Ok(()) };
+        self.check(config).map_err(io::Error::other)?;
         if let Some(directory) = path.parent() {
             SystemFs.create_directory(directory)?;
         }
         let tools = &list.listed().items;
         let removed = self.read(config).map_or_else(Vec::new, |cached| cached.removed_by(tools));
         let is_public = list.hints().is_public;
-        let file = FileToWrite { config_hash: config.hash(), is_public, has_login, tools, removed };
+        let file = FileToWrite { version: VERSION, config_hash: config.hash(), is_public, has_login, tools, removed };
         replace(&SystemFs, &path, &serde_json::to_vec(&file)?, None)
     }
 

@@ -46,7 +46,8 @@ pub(super) fn resolve(context: &Context, servers: &mut Servers, key: AttemptKey)
             is_first: !context.tool_cache.contains(&config),
         };
         let launch = catch_panic(|| Launch::compose(&config, &*settings.secrets, &instance))
-            .unwrap_or_else(|message| Err(panicked("the store of secrets", &message)));
+            .unwrap_or_else(|message| Err(panicked("the store of secrets", &message)))
+            .and_then(|launch| context.tool_cache.check(&config).map(|()| launch));
         let cached = if compares { context.tool_cache.read(&config) } else { None };
         context.state.update(|servers, now| {
             if let Some(cached) = cached {
