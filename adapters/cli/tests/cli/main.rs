@@ -32,6 +32,7 @@ mod servers_are_used_by_name;
 mod servers_at_an_address;
 mod servers_do_not_share_the_terminal;
 mod servers_that_do_not_run;
+mod stored_state;
 mod support;
 mod terminals_are_safe;
 mod the_demo_shows_how_it_goes;

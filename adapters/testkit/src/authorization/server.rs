@@ -11,6 +11,7 @@ use super::client::Client;
 use super::deviation::{Deviation, Endpoint, MetadataPlace};
 use super::pages;
 use super::state::State;
+use super::tokens::Permission;
 use super::url::split_origin;
 use super::{Form, answers};
 use crate::http::{HttpAnswer, HttpRequest};
@@ -177,6 +178,22 @@ impl AuthorizationServer {
         let mut state = self.lock();
         state.clients.clear();
         state.tokens.revoke_all();
+    }
+
+    /// Adds a login that was made elsewhere: its refresh token, client, resource, and the thumbprint of its key, if it has one.
+    pub fn remember_login(&self, refresh_token: &str, client_id: &str, resource: &str, key: Option<&str>) -> Self {
+        self.change(|state| {
+            let login = state.tokens.add_login(
+                Permission {
+                    client_id: client_id.into(),
+                    resource: Some(resource.into()),
+                    scopes: Vec::new(),
+                    key: key.map(Into::into),
+                },
+                None,
+            );
+            state.tokens.set_refresh_token(refresh_token.into(), login);
+        })
     }
 
     /// Makes all access tokens invalid, although they have not expired. Refresh tokens stay valid.
