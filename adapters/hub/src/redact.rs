@@ -1,10 +1,11 @@
 //! [`Redactor`]: removes secrets from text, also from text that arrives in pieces.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use mcpwire_authorization::OAuth;
 use zeroize::Zeroizing;
 
 use crate::secrets::Secret;
@@ -51,7 +52,17 @@ const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "digest", "apikey"];
 /// assert_eq!(out, b"it is [secret].");
 /// ```
 #[derive(Clone, Default)]
-pub struct Redactor {
+pub struct Redactor(Arc<RwLock<Known>>);
+
+/// The secrets that the clones of a [`Redactor`] share.
+#[derive(Default)]
+struct Known {
+    /// The secrets that do not change.
+    fixed: Vec<Secret>,
+    /// Returns the secrets that change, such as the tokens of a login.
+    changing: Option<Box<dyn Fn() -> Vec<Secret> + Send + Sync>>,
+    /// What `changing` has returned, as `patterns` contains it.
+    last: Vec<Secret>,
     patterns: Arc<Patterns>,
 }
 
@@ -63,18 +74,40 @@ struct Patterns(Vec<Zeroizing<Vec<u8>>>);
 impl Redactor {
     /// Creates a redactor that replaces the secrets `values`. Values of less than 4 bytes are not replaced.
     pub fn new(values: impl IntoIterator<Item = Secret>) -> Self {
-        let mut patterns = Patterns::default();
-        for value in values {
-            patterns.add_value(value.expose());
+        let fixed: Vec<Secret> = values.into_iter().collect();
+        let patterns = Arc::new(Patterns::new(&fixed));
+        Redactor(Arc::new(RwLock::new(Known { fixed, patterns, ..Known::default() })))
+    }
+
+    /// Replaces the secrets that `changing` returns, too, now and later: it is called for each text. Applies to all clones.
+    pub fn also(&self, changing: impl Fn() -> Vec<Secret> + Send + Sync + 'static) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.changing = Some(Box::new(changing));
+    }
+
+    /// Replaces the tokens and client secrets of a login, too, now and after each refresh. Applies to all clones.
+    pub fn also_of(&self, oauth: &OAuth) {
+        let oauth = oauth.clone();
+        self.also(move || oauth.secrets().iter().map(|secret| Secret::new(secret.expose())).collect());
+    }
+
+    fn patterns(&self) -> Arc<Patterns> {
+        {
+            let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            let now = known.changing.as_ref().map(|changing| changing()).unwrap_or_default();
+            if now == known.last {
+                return Arc::clone(&known.patterns);
+            }
         }
-        patterns.0.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        patterns.0.dedup();
-        Redactor { patterns: Arc::new(patterns) }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.last = known.changing.as_ref().map(|changing| changing()).unwrap_or_default();
+        known.patterns = Arc::new(Patterns::new(known.fixed.iter().chain(&known.last)));
+        Arc::clone(&known.patterns)
     }
 
     /// Returns `true` if the redactor has no secrets to replace.
     pub fn is_empty(&self) -> bool {
-        self.patterns.0.is_empty()
+        self.patterns().0.is_empty()
     }
 
     /// Returns a copy of `text` in which each secret is replaced by `[secret]`.
@@ -94,6 +127,16 @@ impl Redactor {
 }
 
 impl Patterns {
+    fn new<'s>(values: impl IntoIterator<Item = &'s Secret>) -> Self {
+        let mut patterns = Patterns::default();
+        for value in values {
+            patterns.add_value(value.expose());
+        }
+        patterns.0.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        patterns.0.dedup();
+        patterns
+    }
+
     /// Adds the secret `value` to the texts to replace, and also its parts, such as a token or a password in it.
     fn add_value(&mut self, value: &str) {
         self.add_all_forms(value, SHORTEST);
@@ -239,7 +282,7 @@ pub(crate) fn percent_decoded(text: &str) -> Zeroizing<String> {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("patterns", &self.patterns.0.len()).finish()
+        f.debug_struct("Redactor").field("patterns", &self.patterns().0.len()).finish()
     }
 }
 
@@ -255,21 +298,23 @@ impl RedactStream {
     /// Processes the next piece of the text. Appends the redacted text to `out`, except an end that may be the beginning of a
     /// secret.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        if self.redactor.is_empty() {
+        let patterns = self.redactor.patterns();
+        if patterns.0.is_empty() {
+            out.append(&mut self.held);
             out.extend_from_slice(bytes);
             return;
         }
         self.held.extend_from_slice(bytes);
-        self.take(out, false);
+        self.take(&patterns, out, false);
     }
 
     /// Ends the text. Appends the text that was held back to `out`, redacted.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        self.take(out, true);
+        let patterns = self.redactor.patterns();
+        self.take(&patterns, out, true);
     }
 
-    fn take(&mut self, out: &mut Vec<u8>, is_end: bool) {
-        let patterns = &self.redactor.patterns;
+    fn take(&mut self, patterns: &Patterns, out: &mut Vec<u8>, is_end: bool) {
         let mut at = 0;
         while at < self.held.len() {
             let rest = &self.held[at..];
@@ -376,6 +421,22 @@ mod tests {
         ] {
             assert_eq!(redactor.redact(text), expected);
         }
+    }
+
+    #[test]
+    fn secrets_that_change_are_replaced_by_all_clones_also_in_a_stream_that_has_begun() {
+        let current = Arc::new(std::sync::Mutex::new(vec![Secret::new("first-token")]));
+        let redactor = redactor(&["hunter22"]);
+        let (clone, read) = (redactor.clone(), Arc::clone(&current));
+        let (mut stream, mut out) = (clone.stream(), Vec::new());
+        stream.push(b"first-token, ", &mut out);
+        redactor.also(move || read.lock().unwrap().clone());
+        assert_eq!(clone.redact("first-token second-token hunter22"), "[secret] second-token [secret]");
+        current.lock().unwrap().push(Secret::new("second-token"));
+        assert_eq!(clone.redact("first-token second-token hunter22"), "[secret] [secret] [secret]");
+        stream.push(b"second-token.", &mut out);
+        stream.finish(&mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), "first-token, [secret].");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use mcpwire_driver::http::{
     ResponseHead, SettleFuture, TokenError,
 };
 use mcpwire_driver::protocol::printable;
-use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Scopes};
+use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Scopes, Secret};
 use mcpwire_types::url::without_query;
 
 use super::inner::{Inner, MORE_SCOPES, NO_PROMPT, NO_TOKEN, TOKEN_REFUSED};
@@ -137,6 +137,12 @@ impl OAuth {
     /// If a request has not ended in time. It goes on, but the login is lost if the program ends before it.
     pub async fn settle(&self) -> Result<(), LoginError> {
         self.0.settle().await
+    }
+
+    /// Returns the tokens and client secrets that this value has used, with some that were replaced since. A program removes
+    /// them from what it shows: servers may repeat them.
+    pub fn secrets(&self) -> Vec<Secret> {
+        self.0.shared.lock().secrets().cloned().collect()
     }
 
     /// Returns the URL of the server.

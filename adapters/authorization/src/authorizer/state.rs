@@ -1,5 +1,6 @@
 //! [`Shared`]: what the connections to one server share.
 
+use std::collections::VecDeque;
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,6 +18,9 @@ use crate::signer::Signer;
 use crate::signing_key::random_seed;
 use crate::status::LoginStatus;
 
+/// Maximum number of secrets that are known at a time. A login has at most four. The server knows those that were replaced, too.
+const MAX_SECRETS: usize = 32;
+
 /// A value that resolves when another task has ended what it does.
 pub(super) type Ended = oneshot::Receiver<()>;
 
@@ -33,6 +37,8 @@ pub(super) struct State {
     /// Whether a login was asked for more scopes, so that the success of an operation must be counted.
     pub(super) has_stepped_up: bool,
     load: Load,
+    /// The tokens and client secrets of this authorizer, the newest last, with some that were replaced.
+    secrets: VecDeque<Secret>,
     pub(super) is_logging_in: bool,
     /// How the last login has ended, for those who waited for it.
     pub(super) last_login: Option<Result<LoginStatus, LoginError>>,
@@ -77,6 +83,7 @@ impl Shared {
             challenge: None,
             has_stepped_up: false,
             load: Load::Needed,
+            secrets: VecDeque::new(),
             is_logging_in: false,
             last_login: None,
             waiting: Vec::new(),
@@ -91,7 +98,9 @@ impl Shared {
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let (result, waiting) = {
             let mut state = self.lock();
-            (change(&mut state), std::mem::take(&mut state.waiting))
+            let result = change(&mut state);
+            state.collect_secrets();
+            (result, std::mem::take(&mut state.waiting))
         };
         // Woken without the lock: a waker may run code of the program.
         for sender in waiting {
@@ -153,6 +162,27 @@ impl Drop for Loading<'_> {
 }
 
 impl State {
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        self.secrets.iter()
+    }
+
+    /// Adds the secrets of the current login to those that are known.
+    fn collect_secrets(&mut self) {
+        let token = self.access.token();
+        let tokens = token.into_iter().flat_map(|token| [Some(&token.access_token), token.refresh_token.as_ref()]);
+        let client = self.client.iter();
+        let of_client =
+            client.flat_map(|client| [client.client_secret.as_ref(), client.registration_access_token.as_ref()]);
+        for secret in tokens.chain(of_client).flatten() {
+            if !self.secrets.contains(secret) {
+                self.secrets.push_back(secret.clone());
+            }
+        }
+        while self.secrets.len() > MAX_SECRETS {
+            self.secrets.pop_front();
+        }
+    }
+
     /// Returns the token with its client.
     pub(super) fn grant(&self) -> Option<Grant> {
         Some(Grant { token: self.access.token()?.clone(), client: self.client.clone() })

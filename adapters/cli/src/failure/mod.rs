@@ -217,6 +217,7 @@ impl Failure {
         if !redactor.is_empty() {
             self.message = redactor.redact(&self.message);
             self.hint = self.hint.map(|hint| redactor.redact(&hint));
+            self.scopes = self.scopes.iter().map(|scope| redactor.redact(scope)).collect();
         }
         self
     }

@@ -6,6 +6,7 @@ use mcpwire_authorization::{FileStore, LoginRequired, OAuth, Scopes};
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{Error, McpServerDef};
 use mcpwire_hub::logins::LoginSettings;
+use mcpwire_hub::redact::Redactor;
 
 use super::index::Index;
 use crate::failure::Failure;
@@ -29,6 +30,17 @@ pub(crate) struct ServerLogin {
 impl ServerLogin {
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    pub(crate) fn oauth(&self) -> &OAuth {
+        &self.oauth
+    }
+
+    /// Returns a redactor for the secrets of this login.
+    pub(super) fn redactor(&self) -> Redactor {
+        let redactor = Redactor::default();
+        redactor.also_of(&self.oauth);
+        redactor
     }
 
     /// Returns where the login is kept, such as `the files in DIRECTORY`.
@@ -102,6 +114,6 @@ impl ServerLogin {
     }
 
     fn needed(&self, reason: &str, scopes: Vec<String>) -> Failure {
-        Failure::login_required(reason, &self.command(&scopes), scopes)
+        Failure::login_required(reason, &self.command(&scopes), scopes).redacted(&self.redactor())
     }
 }

@@ -105,6 +105,7 @@ impl Definition {
             // An error is one of the definition, which the connection reports, too.
             if let Ok(login) = LoginStore::new(layout).of_definition(&self.server, settings, name, account) {
                 self.http = login.authorize(self.http);
+                self.redactor.also_of(login.oauth());
                 self.login = Some(login);
             }
         }

@@ -4,6 +4,7 @@ mod a_call_by_name_can_be_watched;
 mod a_client_secret_has_one_issuer;
 mod a_closed_stdout_is_quiet;
 mod a_killed_server_is_named;
+mod a_login_token_is_not_shown;
 mod a_server_asks_the_user;
 mod a_trace_has_every_message;
 mod an_interrupt_ends_everything;

@@ -6,6 +6,7 @@ use mcpwire_authorization::oauth::Scopes;
 use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequired};
 
 use super::required::RequiredLogin;
+use crate::redact::Redactor;
 use crate::{HubError, HubErrorKind};
 
 /// The settings that an error names as its cure: the name in the error, and the path in the configuration.
@@ -72,5 +73,11 @@ impl RequiredLogin {
         let server_url = required.server_url.split(['?', '#']).next().unwrap_or_default().to_owned();
         let scopes = required.scopes.iter().flat_map(Scopes::iter).map(str::to_owned).collect();
         Some(RequiredLogin { server_url, account: required.account.clone(), scopes })
+    }
+
+    /// Replaces secrets in the scopes, which the server has named.
+    pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
+        self.scopes = self.scopes.iter().map(|scope| redactor.redact(scope)).collect();
+        self
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
             None => error.to_string(),
         };
         let message = redactor.redact(&in_terms_of_configuration(&text));
-        let scopes = RequiredLogin::find(error).map(|required| required.scopes).unwrap_or_default();
+        let scopes = RequiredLogin::find(error).map(|required| required.redacted(redactor).scopes).unwrap_or_default();
         return Some(Failure::new(HubError::login_required(message).with_scopes(scopes), Retry::Login));
     }
     let mut error = find_login_error(error)?;

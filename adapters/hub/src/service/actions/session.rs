@@ -137,7 +137,7 @@ async fn list_tools(context: &Context, target: &Target, client: &Client) -> Resu
 
 /// Returns the event that ends the attempt because of `error`. If the server wants a login, stores which one.
 fn failed(context: &Context, target: &Target, error: &Error, stage: Stage) -> Event {
-    let required = RequiredLogin::find(error);
+    let required = RequiredLogin::find(error).map(|required| required.redacted(&target.redactor));
     context.state.update(|servers, _| {
         if let Some(login) = servers.login_state_mut(target.id) {
             login.required = required;

@@ -170,6 +170,7 @@ fn authorized(context: &Context, launch: &Launch, options: ConnectOptions) -> Re
     };
     let client = options.http_options().own_client();
     let oauth = context.settings.logins.oauth(&launch.def, login, context.tasks().runtime(), client)?;
+    launch.redactor.also_of(&oauth);
     let http = options.http_options().clone().authorizer(LoginOfServer(oauth));
     Ok(options.http(http))
 }
