@@ -15,12 +15,13 @@ use crate::http::{Request, Response};
 use crate::jwt;
 use crate::secret::Secret;
 use crate::time::UnixTime;
-use crate::token_response::{self, asks_for_nonce};
+use crate::token_response::{self, ProofRefusal};
 use crate::url::is_secure;
 
 /// A flow that sends a form to an endpoint of an authorization server.
 ///
-/// It signs the client's assertion and the DPoP proof, and repeats the request once if the server wants a DPoP nonce.
+/// It signs the client's assertion and the DPoP proof, and repeats the request once if the server wants another
+/// proof: with a nonce, or for its own time.
 pub(crate) struct ClientRequest {
     pub(crate) step: Step,
     pub(crate) url: String,
@@ -111,14 +112,13 @@ impl ClientRequest {
     }
 
     fn receive(&mut self, response: Response, repeated: bool, now: UnixTime) -> Action<Response> {
-        let has_new_nonce = match (&mut self.dpop, response.header("dpop-nonce").next()) {
-            (Some(dpop), Some(nonce)) => dpop.take_nonce(&self.url, nonce),
-            _ => false,
-        };
-        if has_new_nonce && !repeated && asks_for_nonce(&response) {
-            return self.begin(true, now);
-        }
-        Action::Done(response)
+        let Some(dpop) = &mut self.dpop else { return Action::Done(response) };
+        let nonce = response.header("dpop-nonce").next();
+        let has_new_nonce = nonce.is_some_and(|nonce| dpop.take_nonce(&self.url, nonce));
+        let Some(refusal) = ProofRefusal::from_response(&response) else { return Action::Done(response) };
+        let has_new_time = response.header("date").next().is_some_and(|date| dpop.take_date(&self.url, date, now));
+        let is_other_proof = has_new_time || (has_new_nonce && refusal == ProofRefusal::Nonce);
+        if is_other_proof && !repeated { self.begin(true, now) } else { Action::Done(response) }
     }
 }
 

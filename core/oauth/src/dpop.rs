@@ -16,24 +16,41 @@ use crate::jwt;
 use crate::secret::Secret;
 use crate::time::UnixTime;
 
-/// Maximum number of origins whose nonces are kept. A client talks to a server and an authorization server.
+/// Maximum number of origins that are remembered. A client talks to a server and an authorization server.
 const MAX_ORIGINS: usize = 8;
+
+/// Difference between two clocks, in seconds, that explains no refusal: a response is under way for some time.
+const SAME_TIME: u64 = 5;
+
+/// Maximum difference between the clocks of this machine and of an origin, in seconds. A day: above that, the certificates of the
+/// origin would be invalid here, or its clock is wrong.
+const MAX_DIFFERENCE: u64 = 24 * 60 * 60;
 
 /// Maximum length of a nonce in bytes. Nonces are copied into each proof.
 const MAX_NONCE: usize = 1024;
 
-/// The state of a client that uses DPoP: its public key, and the last nonce of each origin.
+/// The state of a client that uses DPoP: its public key, and what proofs for each origin must contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dpop {
     key: PublicKey,
-    /// URLs and the nonces of their origins. One entry for each origin, the newest last.
-    nonces: Vec<(String, String)>,
+    /// One entry for each origin, the last changed one last.
+    origins: Vec<Origin>,
+}
+
+/// What proofs for one origin must contain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Origin {
+    /// A URL of the origin.
+    url: String,
+    nonce: Option<String>,
+    /// Seconds by which the clock of the origin is ahead of that of this machine.
+    clock: i64,
 }
 
 impl Dpop {
     /// Creates the state for a key. The program keeps the private key.
     pub const fn new(key: PublicKey) -> Self {
-        Dpop { key, nonces: Vec::new() }
+        Dpop { key, origins: Vec::new() }
     }
 
     /// Returns the public key.
@@ -57,7 +74,7 @@ impl Dpop {
             jti: entropy.next_text(),
             htm: method,
             htu: without_query(url),
-            iat: now.as_secs(),
+            iat: now.as_secs().saturating_add_signed(self.origin(url).map_or(0, |origin| origin.clock)),
             ath: token.map(|token| BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(token.expose()))),
             nonce: self.nonce(url),
         };
@@ -73,16 +90,46 @@ impl Dpop {
         if !is_nonce || self.nonce(url) == Some(header) {
             return false;
         }
-        self.nonces.retain(|(known, _)| !same_origin(known, url));
-        if self.nonces.len() == MAX_ORIGINS {
-            self.nonces.remove(0);
+        self.origin_mut(url).nonce = Some(header.to_owned());
+        true
+    }
+
+    /// Adopts the time of an origin that has refused a proof, if it differs from that of this machine. `header` is the value of
+    /// `Date`. Proofs for the origin are made for its time from now on; servers refuse other ones (RFC 9449, section 11.1).
+    ///
+    /// Returns whether the next proof has another time, so that the request can be repeated.
+    pub fn take_date(&mut self, url: &str, header: &str, now: UnixTime) -> bool {
+        let Some(date) = UnixTime::from_http_date(header) else { return false };
+        let clock = date.as_secs().wrapping_sub(now.as_secs()).cast_signed();
+        let known = self.origin(url).map_or(0, |origin| origin.clock);
+        if clock.unsigned_abs() > MAX_DIFFERENCE || clock.abs_diff(known) <= SAME_TIME {
+            return false;
         }
-        self.nonces.push((without_query(url).to_owned(), header.to_owned()));
+        self.origin_mut(url).clock = clock;
         true
     }
 
     fn nonce(&self, url: &str) -> Option<&str> {
-        self.nonces.iter().find(|(known, _)| same_origin(known, url)).map(|(_, nonce)| nonce.as_str())
+        self.origin(url)?.nonce.as_deref()
+    }
+
+    fn origin(&self, url: &str) -> Option<&Origin> {
+        self.origins.iter().find(|origin| same_origin(&origin.url, url))
+    }
+
+    /// Returns the entry of an origin. A new one replaces the one that was not changed for the longest time.
+    fn origin_mut(&mut self, url: &str) -> &mut Origin {
+        let known = self.origins.iter().position(|origin| same_origin(&origin.url, url));
+        let origin = match known {
+            Some(known) => self.origins.remove(known),
+            None => Origin { url: without_query(url).to_owned(), ..Origin::default() },
+        };
+        if self.origins.len() == MAX_ORIGINS {
+            self.origins.remove(0);
+        }
+        self.origins.push(origin);
+        let last = self.origins.len() - 1;
+        &mut self.origins[last]
     }
 }
 
@@ -198,9 +245,42 @@ mod tests {
         for port in 0..MAX_ORIGINS + 5 {
             assert!(dpop.take_nonce(&format!("https://h:{}/", port + 1), "n"));
         }
-        assert_eq!(dpop.nonces.len(), MAX_ORIGINS);
+        assert_eq!(dpop.origins.len(), MAX_ORIGINS);
         assert_eq!(claims(&dpop, "https://h:1/").get("nonce"), None, "the oldest went");
         assert_eq!(claims(&dpop, "https://h:13/")["nonce"], "n");
         assert_eq!(dpop.key(), &KEY);
+    }
+
+    #[test]
+    fn a_proof_follows_the_clock_of_an_origin_that_has_refused_one() {
+        const DATE: &str = "Thu, 09 Nov 2023 21:05:18 GMT";
+        let date = UnixTime::from_http_date(DATE).unwrap();
+        assert_eq!(NOW.duration_since(date).as_secs(), 300);
+        let mut dpop = Dpop::new(KEY);
+        assert!(dpop.take_nonce(MCP, "one") && dpop.take_date(MCP, DATE, NOW));
+        assert_eq!((&claims(&dpop, MCP)["iat"], &claims(&dpop, MCP)["nonce"]), (&json!(date.as_secs()), &json!("one")));
+        assert_eq!(claims(&dpop, "https://auth.example.com/token")["iat"], NOW.as_secs(), "another origin");
+        assert!(!dpop.take_date(MCP, DATE, NOW), "known already");
+        assert!(dpop.take_nonce(MCP, "two"));
+        assert_eq!(claims(&dpop, MCP)["iat"], date.as_secs(), "a nonce changes no clock");
+        // The clock of this machine is set right.
+        assert!(dpop.take_date(MCP, DATE, date));
+        assert_eq!(claims(&dpop, MCP)["iat"], NOW.as_secs());
+    }
+
+    #[test]
+    fn dates_that_explain_no_refusal_change_no_proof() {
+        let ahead = |seconds: u64| UnixTime::from_secs(784_111_777 - seconds);
+        for (date, now, is_taken) in [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", ahead(5), false),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", ahead(6), true),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", ahead(86_400), true),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", ahead(86_401), false),
+            ("soon", ahead(60), false),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", NOW, false),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", NOW, false),
+        ] {
+            assert_eq!(Dpop::new(KEY).take_date(MCP, date, now), is_taken, "{date} {now:?}");
+        }
     }
 }

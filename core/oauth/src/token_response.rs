@@ -121,9 +121,29 @@ pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<
     if succeeded { Ok(body) } else { Err(refusal(&body, step, url, response)) }
 }
 
-/// Returns whether the server refuses a request because it wants another DPoP nonce (RFC 9449, section 8).
-pub(crate) fn asks_for_nonce(response: &Response) -> bool {
-    read_object(response, Step::Token, "").is_err_and(|error| error.code() == Some("use_dpop_nonce"))
+/// Why a server refuses a DPoP proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProofRefusal {
+    /// It wants another nonce (RFC 9449, section 8).
+    Nonce,
+    /// The proof is wrong, for example because of its time.
+    Invalid,
+}
+
+impl ProofRefusal {
+    /// Reads an error code. Returns `None` if it is not about the proof.
+    pub(crate) fn from_code(code: Option<&str>) -> Option<Self> {
+        match code {
+            Some("use_dpop_nonce") => Some(ProofRefusal::Nonce),
+            Some("invalid_dpop_proof") => Some(ProofRefusal::Invalid),
+            _ => None,
+        }
+    }
+
+    /// Reads the response of a token endpoint.
+    pub(crate) fn from_response(response: &Response) -> Option<Self> {
+        Self::from_code(read_object(response, Step::Token, "").err()?.code())
+    }
 }
 
 /// Returns the error that a refusal (RFC 6749, section 5.2) means.

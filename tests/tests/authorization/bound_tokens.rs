@@ -188,3 +188,39 @@ fn dp8_a_key_that_cannot_sign_proofs_is_an_error_and_no_token_is_got_without_it(
         assert_eq!(web.token_requests().len(), 0);
     });
 }
+
+#[test]
+fn proofs_follow_the_clocks_of_both_servers() {
+    watched(|| {
+        for (authorization, server) in [(3600, -7200), (-86_000, 400), (301, 0)] {
+            for has_nonces in [false, true] {
+                let web = web();
+                web.authorization.clock_ahead(authorization);
+                web.server.clock_ahead(server);
+                if has_nonces {
+                    web.authorization.renew_dpop_nonce();
+                    web.server.renew_dpop_nonce();
+                }
+                web.run(web.oauth().dpop(true), async |client| {
+                    let before = web.server.requests().len();
+                    echo(&client).await.expect("the proof is made for the time of the server");
+                    assert_eq!(web.server.requests().len(), before + 1, "the time of the server is remembered");
+                    web.time.sleep(secs(200)).await;
+                    echo(&client).await.expect("the token is refreshed");
+                });
+                assert_eq!(web.logins().len(), 1, "{authorization} {server}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_server_whose_clock_is_wrong_by_more_than_a_day_is_not_followed() {
+    watched(|| {
+        let web = web();
+        web.server.clock_ahead(2 * 86_400);
+        assert!(!web.refused(web.oauth().dpop(true)).to_string().is_empty());
+        let sent = web.server.requests().iter().filter(|request| request.header("DPoP").is_some()).count();
+        assert_eq!(sent, 1, "a refusal for another reason than the time is not repeated");
+    });
+}

@@ -239,8 +239,14 @@ impl Inner {
         let operation = refusal.request.operation();
         let (decision, renewal_to_start, waiting) = {
             let mut state = self.shared.lock();
-            let has_new_nonce = nonce.is_some_and(|nonce| state.access.take_nonce(refusal.request.url(), &nonce));
-            let decision = state.refused(&refusal, challenge.as_ref(), has_new_nonce, &operation, self.now());
+            let (url, now) = (refusal.request.url(), self.now());
+            let has_new_nonce = nonce.is_some_and(|nonce| state.access.take_nonce(url, &nonce));
+            let date = refusal.response.values("date").next();
+            let has_new_time = date.zip(challenge.as_ref());
+            let has_new_time =
+                has_new_time.is_some_and(|(date, challenge)| state.access.take_date(url, challenge, &date, now));
+            let changes_proof = has_new_nonce || has_new_time;
+            let decision = state.refused(&refusal, challenge.as_ref(), changes_proof, &operation, now);
             let waiting = matches!(decision, Decision::Renew { .. }).then(|| state.wait_for_renewal());
             let starts = matches!(decision, Decision::Renew { start_renewal: true });
             (decision, state.started(starts), waiting)

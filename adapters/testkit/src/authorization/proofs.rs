@@ -17,6 +17,10 @@ pub(super) struct Proofs {
     seen: BTreeSet<String>,
     /// The number of the current nonce. `None` if nonces are not wanted.
     nonce: Option<u64>,
+    /// Seconds by which the clock of the server is ahead of that of the clients.
+    pub(super) clock: i64,
+    /// The time of the last check by the clock of the server, if it is not that of the clients.
+    date: Option<u64>,
 }
 
 /// Why a proof is refused.
@@ -38,8 +42,12 @@ impl Proofs {
         self.nonce.map(|number| format!("nonce-{number}-{}", &sha256(origin)[..6]))
     }
 
-    /// Adds the current nonce to a response.
+    /// Adds the current nonce to a response, and the server's time if it is not that of the clients.
     pub(super) fn add_nonce(&self, origin: &str, answer: HttpAnswer) -> HttpAnswer {
+        let answer = match self.date {
+            Some(date) => answer.header("Date", http_date(date)),
+            None => answer,
+        };
         match self.nonce(origin) {
             Some(nonce) => answer.header("DPoP-Nonce", nonce),
             None => answer,
@@ -59,6 +67,8 @@ impl Proofs {
         if proofs.next().is_some() {
             return Err(ProofError::Invalid("there are two headers DPoP"));
         }
+        let now = now.as_secs().saturating_add_signed(self.clock);
+        self.date = (self.clock != 0).then_some(now);
         let jwt = Jwt::parse(proof).ok_or(ProofError::Invalid("the proof is no JWT"))?;
         let key = jwt.header.get("jwk").ok_or(ProofError::Invalid("the proof has no key"))?;
         let checks = [
@@ -67,7 +77,7 @@ impl Proofs {
             (jwt.is_signed_by(key), "the signature is wrong"),
             (jwt.claim("htm") == request.verb.as_str(), "`htm` is not the method"),
             (jwt.claim("htu") == without_query(&request.url), "`htu` is not the URL"),
-            (jwt.time("iat").is_some_and(|at| at.abs_diff(now.as_secs()) <= TOLERANCE), "`iat` is not now"),
+            (jwt.time("iat").is_some_and(|at| at.abs_diff(now) <= TOLERANCE), "`iat` is not now"),
             (token.is_none_or(|token| jwt.claim("ath") == sha256(token)), "`ath` is not the hash of the token"),
             (!jwt.claim("jti").is_empty(), "there is no `jti`"),
         ];
@@ -81,5 +91,37 @@ impl Proofs {
             return Err(ProofError::NonceWanted);
         }
         Ok(Some(thumbprint(key)))
+    }
+}
+
+/// Writes a time as the value of a header `Date` (RFC 9110, section 5.6.7).
+fn http_date(seconds: u64) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (mut year, mut month, mut day) = (1970, 0, days);
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    while day >= lengths[month] {
+        day -= lengths[month];
+        month += 1;
+    }
+    let (name, month) = (DAYS[usize::try_from(days % 7).unwrap_or_default()], MONTHS[month]);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{name}, {:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT", day + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_written_as_http_does() {
+        assert_eq!(http_date(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(http_date(1_709_251_199), "Thu, 29 Feb 2024 23:59:59 GMT");
     }
 }

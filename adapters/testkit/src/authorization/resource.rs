@@ -140,6 +140,11 @@ impl ProtectedServer {
         self.change(|state| state.wants_proofs = true)
     }
 
+    /// Sets by how many seconds the clock that proofs are checked with is ahead of that of the clients. Negative: behind.
+    pub fn clock_ahead(&self, seconds: i64) -> Self {
+        self.change(|state| state.proofs.clock = seconds)
+    }
+
     /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
     pub fn renew_dpop_nonce(&self) -> Self {
         self.change(|state| state.proofs.renew_nonce())

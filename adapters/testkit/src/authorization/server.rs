@@ -110,6 +110,11 @@ impl AuthorizationServer {
         self.change(|state| state.asks_users = false)
     }
 
+    /// Sets by how many seconds the clock that proofs are checked with is ahead of that of the clients. Negative: behind.
+    pub fn clock_ahead(&self, seconds: i64) -> Self {
+        self.change(|state| state.proofs.clock = seconds)
+    }
+
     /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
     pub fn renew_dpop_nonce(&self) -> Self {
         self.change(|state| state.proofs.renew_nonce())

@@ -23,7 +23,8 @@ pub struct Refusal<'a> {
     pub sent: Option<TokenId>,
     /// How often the request was repeated before.
     pub repeats: u32,
-    /// Whether the response contained a new DPoP nonce: the result of [`Access::take_nonce`].
+    /// Whether the response changes the next proof, by a nonce or a time: the results of [`Access::take_nonce`] and
+    /// [`Access::take_date`].
     pub has_new_nonce: bool,
     /// What was asked of the server, for example `tools/call search`. Logins are counted for each operation.
     pub operation: &'a str,
@@ -59,15 +60,14 @@ impl Access {
         let error = refusal.challenge.and_then(|challenge| challenge.error.as_deref());
         match refusal.status {
             _ if refusal.repeats >= MAX_REPEATS => Decision::GiveUp,
-            401 | 403 if error == Some("use_dpop_nonce") => {
+            // A proof is fresh for each request, so one for the same time would be refused, too.
+            401 | 403 if matches!(error, Some("use_dpop_nonce" | "invalid_dpop_proof")) => {
                 if refusal.has_new_nonce {
                     Decision::Repeat
                 } else {
                     Decision::GiveUp
                 }
             }
-            // A proof is fresh for each request, so another token or proof would be refused, too.
-            401 if error == Some("invalid_dpop_proof") => Decision::GiveUp,
             401 => self.unauthorized(refusal, error, now),
             403 if error == Some("insufficient_scope") => self.insufficient_scope(refusal),
             _ => Decision::GiveUp,

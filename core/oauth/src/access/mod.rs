@@ -8,6 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::challenge::BearerChallenge;
 use crate::dpop::{Dpop, Proof};
 use crate::entropy::Entropy;
 use crate::error::{Error, ErrorKind, Step};
@@ -15,7 +16,7 @@ use crate::secret::Secret;
 use crate::step_up::StepUpLimit;
 use crate::store::StoredToken;
 use crate::time::UnixTime;
-use crate::token_response::{TokenType, can_be_sent};
+use crate::token_response::{ProofRefusal, TokenType, can_be_sent};
 use crate::url::covers;
 
 pub use decision::{Decision, Refusal};
@@ -336,6 +337,13 @@ impl Access {
     /// Remembers the `DPoP-Nonce` of a response. Returns whether it is new.
     pub fn take_nonce(&mut self, url: &str, nonce: &str) -> bool {
         self.dpop.as_mut().is_some_and(|dpop| dpop.take_nonce(url, nonce))
+    }
+
+    /// Adopts the time of a server that has refused the proof of a request. `date` is the `Date` of the response. Returns whether
+    /// the next proof has another time.
+    pub fn take_date(&mut self, url: &str, challenge: &BearerChallenge, date: &str, now: UnixTime) -> bool {
+        let is_about_proof = ProofRefusal::from_code(challenge.error.as_deref()).is_some();
+        is_about_proof && self.dpop.as_mut().is_some_and(|dpop| dpop.take_date(url, date, now))
     }
 }
 
