@@ -33,68 +33,93 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// assert_eq!(def, McpServerDef::http("https://example.com/mcp").header("X-Team", "blue"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", remote = "Self")]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpServerDef {
     /// Name of the server in errors. Default: the file name of the command, or the host and port of the URL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The program to start: a path, or a name that is looked up in `PATH`. It is started without a shell.
     /// Empty for a server that is reached over HTTP.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
     /// Arguments of the program. Each is passed unchanged.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// Environment variables to set. They take precedence over inherited variables.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Names of environment variables to inherit in addition to those of [`McpServerDef::env_policy`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inherit_env: Vec<String>,
     /// The environment variables of this process that the server inherits.
-    #[serde(default, skip_serializing_if = "EnvPolicy::is_default")]
     pub env_policy: EnvPolicy,
     /// Working directory of the server. Default: that of this process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// Maximum time to wait for a response or a progress notification. In JSON: milliseconds. Default: 30 s.
-    #[serde(default, with = "millis", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// Maximum time to start the server and to open the connection. In JSON: milliseconds. Default: 60 s.
-    #[serde(default, with = "millis", skip_serializing_if = "Option::is_none")]
     pub connect_timeout: Option<Duration>,
     /// URL of a server that is reached over HTTP: absolute, with the scheme `http` or `https`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Path of the Unix socket of a server that is reached over HTTP.
     ///
     /// [`McpServerDef::url`] provides the path of the requests and the `Host` header. The connection uses no proxy. The scheme
     /// `http` is safe, because the messages do not leave the machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<PathBuf>,
     /// PEM file with CA certificates to trust for HTTPS, in addition to the default ones. Not part of `mcpServers` files.
     #[cfg(feature = "http")]
-    #[serde(skip)]
     pub ca_file: Option<PathBuf>,
     /// PEM file with the client certificate for HTTPS, and the chain to its CA (mutual TLS). Not part of `mcpServers` files.
     #[cfg(feature = "http")]
-    #[serde(skip)]
     pub client_certificate: Option<PathBuf>,
     /// PEM file with the private key of `client_certificate`. The default is the file of the certificate. Not part of
     /// `mcpServers` files.
     #[cfg(feature = "http")]
-    #[serde(skip)]
     pub client_key: Option<PathBuf>,
     /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, which `{:?}` does
     /// not show. Not part of `mcpServers` files.
     #[cfg(feature = "http")]
-    #[serde(skip)]
     pub proxy: Option<String>,
     /// Headers of all HTTP requests. `{:?}` does not show the values, because they may be secrets.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+}
+
+/// The members of [`McpServerDef`] in JSON. A private type, so that nobody can deserialize a definition without its checks.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", remote = "McpServerDef")]
+struct Members {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    command: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    args: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    env: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    inherit_env: Vec<String>,
+    #[serde(default, skip_serializing_if = "EnvPolicy::is_default")]
+    env_policy: EnvPolicy,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<PathBuf>,
+    #[serde(default, with = "millis", skip_serializing_if = "Option::is_none")]
+    timeout: Option<Duration>,
+    #[serde(default, with = "millis", skip_serializing_if = "Option::is_none")]
+    connect_timeout: Option<Duration>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unix_socket: Option<PathBuf>,
+    #[cfg(feature = "http")]
+    #[serde(skip)]
+    ca_file: Option<PathBuf>,
+    #[cfg(feature = "http")]
+    #[serde(skip)]
+    client_certificate: Option<PathBuf>,
+    #[cfg(feature = "http")]
+    #[serde(skip)]
+    client_key: Option<PathBuf>,
+    #[cfg(feature = "http")]
+    #[serde(skip)]
+    proxy: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, String>,
 }
 
 /// The environment variables of this process that a server inherits.
@@ -305,13 +330,13 @@ fn is_loopback(host: &str) -> bool {
 
 impl Serialize for McpServerDef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, serializer)
+        Members::serialize(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for McpServerDef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let def = Self::deserialize(deserializer)?;
+        let def = Members::deserialize(deserializer)?;
         match (def.command.is_empty(), &def.url) {
             (true, None) => Err(D::Error::custom("a server needs a `command` or a `url`")),
             (false, None) if def.unix_socket.is_some() => {
@@ -383,6 +408,15 @@ mod tests {
     fn debug_omits_the_values_of_variables() {
         let shown = format!("{:?}", McpServerDef::new("x").env("TOKEN", "hunter2"));
         assert!(shown.contains("TOKEN") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn no_way_to_deserialize_skips_the_checks() {
+        for text in ["{}", r#"{"command":"a","url":"http://h/"}"#, r#"{"unixSocket":"/s"}"#] {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            // Resolves to an inherent function if there is one.
+            assert!(McpServerDef::deserialize(&value).is_err(), "{text}");
+        }
     }
 
     #[test]

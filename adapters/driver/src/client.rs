@@ -13,7 +13,7 @@ use crate::connect;
 use crate::notifications::{Events, Notifications};
 use crate::operation::BoxFuture;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
-use crate::shared::{ConnectionRef, RestartAttempt};
+use crate::shared::{ConnectionRef, RestartAttempt, Waiter};
 use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. Clones are cheap, and any number of tasks can use the client concurrently.
@@ -154,7 +154,10 @@ impl<R> McpClient<R> {
                 shared.lock().opening.is_reported = true;
                 return Ok(server);
             }
-            let outcome = poll_fn(|cx| shared.poll_opened(cx)).await;
+            let outcome = {
+                let mut waiter = Waiter::new(shared);
+                poll_fn(|cx| waiter.poll_opened(cx)).await
+            };
             if matches!(outcome, OpeningOutcome::Restart) {
                 let _attempt = RestartAttempt(shared);
                 connect::restart(shared, start)?;
@@ -241,7 +244,10 @@ impl<R> McpClient<R> {
     /// client ends the connection.
     pub fn closed(&self) -> impl Future<Output = ConnectionEnd> + Send + use<R> {
         let shared = Arc::clone(self.connection.shared());
-        async move { poll_fn(|cx| shared.poll_closed(cx)).await }
+        async move {
+            let mut waiter = Waiter::new(&shared);
+            poll_fn(|cx| waiter.poll_closed(cx)).await
+        }
     }
 
     /// Returns why the connection has ended, or `None` if it is open.
@@ -263,7 +269,10 @@ impl<R> McpClient<R> {
         let connection = self.connection.clone();
         connection.shared().start_shutdown();
         async move {
-            let report = poll_fn(|cx| connection.shared().poll_ended(cx)).await;
+            let report = {
+                let mut waiter = Waiter::new(connection.shared());
+                poll_fn(|cx| waiter.poll_ended(cx)).await
+            };
             #[cfg(feature = "http")]
             connection.shared().context.settle_authorizer().await?;
             connection.shared().context.shutdown_result(report)

@@ -57,6 +57,7 @@ mod tasks;
 #[cfg(feature = "tool-client")]
 mod tool_client_trait;
 mod tools;
+mod waiters;
 
 pub use call::{Call, CallFuture};
 pub use client::{McpClient, with_client};

@@ -1,7 +1,5 @@
 //! [`Opening`]: the state of the opening of a connection.
 
-use std::task::Waker;
-
 use mcpwire_core::internal::OpeningOutcome;
 
 /// The state of the opening of a connection, and the tasks that wait for its outcome.
@@ -13,5 +11,4 @@ pub(crate) struct Opening {
     pub(crate) is_reported: bool,
     /// Whether a task is restarting the server. Other tasks wait for the outcome.
     pub(crate) is_restarting: bool,
-    pub(crate) wakers: Vec<Waker>,
 }

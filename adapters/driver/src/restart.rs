@@ -1,6 +1,5 @@
 //! The opening of a connection, and the restart of a server that exits when it receives `server/discover`.
 
-use std::mem;
 use std::task::Waker;
 
 use mcpwire_client::{ConnectionState, StderrTail, Writer};
@@ -35,7 +34,7 @@ impl State {
     /// Stores the outcome of the opening, and adds the tasks that wait for it to `wakers`.
     pub(crate) fn finish_opening(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
         self.opening.outcome = Some(outcome);
-        wakers.extend(mem::take(&mut self.opening.wakers));
+        self.waiters.take(wakers);
     }
 
     /// Returns whether the server has exited when it received `server/discover`, and the client will restart it.
@@ -65,6 +64,6 @@ impl State {
         self.finish_opening(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
         self.connection.close_reason.get_or_insert(CloseReason::ByServer);
         self.end_subscribers(wakers);
-        wakers.append(&mut self.end_wakers);
+        self.waiters.take(wakers);
     }
 }

@@ -14,7 +14,7 @@ use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInf
 
 use crate::clock::Clock;
 use crate::runtime::Runtime;
-use crate::state::{CloseIntent, State, add_waker};
+use crate::state::{CloseIntent, State};
 
 /// The data that the callers and the driver of a connection share.
 pub(crate) struct Shared {
@@ -114,41 +114,6 @@ impl Shared {
     #[inline(never)]
     fn send_error(&self, error: SendError, mut state: &mut State) -> Error {
         self.context.send_error(error, &mut state)
-    }
-
-    /// Waits for the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited.
-    pub(crate) fn poll_opened(&self, cx: &mut Context<'_>) -> Poll<OpeningOutcome> {
-        let mut state = self.lock();
-        match state.opening.outcome {
-            Some(OpeningOutcome::Restart) if state.report.is_none() => add_waker(&mut state.end_wakers, cx),
-            Some(OpeningOutcome::Restart) if state.opening.is_restarting => add_waker(&mut state.opening.wakers, cx),
-            Some(OpeningOutcome::Restart) => {
-                state.opening.is_restarting = true;
-                return Poll::Ready(OpeningOutcome::Restart);
-            }
-            Some(ref outcome) => return Poll::Ready(outcome.clone()),
-            None => add_waker(&mut state.opening.wakers, cx),
-        }
-        Poll::Pending
-    }
-
-    /// Waits until the server has ended.
-    pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<ShutdownReport> {
-        let mut state = self.lock();
-        if state.report.is_none() {
-            add_waker(&mut state.end_wakers, cx);
-        }
-        state.report.map_or(Poll::Pending, Poll::Ready)
-    }
-
-    /// Waits until the connection and the server have ended, and returns why.
-    pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<ConnectionEnd> {
-        let mut state = self.lock();
-        if let Some(end) = state.connection_end().filter(|_| state.report.is_some()) {
-            return Poll::Ready(end);
-        }
-        add_waker(&mut state.end_wakers, cx);
-        Poll::Pending
     }
 
     /// Starts the shutdown.
@@ -310,5 +275,63 @@ impl Drop for ConnectionGuard {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("server", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// A future's entry in [`State::waiters`]. Dropping it removes the entry.
+pub(crate) struct Waiter<'s> {
+    shared: &'s Shared,
+    /// The key of the entry, or `None` if there has never been one.
+    key: Option<u64>,
+}
+
+impl<'s> Waiter<'s> {
+    pub(crate) fn new(shared: &'s Shared) -> Self {
+        Waiter { shared, key: None }
+    }
+
+    /// Waits for the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited.
+    pub(crate) fn poll_opened(&mut self, cx: &mut Context<'_>) -> Poll<OpeningOutcome> {
+        self.poll(cx, |state| match state.opening.outcome {
+            Some(OpeningOutcome::Restart) if state.report.is_none() || state.opening.is_restarting => None,
+            Some(OpeningOutcome::Restart) => {
+                state.opening.is_restarting = true;
+                Some(OpeningOutcome::Restart)
+            }
+            ref outcome => outcome.clone(),
+        })
+    }
+
+    /// Waits until the server has ended.
+    pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<ShutdownReport> {
+        self.poll(cx, |state| state.report)
+    }
+
+    /// Waits until the connection and the server have ended, and returns why.
+    pub(crate) fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionEnd> {
+        self.poll(cx, |state| state.connection_end().filter(|_| state.report.is_some()))
+    }
+
+    fn poll<T>(&mut self, cx: &mut Context<'_>, get: impl FnOnce(&mut State) -> Option<T>) -> Poll<T> {
+        let waker = cx.waker().clone();
+        let mut state = self.shared.lock();
+        if let Some(value) = get(&mut state) {
+            drop(state);
+            return Poll::Ready(value);
+        }
+        let replaced = state.waiters.insert(&mut self.key, waker);
+        // Wakers are dropped without the lock.
+        drop(state);
+        drop(replaced);
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            let removed = self.shared.lock().waiters.remove(key);
+            drop(removed);
+        }
     }
 }

@@ -19,6 +19,7 @@ use mcpwire_process::Process;
 use crate::opening::Opening;
 use crate::slots::{Slot, Slots};
 use crate::subscribers::EventSink;
+use crate::waiters::Waiters;
 use mcpwire_client::Writer;
 
 /// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
@@ -68,8 +69,8 @@ pub(crate) struct State {
     pub(crate) writer_panic: Option<String>,
     /// How the server was ended. `None` until the driver has ended.
     pub(crate) report: Option<ShutdownReport>,
-    /// The tasks that wait for the end of the server.
-    pub(crate) end_wakers: Vec<Waker>,
+    /// The tasks that wait for the opening or the end of the connection.
+    pub(crate) waiters: Waiters,
     /// Whether there is a trace callback. Then only the driver writes.
     pub(crate) is_traced: bool,
     /// Time at which the driver's timer elapses. `None` if the timer is not set.
@@ -114,13 +115,6 @@ pub(crate) enum ServerRequestEvent {
     Cancelled(ServerRequestId),
 }
 
-/// Adds the current task to `wakers`, unless the list already contains it.
-pub(crate) fn add_waker(wakers: &mut Vec<Waker>, cx: &mut Context<'_>) {
-    if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-        wakers.push(cx.waker().clone());
-    }
-}
-
 impl State {
     pub(crate) fn new(engine: AnyEngine, writer: Option<Writer>, process: Option<Process>) -> Self {
         State {
@@ -145,7 +139,7 @@ impl State {
             close_intent: CloseIntent::None,
             writer_panic: None,
             report: None,
-            end_wakers: Vec::new(),
+            waiters: Waiters::default(),
             is_traced: false,
             timer_deadline: None,
             idle_count: 0,
@@ -414,7 +408,7 @@ impl State {
             self.connection.close_reason.get_or_insert(CloseReason::ByClient);
             self.end_subscribers(wakers);
         }
-        wakers.extend(mem::take(&mut self.opening.wakers));
+        self.waiters.take(wakers);
     }
 
     /// Ends the streams of events.
@@ -439,7 +433,7 @@ impl State {
     /// Stores the report of the shutdown, and adds the tasks that wait for it to `wakers`.
     pub(crate) fn finish(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
         self.report = Some(report);
-        wakers.append(&mut self.end_wakers);
+        self.waiters.take(wakers);
     }
 
     pub(crate) fn is_running(&mut self) -> bool {

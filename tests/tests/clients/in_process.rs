@@ -1,6 +1,8 @@
 //! A server in the same process, and the name of a connection that has no process.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 use std::thread;
 
 use mcpwire_driver::memory::duplex;
@@ -51,7 +53,34 @@ fn a_server_in_memory_is_called_by_its_name<H: Host>() {
     });
 }
 
-on_every_async_adapter!(a_server_in_memory_is_called_by_its_name);
+/// A waker that only counts its owners.
+struct CountedWaker;
+
+impl Wake for CountedWaker {
+    fn wake(self: Arc<Self>) {}
+}
+
+fn nothing_is_kept_of_futures_that_waited_for_the_end<H: Host>() {
+    H::start().block_on(async {
+        let (ours, theirs) = duplex(1024);
+        H::spawn(ScriptedServer::new().serve::<H::Runtime>(theirs.reader, theirs.writer));
+        let client = mcpwire_driver::McpClient::<H::Runtime>::over(ours.reader, ours.writer, named());
+        client.initialize().await.expect("it opens");
+        let counted = Arc::new(CountedWaker);
+        for _ in 0..100 {
+            let waker = Waker::from(Arc::clone(&counted));
+            let mut closed = Box::pin(client.closed());
+            assert!(closed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            assert!(Arc::strong_count(&counted) > 2, "it waits");
+            drop(closed);
+            drop(waker);
+            assert_eq!(Arc::strong_count(&counted), 1, "it has gone");
+        }
+        client.shutdown().await.expect("it ends");
+    });
+}
+
+on_every_async_adapter!(a_server_in_memory_is_called_by_its_name, nothing_is_kept_of_futures_that_waited_for_the_end);
 
 #[test]
 fn a_duplex_of_tokio_carries_a_connection_and_its_end() {

@@ -153,7 +153,8 @@ impl Inner {
     }
 }
 
-/// Returns whether an authorization server refuses the device grant to this client.
+/// Returns whether an authorization server may have refused the device grant to this client. The code for that is
+/// `unauthorized_client` (RFC 6749, section 5.2); `oidc-provider` says `invalid_request`.
 fn lacks_grant(error: &Error) -> bool {
-    matches!(error.code(), Some("unauthorized_client" | "invalid_client"))
+    matches!(error.code(), Some("unauthorized_client" | "invalid_client" | "invalid_request"))
 }

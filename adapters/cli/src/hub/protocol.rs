@@ -15,8 +15,6 @@ use serde_json::Value;
 pub(crate) enum Request {
     /// Returns the status of all servers, as a list of [`Row`].
     Status,
-    /// Returns the status of all servers at once, and again after each change until the client disconnects.
-    Watch,
     /// Starts all enabled servers that are not running, except those that the user has stopped. Then returns the status of all
     /// servers.
     Try,

@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use super::advice::changed_tool;
 use super::handle::end_at_second_interrupt;
-use super::protocol::{Request, Response, json};
+use super::protocol::{Request, Response};
 use super::service::HubService;
 use super::socket::{Socket, failed};
 use crate::console::Console;
@@ -142,9 +142,6 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
                 continue;
             }
         };
-        if matches!(request, Request::Watch) {
-            return watch(service, &mut writer).await;
-        }
         // A slow client gets only the latest progress: a report replaces an earlier report that was not sent yet.
         let (sender, mut progress) = latest::channel(Progress::default());
         let mut on_progress = |progress: &Progress| drop(sender.send_replace(progress.clone()));
@@ -171,17 +168,6 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
 async fn has_gone(reader: &mut (impl AsyncBufRead + Unpin)) {
     if let Ok([_, ..]) = reader.fill_buf().await {
         std::future::pending::<()>().await;
-    }
-}
-
-async fn watch(service: &HubService, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-    let mut events = service.hub.events();
-    loop {
-        write(writer, json(&service.rows().await)).await?;
-        if events.next().await.is_none() {
-            return Ok(());
-        }
-        while events.try_next().is_some() {}
     }
 }
 

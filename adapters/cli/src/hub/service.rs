@@ -41,11 +41,10 @@ impl HubService {
     }
 
     /// Performs a request and returns the result as JSON. Reports the progress of a tool call to `on_progress`.
-    /// [`Request::Watch`] returns only the current status, without later changes.
     pub(super) async fn answer(&self, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
         let hub = &self.hub;
         match request {
-            Request::Status | Request::Watch => json(&self.rows().await),
+            Request::Status => json(&self.rows().await),
             Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
             Request::Stop { server } => done(hub.stop(find(hub, &server)?.id).await),
             Request::Restart { server } => done(hub.restart(find(hub, &server)?.id).await),
