@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use mcpwire_types::json::Json;
 use mcpwire_types::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
-use mcpwire_types::json::scan::{members, skip_space};
+use mcpwire_types::json::scan::{member, members, skip_space};
 use mcpwire_types::json::serialize::append;
 
 /// The members to write into the `_meta` object of a JSON-RPC request.
@@ -30,11 +30,13 @@ impl Meta<'_> {
     }
 
     fn has_log_level(&self) -> bool {
-        const KEY: &[u8] = br#""io.modelcontextprotocol/logLevel":"#;
-        // Not `str::contains`, whose search algorithm adds 3 KiB to a program.
-        self.protocol.as_bytes().windows(KEY.len()).any(|text| text == KEY)
+        let object = alloc::format!("{{{}}}", self.protocol);
+        member(object.as_bytes(), LOG_LEVEL).is_some()
     }
 }
+
+/// The `_meta` member with the minimum level of the log messages that the server sends.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Why the parameters of a message could not be written.
 #[derive(Debug)]
@@ -210,7 +212,7 @@ fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
         "io.modelcontextprotocol/protocolVersion"
         | "io.modelcontextprotocol/clientInfo"
         | "io.modelcontextprotocol/clientCapabilities" => !meta.protocol.is_empty(),
-        "io.modelcontextprotocol/logLevel" => meta.has_log_level(),
+        LOG_LEVEL => meta.has_log_level(),
         _ => false,
     }
 }
@@ -257,6 +259,14 @@ mod tests {
         let blank = Json::parse("{ \n }").unwrap();
         assert!(written(&blank, meta).contains(whole));
         assert_eq!(written(&BTreeMap::from([("a", 1)]), meta), alloc::format!(r#","params":{{"a":1,{whole}}}}}"#));
+    }
+
+    #[test]
+    fn a_nested_log_level_does_not_replace_that_of_the_caller() {
+        let caller = Json::parse(r#"{"io.modelcontextprotocol/logLevel":"debug"}"#).unwrap();
+        let with = |protocol| written(&(), Meta { protocol, progress_token: None, caller: Some(&caller) });
+        assert!(with(r#""a":{"io.modelcontextprotocol/logLevel":{}}"#).contains(":\"debug\""));
+        assert!(!with(r#""io.modelcontextprotocol/logLevel":"info""#).contains(":\"debug\""));
     }
 
     #[test]
