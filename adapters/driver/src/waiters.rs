@@ -1,9 +1,9 @@
 //! [`Waiters`]: the tasks that wait for the opening or the end of a connection.
 
 use std::collections::BTreeMap;
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 
-/// The wakers of the tasks that wait for the opening or the end of a connection, one for each [`Waiter`].
+/// The wakers of the tasks that wait for the opening or the end of a connection, by key.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     wakers: BTreeMap<u64, Waker>,

@@ -1,6 +1,7 @@
 //! Requests that take more than one round: a modern server wants input before it answers (2026-07-28, basic/patterns/mrtr).
 
 mod endless;
+mod layouts;
 mod plain;
 
 use std::sync::Arc;
