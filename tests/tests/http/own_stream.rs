@@ -111,6 +111,72 @@ fn a_server_without_such_a_stream_is_asked_once() {
     }
 }
 
+/// A client whose event stream ends after 1 s. The server then refuses the stream once, as `refuse` says.
+fn refused_once(refuse: impl Fn(&mut Says) + 'static) -> Web {
+    let mut times = 0;
+    Web::opening(
+        web::patient(),
+        web::legacy("2025-11-25", move |asked, says| {
+            assert_eq!(asked.line(), "GET");
+            times += 1;
+            match times {
+                1 => {
+                    says.stream().event(CHANGED).later(Duration::from_secs(1)).end();
+                }
+                2 => refuse(says),
+                _ => {
+                    says.stream().event(CHANGED);
+                }
+            }
+        }),
+    )
+}
+
+#[test]
+fn a_reopened_stream_that_is_too_early_is_requested_again() {
+    for status in [408, 429, 503] {
+        let mut web = refused_once(move |says| {
+            says.empty(status);
+        });
+        web.pass(Duration::from_secs(60));
+        assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 3, "{status}");
+        assert_eq!(web.lines().iter().filter(|line| *line == "POST initialize").count(), 1, "{status}");
+    }
+}
+
+#[test]
+fn a_refused_stream_is_requested_again_when_the_server_says() {
+    let mut web = refused_once(|says| {
+        says.head(429, &[("retry-after", "300")]).end();
+    });
+    web.pass(Duration::from_secs(290));
+    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 2);
+    web.pass(Duration::from_secs(20));
+    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 3);
+}
+
+#[test]
+fn a_server_that_ends_each_session_is_initialized_once_a_minute() {
+    let mut has_stream = false;
+    let mut web = Web::opening(
+        web::patient(),
+        web::legacy("2025-11-25", move |asked, says| {
+            assert_eq!(asked.line(), "GET");
+            has_stream = !has_stream;
+            if has_stream {
+                says.stream().event(CHANGED).end();
+            } else {
+                says.empty(404);
+            }
+        }),
+    );
+    web.pass(Duration::from_secs(600));
+    let at: Vec<Duration> =
+        web.asked.iter().filter(|asked| asked.line() == "POST initialize").map(|asked| asked.at).collect();
+    assert!(at.len() >= 9, "the client goes on: {at:?}");
+    assert!(at[1..].windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(60)), "{at:?}");
+}
+
 #[test]
 fn one_may_do_without() {
     let mut settings = Settings::new(URI).expect("an address");

@@ -192,6 +192,46 @@ fn a_watch_that_the_new_session_refuses_is_told() {
 }
 
 #[test]
+fn an_idle_client_learns_from_its_event_stream_that_the_session_has_ended() {
+    let mut config = Config::default();
+    config.negotiate = Negotiate::Legacy;
+    let mut sessions = 0;
+    let mut web = Web::opening(config, move |asked, says| match asked.line().as_str() {
+        "POST initialize" => {
+            sessions += 1;
+            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
+            let capabilities = r#"{"resources":{"subscribe":true}}"#;
+            says.body(asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)))
+                .end();
+        }
+        "POST notifications/initialized" => {
+            says.empty(202);
+        }
+        // The server restarts after 10 s.
+        "GET" if asked.header("mcp-session-id") == Some("s1") && asked.at >= Duration::from_secs(10) => {
+            says.empty(404);
+        }
+        "GET" if sessions == 1 => {
+            says.stream().event("").later(Duration::from_secs(10)).fail(FailureKind::Broken);
+        }
+        "GET" => {
+            says.stream().event("");
+        }
+        _ => {
+            says.json(200, asked.result("{}"));
+        }
+    });
+    let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
+    assert!(matches!(taken(&mut web, key)[..], [SubscriptionEvent::Acknowledged(_)]));
+    web.pass(Duration::from_secs(60));
+    assert!(web.happened().contains(&&Event::SessionReestablished));
+    let watched = web.asked.iter().filter(|asked| asked.method() == "resources/subscribe");
+    let sessions: Vec<Option<&str>> = watched.map(|asked| asked.header("mcp-session-id")).collect();
+    assert_eq!(sessions, [Some("s1"), Some("s2")]);
+    assert_eq!(web.last("GET").header("mcp-session-id"), Some("s2"));
+}
+
+#[test]
 fn a_legacy_watch_that_does_not_arrive_is_not_agreed_to() {
     let mut config = Config::default();
     config.negotiate = Negotiate::Legacy;

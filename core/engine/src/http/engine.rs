@@ -203,6 +203,7 @@ impl Engine {
         }
         resume_streams(&mut self.context);
         self.get_stream.handle_timeout(&mut self.context);
+        self.renew_lost_session();
         while let Some(id) = self.context.exchanges.overdue_stream(now) {
             self.context.abort(id);
         }
@@ -322,7 +323,7 @@ impl Engine {
                 self.context.endpoint.set_session_id(head.session_id);
             }
             Purpose::Message(kind) if kind.is_initialized() => self.initialized(),
-            Purpose::GetStream => self.get_stream.responded(exchange.response.is_event_stream(), head.status),
+            Purpose::GetStream => self.get_stream.responded(exchange.response.is_event_stream()),
             _ => {}
         }
     }
@@ -371,7 +372,11 @@ impl Engine {
             Purpose::RequestOverSse(_) if end.is_success() => {}
             Purpose::RequestOverSse(request) => context.fail(request.id, RequestFault::Http(end.into_error())),
             Purpose::Message(kind) => self.message_ended(kind, end),
-            Purpose::GetStream => self.get_stream.ended(from, context),
+            Purpose::GetStream => {
+                let renewal_at = self.legacy_session.earliest_renewal(context.now);
+                self.get_stream.ended(from, &end, renewal_at, context);
+                self.renew_lost_session();
+            }
             Purpose::SseStream => self.http_sse.stream_ended(end.into_error(), context),
             Purpose::RenewSession { .. } => self.legacy_session.renewal_ended(from, end, context),
             Purpose::RefreshTools(refresh) => self.tool_calls.continue_refresh(*refresh, context),
@@ -469,6 +474,14 @@ impl Engine {
         if self.legacy_session.end(ended, &mut self.context) {
             self.get_stream.session_ended(&mut self.context);
             self.legacy_session.renew(&mut self.context);
+        }
+    }
+
+    /// Opens a new legacy session if the `GET` event stream has found that the server has ended the current one, and the
+    /// time for that has come.
+    fn renew_lost_session(&mut self) {
+        if self.get_stream.must_renew_session(self.context.now) {
+            self.renew_session(Some(self.context.endpoint.generation()));
         }
     }
 

@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use super::command::ExchangeId;
 use super::context::Context;
+use super::exchanges::ExchangeEnd;
 use super::purpose::Purpose;
 use super::resume_point::ResumePoint;
 use super::sse_decoder::SseDecoder;
@@ -26,6 +27,9 @@ const MAX_HOLD: Duration = Duration::from_secs(1);
 pub(super) struct GetStream {
     state: State,
     resume: ResumePoint,
+    /// Whether the event stream was open before in this session. If so, a 404 response says that the session has ended.
+    /// If not, it may say that the server does not offer the stream.
+    was_open: bool,
     /// Time until which the client's requests wait for the event stream to open. `None` if they do not wait.
     held_until: Option<Timestamp>,
 }
@@ -39,6 +43,8 @@ enum State {
     Open(ExchangeId),
     /// The event stream broke. The client requests it again at this time.
     Waiting(Timestamp),
+    /// The server has ended the session. The client opens a new session at this time.
+    SessionLost(Timestamp),
     /// The server does not offer the event stream, or too many attempts to reopen the stream failed.
     Unavailable,
 }
@@ -72,15 +78,13 @@ impl GetStream {
     }
 
     /// Handles the head of the response to the request for the `GET` event stream.
-    ///
-    /// If the status is below 500 and the body is not an event stream, the server does not offer the stream: some
-    /// servers respond with another status than 405. After a status of 500 or more, the client tries again.
-    pub(super) fn responded(&mut self, is_event_stream: bool, status: u16) {
+    pub(super) fn responded(&mut self, is_event_stream: bool) {
         self.held_until = None;
-        match self.state {
-            State::Requested(id) if is_event_stream => self.state = State::Open(id),
-            State::Requested(_) if status < 500 => self.state = State::Unavailable,
-            _ => {}
+        if let State::Requested(id) = self.state
+            && is_event_stream
+        {
+            self.state = State::Open(id);
+            self.was_open = true;
         }
     }
 
@@ -88,18 +92,33 @@ impl GetStream {
         self.resume.progressed(decoder, has_message);
     }
 
-    /// Handles the end of the HTTP exchange `id`. If it carried this event stream, schedules another request for the
-    /// stream, or gives up after too many attempts.
-    pub(super) fn ended(&mut self, id: ExchangeId, context: &mut Context) {
+    /// Handles the end of the HTTP exchange `id`. If it carried this event stream, decides whether and when to request
+    /// the stream again, or to open a new session, which is not allowed before `renewal_at`.
+    ///
+    /// After the status 408, 429, 500 or more, the client tries again, and waits as long as `Retry-After` says. After
+    /// another status without an event stream, the server does not offer the stream: some servers respond with another
+    /// status than 405.
+    pub(super) fn ended(&mut self, id: ExchangeId, end: &ExchangeEnd, renewal_at: Timestamp, context: &mut Context) {
         if !matches!(self.state, State::Requested(own) | State::Open(own) if own == id) {
             return;
         }
         self.held_until = None;
-        self.state = if self.resume.attempts() >= context.settings.max_attempts {
-            State::Unavailable
-        } else {
-            State::Waiting(self.resume.next_attempt(context.now, &mut context.random))
+        let is_current = end.session == Some(context.endpoint.generation());
+        self.state = match end.status() {
+            Some(404) if self.was_open && is_current => State::SessionLost(renewal_at),
+            Some(408 | 429 | 500..) | None => self.retry(end.response.retry_after(), context),
+            Some(_) if end.response.is_event_stream() => self.retry(None, context),
+            Some(_) => State::Unavailable,
         };
+    }
+
+    /// Schedules another request for the event stream, not before `wait` has passed, or gives up after too many attempts.
+    fn retry(&mut self, wait: Option<Duration>, context: &mut Context) -> State {
+        if self.resume.attempts() >= context.settings.max_attempts {
+            return State::Unavailable;
+        }
+        let at = self.resume.next_attempt(context.now, &mut context.random);
+        State::Waiting(at.max(context.now + wait.unwrap_or_default()))
     }
 
     /// Aborts the `GET` event stream, because the server has ended the session. [`Self::open`] can then request the
@@ -118,9 +137,14 @@ impl GetStream {
         }
     }
 
+    /// Returns whether the engine must open a new session now, because the server has ended the current session.
+    pub(super) fn must_renew_session(&self, now: Timestamp) -> bool {
+        matches!(self.state, State::SessionLost(at) if at <= now)
+    }
+
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         let reopening = match self.state {
-            State::Waiting(at) => Some(at),
+            State::Waiting(at) | State::SessionLost(at) => Some(at),
             _ => None,
         };
         [self.held_until, reopening].into_iter().flatten().min()

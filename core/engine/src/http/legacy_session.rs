@@ -39,9 +39,9 @@ use crate::transport_error::{Failure, FailureKind, HttpError};
 use mcpwire_types::json::scan::member;
 use mcpwire_types::{InitializeResult, ProtocolVersion};
 
-/// Minimum time between two session renewals that follow a refused notification or answer: 1 min.
+/// Minimum time between two session renewals that follow a refused notification, answer or `GET` event stream: 1 min.
 ///
-/// Without this limit, a server that refuses every answer with 404 would cause endless renewals. Requests need no
+/// Without this limit, a server that refuses every answer with 404 would cause a renewal for each. Requests need no
 /// limit, because a refused request causes at most one renewal.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -134,13 +134,19 @@ impl LegacySession {
         if is_known || session != Some(context.endpoint.generation()) {
             return false;
         }
-        if self.renewed_at.is_none_or(|at| context.now.duration_since(at) >= MIN_RENEWAL_INTERVAL) {
+        if self.earliest_renewal(context.now) <= context.now {
             return true;
         }
         if context.is_ready() {
             self.fail_renewal(error, context);
         }
         false
+    }
+
+    /// Returns the earliest time of a renewal that no request waits for: `now`, or [`MIN_RENEWAL_INTERVAL`] after the
+    /// last renewal.
+    pub(super) fn earliest_renewal(&self, now: Timestamp) -> Timestamp {
+        self.renewed_at.map_or(now, |at| now.max(at + MIN_RENEWAL_INTERVAL))
     }
 
     /// Forgets the id of `session`, which the server has ended. Returns whether the engine must open a new session with
