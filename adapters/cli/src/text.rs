@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use mcpwire_blocking::protocol::printable;
+use mcpwire_blocking::protocol::{is_invisible, printable};
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
@@ -83,7 +83,7 @@ struct JsonForTerminals<'a>(&'a str);
 impl fmt::Display for JsonForTerminals<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_invisible(*c)) {
             f.write_str(&rest[..at])?;
             rest = &rest[at + c.len_utf8()..];
             match c {
@@ -94,25 +94,6 @@ impl fmt::Display for JsonForTerminals<'_> {
         }
         f.write_str(rest)
     }
-}
-
-/// Returns whether a character is unsafe on a terminal, because it can control the terminal, changes the direction of text, or
-/// is invisible without being white space.
-///
-/// These are the Unicode categories Cc and Cf, the property `Default_Ignorable_Code_Point`, and the line separators.
-fn is_escaped(c: char) -> bool {
-    // A shortcut: most text is ASCII.
-    if c.is_ascii() {
-        return c.is_ascii_control();
-    }
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
-            | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
-            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Formats JSON on several lines, indented by two spaces per level.

@@ -161,7 +161,7 @@ pub use mcpwire_types::{
     TASKS_EXTENSION, Task, TaskHandle, TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, TextContent,
     Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolExecution, ToolFailure, ToolOutput, ToolResultContent,
     ToolText, ToolUi, ToolUseContent, TraceContext, TraceContextError, UI_EXTENSION, UI_MIME_TYPE, UiCsp,
-    UnknownContent, UnknownVersion, UpdateTask, UpdateTaskParams, ValidationError, Validator, printable,
+    UnknownContent, UnknownVersion, UpdateTask, UpdateTaskParams, ValidationError, Validator, is_invisible, printable,
 };
 pub use session::{
     CallError, Calls, ClientRequest, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate,

@@ -149,7 +149,7 @@ pub use tasks::{
     CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskHandle,
     TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
 };
-pub use text::printable;
+pub use text::{is_invisible, printable};
 pub use tools::{CallToolParams, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use trace_context::{TraceContext, TraceContextError};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

@@ -46,15 +46,28 @@ impl fmt::Display for Printable<'_> {
 }
 
 fn is_unprintable(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Characters that reorder, hide or split text. Joiners are kept, because Persian, Hindi and emoji require
-        // them.
-        '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
-        '\u{e0000}'..='\u{e007f}' => true,
-        _ => false,
+    // Persian, Hindi and emoji require joiners and variation selectors.
+    !matches!(c, '\n' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}') && is_invisible(c)
+}
+
+/// Returns whether a character controls a terminal, changes the direction of text, or is shown as nothing without being white
+/// space.
+///
+/// These are the Unicode categories Cc and Cf, the property `Default_Ignorable_Code_Point`, the line separators, and the blank
+/// pattern of Braille.
+pub fn is_invisible(c: char) -> bool {
+    // A shortcut: most text is ASCII.
+    if c.is_ascii() {
+        return c.is_ascii_control();
     }
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+            | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// State of the parser that finds terminal escape sequences (ECMA-48) in a text.
@@ -172,6 +185,7 @@ mod tests {
             ("\u{1b}( \u{1b}\u{1b}7x", "x"),
             ("a\u{0}b", "a\u{fffd}b"),
             ("abc\u{202e}txt.exe", "abc\u{fffd}txt.exe"),
+            ("a\u{3164}\u{115f}\u{2800}\u{ad}\u{34f}b", "a\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}b"),
             (
                 "👨\u{200d}👩\u{200d}👧 \u{645}\u{6cc}\u{200c}\u{62e}",
                 "👨\u{200d}👩\u{200d}👧 \u{645}\u{6cc}\u{200c}\u{62e}",

@@ -1,6 +1,8 @@
 //! `mcpwire login`: logs the user in to a server.
 
 use mcpwire_authorization::{LoginRequest, LoginStatus};
+use mcpwire_hub::launch::preview;
+use mcpwire_hub::secrets::Secrets;
 use mcpwire_hub::store::Store;
 
 use super::whoami::show;
@@ -45,18 +47,20 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
 fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Options) -> Result<(), Failure> {
     let LoginArgs { login: place, issuer, .. } = arguments;
     let Some(name) = &place.server else { return Ok(()) };
-    let configs = Store::new(layout(&place.place)?.servers()).load().map_err(Failure::from_hub)?.configs;
+    let layout = layout(&place.place)?;
+    let secrets = Secrets::in_directory(layout.secrets());
+    let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
     let mut config = find_in(configs, name).map_err(Failure::from_hub)?;
     let is_client_of_login = config.oauth.client_id.is_some() && config.oauth.client_id == status.client_id;
     let is_asked_for = issuer.is_some() || config.oauth.client_secret.is_some();
     if !is_client_of_login || !is_asked_for || config.oauth.issuer.as_ref() == Some(&status.issuer) {
         return Ok(());
     }
-    let was_approved = config.has_consent();
+    let was_approved = config.has_consent(&secrets);
     config.oauth.issuer = Some(status.issuer.clone());
-    if was_approved && !config.has_consent() {
+    if was_approved && !config.has_consent(&secrets) {
         // The user has just named or confirmed the only thing that has changed.
-        config.give_consent();
+        config.give_consent(&preview(&config, &secrets));
     }
     let mut handle = HubHandle::open(&place.place, options)?;
     let updated = handle.ask::<()>(Request::Update { config: config.to_json() });

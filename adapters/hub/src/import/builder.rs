@@ -127,7 +127,8 @@ impl<'a> Builder<'a> {
             let message = "this variable can make programs load other code. Check it before you approve";
             self.warn(format!("env.{name}"), message);
         }
-        let value = if is_secret(name, text) {
+        // The user must see a value that loads code, so it is never taken for a secret.
+        let value = if is_secret(name, text) && !is_dangerous(name) {
             EnvVarConfig::secret(name, self.keep(name, Secret::new(text))?)
         } else {
             EnvVarConfig::value(name, text)
@@ -238,7 +239,7 @@ impl<'a> Builder<'a> {
             return Ok(EnvVarConfig { name: name.to_owned(), ..from_environment(variable, unset.clone(), is_secret) });
         }
         let literal = parts.iter().all(|part| matches!(part, Part::Text(_)));
-        if !literal || !is_secret(name, text) {
+        if !literal || !is_secret(name, text) || is_dangerous(name) {
             return Ok(EnvVarConfig::value(name, self.joined(field, parts)?));
         }
         // Only the token is secret, not the authentication scheme before it.

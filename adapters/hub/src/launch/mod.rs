@@ -73,15 +73,11 @@ impl Launch {
     /// does not work.
     pub fn compose(config: &McpConfig, secrets: &dyn SecretStore, instance: &Instance) -> Result<Launch, HubError> {
         config.validate()?;
-        if !config.has_consent() {
-            let message = format!(
-                "`{}` was imported and needs your approval. It starts: {}",
-                config.name.trim(),
-                preview(config)
-            );
-            return Err(HubError::new(HubErrorKind::NeedsConsent, message).at("consent"));
-        }
-        let mut resolved = resolve::resolve(config, secrets)?;
+        check_consent(config, &preview(config, secrets))?;
+        let mut resolved = resolve::resolve(config, secrets, resolve::Reads::All);
+        // These are the very values that are started, so a variable that has just changed is noticed too.
+        check_consent(config, &resolved.preview)?;
+        resolved.check()?;
         let redactor = Redactor::new(std::mem::take(&mut resolved.secrets));
         let start_timeout = start_timeout(config, instance);
         let (mut def, container) = match &config.transport {
@@ -136,15 +132,32 @@ const DOWNLOADERS: &[&str] =
     &["npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "uvx", "uv", "pipx", "docker", "podman", "nerdctl", "dnx", "deno"];
 
 impl McpConfig {
-    /// Returns whether the user has agreed to start this configuration. That is so if the user wrote it, or has agreed to it
-    /// and it has not changed since then.
-    pub fn has_consent(&self) -> bool {
-        self.origin == Origin::User || self.consent.as_deref().is_some_and(|consent| consent == self.hash())
+    /// Returns whether the user has agreed to start this configuration with the environment variables in `secrets`. That is so if
+    /// the user wrote it, or has agreed to it and what is started has not changed since then.
+    pub fn has_consent(&self, secrets: &dyn SecretStore) -> bool {
+        check_consent(self, &preview(self, secrets)).is_ok()
     }
 
-    /// Records that the user has agreed to start this server: its command, environment and URL, as [`preview`] shows them. The consent
+    /// Records that the user has agreed to start this server, as `preview` shows it: its command, environment and URL. The consent
     /// ends when one of these changes.
-    pub fn give_consent(&mut self) {
-        self.consent = Some(self.hash());
+    pub fn give_consent(&mut self, preview: &Preview) {
+        self.consent = Some(preview.hash.clone());
     }
+}
+
+/// Returns an error that shows what would be started if the user has not agreed to it.
+fn check_consent(config: &McpConfig, preview: &Preview) -> Result<(), HubError> {
+    let consent = config.consent.as_deref().unwrap_or_default();
+    if config.origin == Origin::User || consent == preview.hash {
+        return Ok(());
+    }
+    let name = config.name.trim();
+    let why = match preview.changes_since(consent) {
+        Some(changed) => {
+            let changed: Vec<&str> = changed.into_iter().collect();
+            format!("`{name}` needs your approval again: since the last one, {} changed here", changed.join(", "))
+        }
+        None => format!("`{name}` was imported and needs your approval"),
+    };
+    Err(HubError::new(HubErrorKind::NeedsConsent, format!("{why}. It starts: {preview}")).at("consent"))
 }

@@ -1,12 +1,14 @@
 //! [`Preview`]: a description of what a configuration would start, for the user to review.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use super::command;
 use super::container::Container;
 use super::instance::Instance;
-use crate::config::{EnvVarConfig, McpConfig, McpPackageType, McpTransport, fill, names_in};
-use crate::secrets::is_secret;
+use super::resolve::{Reads, resolve};
+use crate::config::{McpConfig, McpPackageType, McpTransport};
+use crate::secrets::{SecretStore, is_secret};
 
 /// A description of how a server would be started or contacted, for the user to review. It omits secret values, but shortens
 /// nothing. `Display` escapes characters that could hide a part of the text.
@@ -14,8 +16,8 @@ use crate::secrets::is_secret;
 /// `Display` is meant for people: the command is quoted as in a shell, although no shell is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The program and its arguments. Empty for an HTTP server. A value that is stored elsewhere is shown as its reference,
-    /// such as `<env:NAME>`.
+    /// The program and its arguments. Empty for an HTTP server. Environment variables and defaults are replaced by their values;
+    /// a stored or secret value is shown as its reference, such as `<env:NAME>`.
     pub command: Vec<String>,
     /// The URL of an HTTP server, or `None` for a server that is started as a process.
     pub url: Option<String>,
@@ -30,7 +32,10 @@ pub struct Preview {
     /// The certificate files and the proxy for HTTP requests, and the settings of logins, each with the name of its field in the
     /// configuration, such as `ca_file` or `oauth.issuer`.
     pub http: Vec<(String, String)>,
-    /// The [`hash`](McpConfig::hash) of the configuration. The user's consent to start the server is valid for this hash only.
+    /// The environment variables of this machine that are sent, each with the process or host that gets its value.
+    pub passes: Vec<(String, String)>,
+    /// The hash of the configuration, and a line for each environment variable that decides what is started. The user's consent
+    /// to start the server is valid for this text only.
     pub hash: String,
 }
 
@@ -47,40 +52,61 @@ pub enum Shown {
     Nothing,
 }
 
-/// Describes how the hub would start or contact the server that `config` configures.
-pub fn preview(config: &McpConfig) -> Preview {
-    let shown = |values: &std::collections::BTreeMap<String, EnvVarConfig>| -> Vec<(String, Shown)> {
-        values.iter().map(|(name, value)| (name.clone(), shown(config, value))).collect()
-    };
-    let filled = |args: &[String]| args.iter().map(|arg| described(config, arg)).collect::<Vec<String>>();
-    let (url, argv) = match &config.transport {
-        McpTransport::Http { url } => (Some(without_secret_query(&described(config, url))), Vec::new()),
-        McpTransport::Stdio => {
-            let is_docker = config.package.package_type == McpPackageType::Docker;
-            let container = is_docker.then(|| Container::of(config, &Instance::default()));
-            let (runtime_args, args) = (filled(&config.runtime_args), filled(&config.args));
-            (None, argv(config, &runtime_args, &args, container.as_ref()))
+/// Describes how the hub would start or contact the server that `config` configures. `secrets` contains the environment variables.
+/// Stored secrets are not read, except for variables that make programs load code.
+pub fn preview(config: &McpConfig, secrets: &dyn SecretStore) -> Preview {
+    resolve(config, secrets, Reads::Shown).preview
+}
+
+impl Preview {
+    /// Creates the preview of a command with these arguments, which contain no secrets. The values are added later.
+    pub(super) fn new(config: &McpConfig, args: &[String], runtime_args: &[String]) -> Self {
+        let command = match &config.transport {
+            McpTransport::Http { .. } => Vec::new(),
+            McpTransport::Stdio => {
+                let is_docker = config.package.package_type == McpPackageType::Docker;
+                let container = is_docker.then(|| Container::of(config, &Instance::default()));
+                argv(config, runtime_args, args, container.as_ref())
+            }
+        };
+        let files = config.http_files().map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
+        let proxy = config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()));
+        Preview {
+            command,
+            url: None,
+            unix_socket: config.unix_socket.as_ref().map(|socket| socket.to_string_lossy().into_owned()),
+            cwd: config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
+            env: Vec::new(),
+            headers: Vec::new(),
+            http: files.chain(proxy).collect(),
+            passes: Vec::new(),
+            hash: String::new(),
         }
-    };
-    let mut env = shown(&config.env_vars);
-    env.extend(config.inherit_env.iter().map(|name| (name.clone(), Shown::From(format!("env:{name}")))));
-    Preview {
-        command: argv,
-        url,
-        unix_socket: config.unix_socket.as_ref().map(|socket| socket.to_string_lossy().into_owned()),
-        cwd: config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
-        env,
-        headers: shown(&config.headers),
-        http: http(config),
-        hash: config.hash(),
+    }
+
+    /// Returns the environment variables whose change since the approval `consent` changes what is started. Returns `None` if the
+    /// configuration itself has changed.
+    pub(super) fn changes_since<'a>(&'a self, consent: &'a str) -> Option<BTreeSet<&'a str>> {
+        let (mut now, mut before) = (self.hash.lines(), consent.lines());
+        if now.next() != before.next() {
+            return None;
+        }
+        let (now, before): (BTreeSet<&str>, BTreeSet<&str>) = (now.collect(), before.collect());
+        let name = |line: &&'a str| line.split_once('=').map_or(*line, |(name, _)| name);
+        Some(now.symmetric_difference(&before).map(name).collect())
     }
 }
 
-fn http(config: &McpConfig) -> Vec<(String, String)> {
-    let files = config.http_files().map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-    let proxy = config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()));
-    let login = config.oauth.described().into_iter().map(|(name, text)| (name.to_owned(), text.into_owned()));
-    files.chain(proxy).chain(login).collect()
+impl Shown {
+    /// Returns the text that stands for the variable `name` within another text.
+    pub(super) fn inline(&self, name: &str) -> String {
+        match self {
+            Shown::Value(value) => value.clone(),
+            Shown::From(reference) => format!("<{reference}>"),
+            Shown::Secret => format!("<secret {name}>"),
+            Shown::Nothing => format!("{{{name}}}"),
+        }
+    }
 }
 
 /// Returns the command that starts the server, without the parts that differ at each start, such as the name of the container.
@@ -94,37 +120,8 @@ pub(crate) fn argv(
     command::argv(config, runtime_args, args, container, names, &Instance::default())
 }
 
-fn shown(config: &McpConfig, value: &EnvVarConfig) -> Shown {
-    if let Some(reference) = &value.secret_ref {
-        return Shown::From(reference.clone());
-    }
-    match value.literal() {
-        None => Shown::Nothing,
-        Some(text) if value.is_secret || is_secret(&value.name, text) => Shown::Secret,
-        Some(text) => Shown::Value(described(config, text)),
-    }
-}
-
-/// Replaces each variable `{name}` in `text` by its value. A secret variable is replaced by a description of the secret
-/// instead.
-fn described(config: &McpConfig, text: &str) -> String {
-    if names_in(text).next().is_none() {
-        return text.to_owned();
-    }
-    let value = |name: &str| {
-        let variable = config.variables.get(name)?;
-        Some(match &variable.secret_ref {
-            Some(reference) => format!("<{reference}>"),
-            None if variable.is_secret => format!("<secret {name}>"),
-            None => variable.literal().unwrap_or_default().to_owned(),
-        })
-    };
-    let Ok(text) = fill::<std::convert::Infallible>(text, |name| Ok(value(name)));
-    text
-}
-
 /// Replaces the values in the query of the URL `url` that are probably secret by `<secret>`.
-fn without_secret_query(url: &str) -> String {
+pub(super) fn without_secret_query(url: &str) -> String {
     let Some((address, query)) = url.split_once('?') else { return url.to_owned() };
     let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
     let shown = |pair: &str| match pair.split_once('=') {
@@ -157,6 +154,9 @@ impl fmt::Display for Preview {
         for (name, value) in &self.http {
             write!(f, "\n  {name} {}", quoted(value))?;
         }
+        for (name, recipient) in &self.passes {
+            write!(f, "\n  gives the variable {} of this machine to {}", escaped(name), escaped(recipient))?;
+        }
         Ok(())
     }
 }
@@ -183,8 +183,7 @@ fn quoted(word: &str) -> String {
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        let is_plain = c == '\u{fffd}' || mcpwire_core::printable(c.encode_utf8(&mut [0; 4])).to_string() != "\u{fffd}";
-        if c.is_control() || !is_plain || (c.is_whitespace() && c != ' ') {
+        if mcpwire_core::is_invisible(c) || (c.is_whitespace() && c != ' ') {
             let _ = write!(escaped, "{}", c.escape_unicode());
         } else {
             escaped.push(c);

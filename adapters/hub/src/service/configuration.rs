@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::lock::Mutex as AsyncMutex;
+use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use mcpwire_supervisor::{Command, ServerId, ServerSpec};
 use uuid::Uuid;
 
@@ -14,6 +14,7 @@ use super::state::State;
 use super::tool_cache::ToolCache;
 use crate::HubError;
 use crate::config::McpConfig;
+use crate::launch::preview;
 use crate::store::{Loaded, Store};
 
 /// Changes the configurations of the servers in the configuration file and in the running hub, one change at a time.
@@ -117,18 +118,22 @@ impl Configuration {
             let id = config.id;
             return self.create_locked(config).await.map(|()| id);
         };
-        drop(changing);
         config.id = known.id;
         if config.consent.is_none() {
             config.consent.clone_from(&known.consent);
         }
-        self.update(config).await.map(|()| known.id)
+        self.update_locked(config, changing).await.map(|()| known.id)
     }
 
     /// Changes the configuration of a server. If its enabled flag has changed, the server is started or stopped.
     pub(super) async fn update(&self, config: McpConfig) -> Result<(), HubError> {
-        let id = server_id(config.id);
         let changing = self.changing.lock().await;
+        self.update_locked(config, changing).await
+    }
+
+    /// Changes the configuration of a server, as [`update`](Self::update) does. Releases `changing` once the change is saved.
+    async fn update_locked(&self, config: McpConfig, changing: AsyncMutexGuard<'_, ()>) -> Result<(), HubError> {
+        let id = server_id(config.id);
         check(&config)?;
         let before = self.state.read(|servers| servers.config(id))?;
         let is_enabling = config.enabled && !before.enabled;
@@ -193,13 +198,23 @@ impl Configuration {
     /// Records that the user agrees to what the server starts. `hash` is the hash of the preview that the user has
     /// reviewed. Fails if the hash of the configuration is now different.
     pub(super) async fn consent(&self, id: ServerId, hash: &str) -> Result<(), HubError> {
+        let changing = self.changing.lock().await;
         let mut config = (*self.state.read(|servers| servers.config(id))?).clone();
-        if config.hash() != hash {
+        let secrets = Arc::clone(&self.settings.secrets);
+        let (preview, config) = self
+            .settings
+            .tasks
+            .block(move || {
+                let preview = preview(&config, &*secrets);
+                config.give_consent(&preview);
+                (preview, config)
+            })
+            .await?;
+        if preview.hash != hash {
             let message = "what the server starts has changed since the preview; review it again";
             return Err(HubError::conflict("consent", message));
         }
-        config.give_consent();
-        self.update(config).await
+        self.update_locked(config, changing).await
     }
 
     /// Reads the configuration file again, and applies its changes to the running servers. A server whose entry in the

@@ -27,7 +27,7 @@ use super::tool_cache::ToolCache;
 use super::{clock, containers, login_watch};
 use crate::HubError;
 use crate::config::McpConfig;
-use crate::launch::Launch;
+use crate::launch::{Launch, Preview, preview};
 use crate::process_registry::Reaped;
 use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
@@ -384,6 +384,10 @@ impl McpService for Hub {
     fn logs(&self, id: Uuid) -> Vec<String> {
         let logs = self.0.state.read(|servers| servers.logs(server_id(id)).cloned());
         logs.map(|logs| logs.lines()).unwrap_or_default()
+    }
+
+    fn preview_command(&self, id: Uuid) -> Option<Preview> {
+        self.get(id).map(|config| preview(&config, &*self.0.settings.secrets))
     }
 
     fn consent<'a>(&'a self, id: Uuid, hash: &'a str) -> ServiceFuture<'a, ()> {

@@ -11,7 +11,7 @@ use super::events::Events;
 use super::outcome::{CallOptions, ToolOutcome};
 use super::status::StatusDetail;
 use crate::config::McpConfig;
-use crate::launch::{Preview, preview};
+use crate::launch::Preview;
 use crate::{HubError, HubErrorKind};
 
 pub use mcpwire_supervisor::Status as McpStatus;
@@ -211,8 +211,8 @@ pub trait McpService: Send + Sync {
 
     /// Returns the command or the address that the hub would start or connect to for a server, so that a person can
     /// review it. Returns `None` if no server has this id.
-    fn preview_command(&self, id: Uuid) -> Option<Preview> {
-        self.get(id).map(|config| preview(&config))
+    fn preview_command(&self, _id: Uuid) -> Option<Preview> {
+        None
     }
 
     /// Records that the user agrees to what the server starts, as [`preview_command`](McpService::preview_command)

@@ -47,7 +47,7 @@ fn certificates_and_a_proxy_are_for_servers_over_http_and_part_of_what_is_approv
     config.proxy = Some("http://proxy:3128".into());
     config.validate().unwrap();
     assert_ne!(config.hash(), web().hash(), "others could read along");
-    let shown = mcpwire_hub::launch::preview(&config).to_string();
+    let shown = mcpwire_hub::launch::preview(&config, &mcpwire_hub::secrets::EnvSecrets::from_fn(|_| None)).to_string();
     assert!(
         ["ca_file /ca.pem", "client_certificate /client.pem", "proxy http://proxy:3128"]
             .iter()

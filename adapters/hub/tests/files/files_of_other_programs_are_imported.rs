@@ -8,6 +8,7 @@ use crate::importing::{REGISTRY, launch, read, read_with, server};
 use mcpwire_hub::config::{McpConfig, McpPackageType, McpTransport, Origin};
 use mcpwire_hub::import::{Dialect, ImportOptions, export, import};
 use mcpwire_hub::launch::preview;
+use mcpwire_hub::secrets::EnvSecrets;
 
 #[test]
 fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
@@ -35,7 +36,7 @@ fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
     assert_eq!(github.config.runtime_args, ["-v", "/a:/b"]);
     assert_eq!(github.secrets.len(), 1);
     assert!(!github.config.to_json().to_string().contains("ghp_"), "{:?}", github.config);
-    assert!(!format!("{import:?} {}", preview(&github.config)).contains("ghp_"));
+    assert!(!format!("{import:?} {}", preview(&github.config, &EnvSecrets::from_fn(|_| None))).contains("ghp_"));
     assert_eq!(launch(github, &[]).unwrap().env["GITHUB_TOKEN"], "ghp_0123456789abcdef0123");
     let own = launch(server(&import, "own"), &[("HOME", "/h"), ("Y", "1")]).unwrap();
     assert_eq!(own.args, ["${HOME}", "8080", "true"]);
@@ -401,7 +402,7 @@ fn no_text_makes_the_readers_panic() {
                 let Ok(import) = import(text, &options) else { continue };
                 for server in import.servers {
                     assert!(server.missing.is_some() || server.config.validate().is_ok(), "{text}");
-                    let _ = preview(&server.config).to_string();
+                    let _ = preview(&server.config, &EnvSecrets::from_fn(|_| None)).to_string();
                     let _ = export([&server.config]);
                 }
             }
@@ -435,4 +436,24 @@ fn the_secrets_of_many_servers_are_stored_and_one_failure_affects_no_other() {
         }
     }
     assert!(mcpwire_hub::import::keep_all_secrets(&[], &secrets).is_empty());
+}
+
+#[test]
+fn what_a_variable_loads_is_shown_even_if_it_looks_like_a_secret() {
+    for dialect in [Dialect::ClaudeCode, Dialect::McpServers, Dialect::ClaudeDesktop] {
+        let text = r#"{"mcpServers": {"a": {"command": "b", "env": {"PYTHONSTARTUP": "sk-0123456789abcdef.py"}}}}"#;
+        let imported = read(dialect, text);
+        let shown = preview(&server(&imported, "a").config, &EnvSecrets::from_fn(|_| None)).to_string();
+        assert!(shown.contains("PYTHONSTARTUP=sk-0123456789abcdef.py"), "{dialect}: {shown}");
+    }
+}
+
+#[test]
+fn the_default_of_an_imported_reference_is_shown_as_it_runs() {
+    let text = r#"{"mcpServers": {"a": {"command": "sh", "args": ["-c", "${NOTHING:-payload}"]},
+        "b": {"type": "http", "url": "https://${HOST:-evil.example}/mcp"}}}"#;
+    let imported = read(Dialect::ClaudeCode, text);
+    let none = EnvSecrets::from_fn(|_| None);
+    assert_eq!(preview(&server(&imported, "a").config, &none).command, ["sh", "-c", "payload"]);
+    assert_eq!(preview(&server(&imported, "b").config, &none).url.as_deref(), Some("https://evil.example/mcp"));
 }

@@ -113,10 +113,11 @@ fn who_gets_the_tokens_is_part_of_what_is_approved() {
     hashes.sort();
     hashes.dedup();
     assert_eq!(hashes.len(), changes.len() + 1);
-    let shown = preview(&with(|oauth| {
+    let config = with(|oauth| {
         oauth.issuer = Some("https://auth.example".into());
         oauth.assume_pkce = true;
-    }));
+    });
+    let shown = preview(&config, &no_secrets());
     let shown = shown.to_string();
     assert!(shown.contains("oauth.issuer https://auth.example") && shown.contains("oauth.assume_pkce true"), "{shown}");
 }

@@ -98,7 +98,7 @@ fn a_container_is_owned_and_its_command_holds_no_values() {
     let container = launch.container.as_ref().unwrap();
     assert_eq!(container.remove_command(), ["docker", "rm", "-f", &name]);
     assert_eq!(container.stop_command(), ["docker", "stop", "-t", "1", &name]);
-    assert!(!format!("{launch:?} {config:?} {}", preview(&config)).contains("hunter22"));
+    assert!(!format!("{launch:?} {config:?} {}", preview(&config, &fixture.secrets)).contains("hunter22"));
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn what_others_wrote_needs_consent_and_again_when_it_changes() {
     let error = launch(&config, &none).unwrap_err();
     assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "consent"));
     assert!(error.message.contains("-y b"), "it shows what would be started: {error}");
-    config.give_consent();
+    config.give_consent(&preview(&config, &none.secrets));
     launch(&config, &none).unwrap();
     config.name = "other".into();
     config.enabled = false;
@@ -227,9 +227,9 @@ fn a_preview_shows_all_of_the_command_and_no_secrets() {
         .env(EnvVarConfig::secret("TOKEN", "env:TOKEN"))
         .variable(EnvVarConfig { is_secret: false, ..EnvVarConfig::secret("dir", "env:DIR") });
     config.cwd = Some("/w d".into());
-    let shown = preview(&config);
+    let shown = preview(&config, &with_env(&[]).secrets);
     assert_eq!(shown.env[0], ("LITERAL".into(), Shown::Secret));
-    assert_eq!(shown.hash, config.hash());
+    assert!(shown.hash.starts_with(&config.hash()));
     let text = shown.to_string();
     for part in [
         "-y b@1 'x y' 'it'\\''s' --dir=<env:DIR>",
@@ -239,9 +239,94 @@ fn a_preview_shows_all_of_the_command_and_no_secrets() {
         "in '/w d'",
         "with NODE_OPTIONS='--require x'",
         "with TOKEN=<env:TOKEN>",
+        "gives the variable TOKEN of this machine to the process of the server",
         "with LITERAL=<secret>",
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     assert!(!text.contains("hunter22") && !text.contains('\u{1b}') && !text.contains('\u{202e}'));
+}
+
+/// Returns an imported server with one argument `{x}`, whose value is the environment variable `X` or else `payload`.
+fn with_default(is_secret: bool) -> McpConfig {
+    let spec = EnvVarSpec { default: Some("payload".into()), ..EnvVarSpec::default() };
+    let mut config = McpConfig::binary("a", "sh").args(["-c", "{x}"]);
+    config = config.variable(EnvVarConfig { is_secret, ..EnvVarConfig::secret("x", "env:X") }.spec(spec));
+    config.secrets_in_args = true;
+    config.origin = Origin::Imported { from: "cursor".into() };
+    config
+}
+
+#[test]
+fn a_preview_shows_the_default_that_runs() {
+    for is_secret in [false, true] {
+        let mut config = with_default(is_secret);
+        let none = with_env(&[]);
+        let shown = preview(&config, &none.secrets);
+        assert_eq!(shown.command, ["sh", "-c", "payload"], "{shown}");
+        config.give_consent(&shown);
+        assert_eq!(argv(&launch(&config, &none).unwrap()), shown.command);
+    }
+    let set = with_env(&[("X", "echo")]);
+    assert_eq!(preview(&with_default(false), &set.secrets).command, ["sh", "-c", "echo"]);
+    assert_eq!(preview(&with_default(true), &set.secrets).command, ["sh", "-c", "<env:X>"]);
+}
+
+#[test]
+fn a_changed_environment_needs_approval_again() {
+    for is_secret in [false, true] {
+        let (set, none) = (with_env(&[("X", "echo")]), with_env(&[]));
+        let mut config = with_default(is_secret);
+        config.give_consent(&preview(&config, &set.secrets));
+        launch(&config, &set).unwrap();
+        let error = launch(&config, &none).unwrap_err();
+        assert_eq!(error.field, "consent");
+        assert!(error.message.contains("again: since the last one, X changed") && error.message.contains("payload"));
+    }
+}
+
+#[test]
+fn a_preview_names_who_gets_the_variables_of_this_machine() {
+    let with = with_env(&[("HOST", "good.example"), ("AWS_SECRET_ACCESS_KEY", "hunter22"), ("CI_TOKEN", "hunter33")]);
+    let spec = EnvVarSpec { default: Some("evil.example".into()), ..EnvVarSpec::default() };
+    let mut config = McpConfig::http("a", "https://{host}/mcp")
+        .variable(EnvVarConfig { is_secret: false, ..EnvVarConfig::secret("host", "env:HOST") }.spec(spec))
+        .header(EnvVarConfig::secret("X-Key", "env:CI_TOKEN"));
+    config.oauth.client_id = Some("client".into());
+    config.oauth.client_secret = Some(EnvVarConfig::secret("client_secret", "env:AWS_SECRET_ACCESS_KEY"));
+    let shown = preview(&config, &with.secrets);
+    assert_eq!(shown.url.as_deref(), Some("https://good.example/mcp"));
+    let text = shown.to_string();
+    for part in [
+        "oauth.client_secret <env:AWS_SECRET_ACCESS_KEY>",
+        "variable AWS_SECRET_ACCESS_KEY of this machine to the authorization server that good.example names",
+        "variable CI_TOKEN of this machine to good.example",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    assert!(!text.contains("hunter"), "{text}");
+    assert_eq!(preview(&config, &with_env(&[]).secrets).url.as_deref(), Some("https://evil.example/mcp"));
+}
+
+#[test]
+fn values_that_load_code_are_shown() {
+    let with = with_env(&[("NODE_ARGS", "--require /tmp/sk-0123456789abcdef.js")]);
+    for name in ["PYTHONSTARTUP", "NODE_OPTIONS", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "PERL5OPT", "GIT_SSH_COMMAND"]
+    {
+        let code = "sk-0123456789abcdef.py";
+        let value = EnvVarConfig { is_secret: true, ..EnvVarConfig::value(name, code) };
+        let shown = preview(&McpConfig::binary("a", "b").env(value), &with.secrets).to_string();
+        assert!(shown.contains(&format!("{name}={code}")), "{shown}");
+    }
+    let config = McpConfig::binary("a", "b").env(EnvVarConfig::secret("NODE_OPTIONS", "env:NODE_ARGS"));
+    assert!(preview(&config, &with.secrets).to_string().contains("/tmp/sk-0123456789abcdef.js"));
+}
+
+#[test]
+fn invisible_characters_in_a_preview_are_escaped() {
+    for c in ['\u{3164}', '\u{115f}', '\u{2800}', '\u{fe0f}', '\u{ad}', '\u{34f}', '\u{ffa0}', '\u{e0100}', '\u{200d}']
+    {
+        let shown = preview(&McpConfig::binary("a", "b").args([format!("x{c}y")]), &with_env(&[]).secrets).to_string();
+        assert!(shown.contains(&format!("x{}y", c.escape_unicode())), "{shown}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Asks the user to approve the command that a configured server runs.
 
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::launch::preview;
+use mcpwire_hub::launch::Preview;
 
 use crate::args::Options;
 use crate::console::{Interrupt, Prompt, is_at_terminal};
@@ -13,12 +13,12 @@ use crate::text;
 ///
 /// # Errors
 /// If the user presses Ctrl-C.
-pub(super) fn approves(config: &McpConfig, options: &Options) -> Result<bool, Failure> {
+pub(super) fn approves(config: &McpConfig, preview: &Preview, options: &Options) -> Result<bool, Failure> {
     if options.json || !is_at_terminal() {
         return Ok(false);
     }
     let interrupt = Interrupt::install();
-    let question = format!("{} starts:\n{}\nApprove?", text::name(&config.name), preview(config));
+    let question = format!("{} starts:\n{}\nApprove?", text::name(&config.name), preview);
     let agreed = Prompt::new(interrupt.clone()).agrees(&question);
     if interrupt.was_pressed() { Err(Failure::interrupted()) } else { Ok(agreed) }
 }

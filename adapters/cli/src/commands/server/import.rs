@@ -7,6 +7,7 @@ use std::path::Path;
 use mcpwire_hub::HubError;
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::import::{Dialect, ImportOptions, import, keep_all_secrets, read_file};
+use mcpwire_hub::launch::preview;
 use mcpwire_hub::secrets::{SecretStore as _, Secrets};
 use owo_colors::OwoColorize as _;
 
@@ -42,8 +43,9 @@ pub(super) fn run(
     // All questions are asked before the first change, so that Ctrl-C at a question changes nothing.
     let mut servers = imported.servers;
     for server in &mut servers {
-        if trust || approves(&server.config, options)? {
-            server.config.give_consent();
+        let preview = preview(&server.config, &secrets);
+        if trust || approves(&server.config, &preview, options)? {
+            server.config.give_consent(&preview);
         }
     }
     let mut handle = HubHandle::open(place, options)?;
@@ -70,7 +72,7 @@ pub(super) fn run(
             }
         }
     }
-    if handle.is_remote() && added.iter().any(|config| config.enabled && config.has_consent()) {
+    if handle.is_remote() && added.iter().any(|config| config.enabled && config.has_consent(&secrets)) {
         console.warn("the running hub starts them; see mcpwire status");
     }
     handle.close();
@@ -81,7 +83,7 @@ pub(super) fn run(
         output::page(|out| {
             for config in &added {
                 let mut remark = String::new();
-                if !config.has_consent() {
+                if !config.has_consent(&secrets) {
                     remark = format!(". Review and approve: {}", enable_command(config.name.trim()));
                 }
                 writeln!(out, "{} {}{remark}", "added".green(), text::name(&config.name))?;

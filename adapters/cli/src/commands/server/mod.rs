@@ -9,6 +9,7 @@ use std::io::Write as _;
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::launch::preview;
+use mcpwire_hub::secrets::Secrets;
 use mcpwire_hub::service::log_tail;
 use mcpwire_hub::store::Store;
 use owo_colors::OwoColorize as _;
@@ -51,14 +52,16 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
 }
 
 fn list(place: &Place, options: &Options) -> Result<(), Failure> {
-    let loaded = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?;
+    let layout = layout(place)?;
+    let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
+    let secrets = Secrets::in_directory(layout.secrets());
     if options.json {
         return output::json(&loaded.configs);
     }
     let configs = loaded.configs.iter().map(|config| {
-        let shown = preview(config);
+        let shown = preview(config, &secrets);
         let what = shown.url.clone().unwrap_or_else(|| shown.command.join(" "));
-        let remark = match (config.enabled, config.has_consent()) {
+        let remark = match (config.enabled, config.has_consent(&secrets)) {
             (false, _) => "disabled",
             (true, false) => "not approved yet",
             (true, true) => "",
@@ -74,27 +77,32 @@ fn list(place: &Place, options: &Options) -> Result<(), Failure> {
 }
 
 fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
-    let loaded = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?;
+    let layout = layout(place)?;
+    let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
     let config = find_in(loaded.configs, server).map_err(Failure::from_hub)?;
+    let shown = preview(&config, &Secrets::in_directory(layout.secrets()));
     if options.json {
         return output::json(&config);
     }
     output::page(|out| {
         writeln!(out, "{} ({})", text::name(config.name.trim()).bold(), config.id)?;
-        writeln!(out, "{}", preview(&config))
+        writeln!(out, "{shown}")
     })
 }
 
 /// Enables and starts servers, after asking the user to approve their commands. If a server fails, continues with the others,
 /// and returns the first failure.
 fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &Options) -> Result<(), Failure> {
-    let configs = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?.configs;
+    let layout = layout(place)?;
+    let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
+    let secrets = Secrets::in_directory(layout.secrets());
     let chosen = if all { Ok(configs) } else { chosen(&configs, servers) };
     let mut chosen = chosen?;
     for config in &mut chosen {
         config.enabled = true;
-        if !config.has_consent() && (trust || approves(config, options)?) {
-            config.give_consent();
+        let preview = preview(config, &secrets);
+        if !config.has_consent(&secrets) && (trust || approves(config, &preview, options)?) {
+            config.give_consent(&preview);
         }
     }
     let mut handle = HubHandle::open(place, options)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcpwire_hub::import::{Dialect, Import, ImportOptions, Imported, import};
-use mcpwire_hub::launch::{Instance, Launch};
+use mcpwire_hub::launch::{Instance, Launch, preview};
 use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, Secrets};
 use mcpwire_hub::{HubError, McpServerDef};
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ pub(crate) fn launch(imported: &Imported, env: &[(&str, &str)]) -> Result<McpSer
         .with_environment(EnvSecrets::from_fn(move |name| env.get(name).cloned()));
     imported.keep_secrets(&secrets).unwrap();
     let mut config = imported.config.clone();
-    config.give_consent();
+    config.give_consent(&preview(&config, &secrets));
     let launch = Launch::compose(&config, &secrets, &Instance::default())?;
     let mut def = launch.def;
     def.env.remove(mcpwire_hub::launch::MARK);
