@@ -1,5 +1,6 @@
 //! [`WireId`]: the id of a JSON-RPC message, as JSON text.
 
+use mcpwire_types::json::scan::key_text;
 use mcpwire_types::json::{is_json, numeral};
 
 /// The JSON text of a JSON-RPC id, as sent by the server: a number, a string, or an invalid value.
@@ -12,10 +13,10 @@ impl<'a> WireId<'a> {
     ///
     /// Also accepts `1.0` and `"1"` for `1`, because some servers return the ids of requests in these forms.
     pub(crate) fn number(self) -> Option<u64> {
-        numeral::parse_unsigned(match self.0 {
-            [b'"', inner @ .., b'"'] => inner,
-            text => text,
-        })
+        match self.0 {
+            [b'"', inner @ .., b'"'] => numeral::parse_unsigned(key_text(inner).as_bytes()),
+            text => numeral::parse_unsigned(text),
+        }
     }
 
     /// Returns the id as JSON text for the response to a request of the server. Returns `None` if the id is neither a
@@ -56,6 +57,7 @@ mod tests {
             ("1.000", Some(1)),
             ("\"1\"", Some(1)),
             ("\"1.0\"", Some(1)),
+            (r#""\u0031""#, Some(1)),
             ("18446744073709551615", Some(u64::MAX)),
             ("18446744073709551616", None),
             ("1.5", None),
