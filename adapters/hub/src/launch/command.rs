@@ -1,31 +1,8 @@
 //! Composes the command of each kind of package.
 
-use mcpwire_client::McpServerDef;
-
-use super::container::{self, Container};
-use super::instance::{Instance, MARK, exposed, program};
-use super::resolve::Resolved;
+use super::container::Container;
+use super::instance::{Instance, program};
 use crate::config::{McpConfig, McpPackage, McpPackageType, runs};
-
-pub(super) fn compose(
-    config: &McpConfig,
-    resolved: &Resolved,
-    instance: &Instance,
-) -> (McpServerDef, Option<Container>) {
-    let container = (config.package.package_type == McpPackageType::Docker).then(|| Container::of(config, instance));
-    let names = resolved.env.keys().map(String::as_str);
-    let mut command =
-        argv(config, &resolved.runtime_args, &resolved.args, container.as_ref(), names, instance).into_iter();
-    let mut def = McpServerDef::new(command.next().unwrap_or_default()).args(command);
-    def.env = exposed(&resolved.env);
-    def.env.insert(MARK.to_owned(), format!("{}.{}.{}", config.id, instance.generation, instance.host));
-    def.inherit_env.clone_from(&config.inherit_env);
-    if container.is_some() {
-        def.inherit_env.extend(container::CLIENT_VARIABLES.iter().map(|name| (*name).to_owned()));
-    }
-    def.cwd.clone_from(&config.cwd);
-    (def, container)
-}
 
 /// Returns the command that starts the server: the program, followed by its arguments. `env` are the names of the environment
 /// variables to pass into a container.

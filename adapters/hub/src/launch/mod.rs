@@ -26,7 +26,7 @@ use mcpwire_client::McpServerDef;
 pub use container::Container;
 pub use instance::{Instance, MARK};
 pub(crate) use preview::argv;
-pub use preview::{Preview, Shown, preview};
+pub use preview::{Preview, Shown};
 
 use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
 use crate::logins::LoginSettings;
@@ -91,7 +91,7 @@ impl Launch {
                 def.proxy.clone_from(&config.proxy);
                 (def, None)
             }
-            McpTransport::Stdio => command::compose(config, &resolved, instance),
+            McpTransport::Stdio => definition(config, &resolved, instance),
         };
         let login = may_log_in(config, &def).then_some(resolved.login);
         def.name = Some(config.name.trim().to_owned());
@@ -160,4 +160,31 @@ fn check_consent(config: &McpConfig, preview: &Preview) -> Result<(), HubError> 
         None => format!("`{name}` was imported and needs your approval"),
     };
     Err(HubError::new(HubErrorKind::NeedsConsent, format!("{why}. It starts: {preview}")).at("consent"))
+}
+
+/// Describes how the hub would start or contact the server that `config` configures. `secrets` contains the environment variables.
+/// Stored secrets are not read, except for variables that make programs load code.
+pub fn preview(config: &McpConfig, secrets: &dyn SecretStore) -> Preview {
+    resolve::resolve(config, secrets, resolve::Reads::Shown).preview
+}
+
+/// Returns the definition of the server with its values, and the container that its command starts.
+fn definition(
+    config: &McpConfig,
+    resolved: &resolve::Resolved,
+    instance: &Instance,
+) -> (McpServerDef, Option<Container>) {
+    let container = (config.package.package_type == McpPackageType::Docker).then(|| Container::of(config, instance));
+    let names = resolved.env.keys().map(String::as_str);
+    let mut command =
+        command::argv(config, &resolved.runtime_args, &resolved.args, container.as_ref(), names, instance).into_iter();
+    let mut def = McpServerDef::new(command.next().unwrap_or_default()).args(command);
+    def.env = instance::exposed(&resolved.env);
+    def.env.insert(MARK.to_owned(), format!("{}.{}.{}", config.id, instance.generation, instance.host));
+    def.inherit_env.clone_from(&config.inherit_env);
+    if container.is_some() {
+        def.inherit_env.extend(container::CLIENT_VARIABLES.iter().map(|name| (*name).to_owned()));
+    }
+    def.cwd.clone_from(&config.cwd);
+    (def, container)
 }

@@ -6,9 +6,8 @@ use std::fmt::{self, Write as _};
 use super::command;
 use super::container::Container;
 use super::instance::Instance;
-use super::resolve::{Reads, resolve};
 use crate::config::{McpConfig, McpPackageType, McpTransport};
-use crate::secrets::{SecretStore, is_secret};
+use crate::secrets::is_secret;
 
 /// A description of how a server would be started or contacted, for the user to review. It omits secret values, but shortens
 /// nothing. `Display` escapes characters that could hide a part of the text.
@@ -50,12 +49,6 @@ pub enum Shown {
     Secret,
     /// No value is configured.
     Nothing,
-}
-
-/// Describes how the hub would start or contact the server that `config` configures. `secrets` contains the environment variables.
-/// Stored secrets are not read, except for variables that make programs load code.
-pub fn preview(config: &McpConfig, secrets: &dyn SecretStore) -> Preview {
-    resolve(config, secrets, Reads::Shown).preview
 }
 
 impl Preview {
