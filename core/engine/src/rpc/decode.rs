@@ -50,11 +50,16 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
 
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
     let text = utf8(message).map_err(RequestFault::Invalid)?;
-    // Most responses start with the same keys. Then only the result has to be read. If that fails, the whole message is
-    // read again, which finds the error.
+    // Most responses have one of two orders of keys. Then only the result has to be read, between keys that are compared.
+    // If that fails, the whole message is read again, which finds the error.
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| WireId(found).number() == Some(id)) {
         let mut reader = Reader::within_object(text, start);
         if result.read(&mut reader).is_ok() && reader.ends_object() {
+            return Ok(());
+        }
+    } else if message.starts_with(RESULT_FIRST) {
+        let mut reader = Reader::within_object(text, RESULT_FIRST.len());
+        if result.read(&mut reader).is_ok() && is_usual_rest(&message[reader.position()..], id) {
             return Ok(());
         }
     }
@@ -63,6 +68,15 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
         Ok(Some(error)) => Err(RequestFault::Server(error)),
         Err(error) => Err(RequestFault::Invalid(error)),
     }
+}
+
+/// The beginning of a response of most servers in TypeScript, which write the result first.
+const RESULT_FIRST: &[u8] = br#"{"result":"#;
+
+/// Returns whether `rest` is what most servers in TypeScript write after the result of the request `id`.
+fn is_usual_rest(rest: &[u8], id: u64) -> bool {
+    let found = rest.strip_prefix(br#","jsonrpc":"2.0","id":"#).and_then(|rest| rest.strip_suffix(b"}"));
+    found.is_some_and(|found| found.iter().all(u8::is_ascii_digit) && WireId(found).number() == Some(id))
 }
 
 /// Reads a response with its keys in any order. Returns the JSON-RPC error of the response, or `None` if the response

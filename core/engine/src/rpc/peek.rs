@@ -44,7 +44,6 @@ fn peek_any_order(bytes: &[u8]) -> MessageClass<'_> {
     while let Some(key) = list.next_key() {
         match classify_key(key) {
             Key::Id => match list.value() {
-                Some(id) if seen.has_outcome && seen.method.is_none() => return response(WireId(id)),
                 Some(id) => seen.id = Some(WireId(id)),
                 None => break,
             },
@@ -54,7 +53,8 @@ fn peek_any_order(bytes: &[u8]) -> MessageClass<'_> {
                 None => break,
             },
             Key::Outcome if seen.method.is_none() => {
-                if let Some(id) = seen.id {
+                // Reading past a long result costs as much as half of decoding it, so the end of the message is read first.
+                if let Some(id) = seen.id.or_else(|| last_id(bytes)) {
                     return response(id);
                 }
                 seen.has_outcome = true;
@@ -71,10 +71,6 @@ fn peek_any_order(bytes: &[u8]) -> MessageClass<'_> {
         if let (Some(id), Some(method)) = (seen.id, seen.method) {
             return MessageClass::Request { id, method: key_text(method) };
         }
-    }
-    if seen.has_outcome && seen.id.is_none() {
-        // The result is malformed, so its end was not found. The request fails now instead of timing out.
-        seen.id = last_id(bytes);
     }
     seen.kind()
 }
@@ -147,7 +143,7 @@ fn classify_key(key: &[u8]) -> Key {
 }
 
 /// Returns the `id` of a message if it is one of the last two members, reading backwards from the end of the message.
-/// For messages whose beginning is lost or malformed; in any other message, reading forwards finds the id.
+/// The beginning of the message may be missing. The value may be wrong only if the message is not valid JSON.
 pub(crate) fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
     // Also, a quote before a `:` outside of strings always ends a key.
