@@ -12,6 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The definition of a server: the command that starts it, or its URL.
 ///
+/// The HTTP client of the runtime applies `unix_socket`, `ca_file`, `client_certificate`, `client_key` and `proxy`. If an HTTP client
+/// of the program does not apply one that is set (`HttpClient::applies`), the connection is refused.
+///
 /// An entry of an `mcpServers` file can be deserialized into this type. The entry must have either a `command` or a `url`.
 /// Unknown members are ignored. The member `type` is ignored too: a `url` means HTTP, and the client detects the version of
 /// the HTTP transport.

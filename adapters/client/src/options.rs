@@ -534,15 +534,17 @@ impl OptionParts {
     /// Call [`OptionParts::start_hooks`] before.
     ///
     /// # Errors
-    /// If `default` fails.
+    /// If `default` fails, or if the client does not apply a setting of the definition.
     #[cfg(feature = "http")]
     pub fn http_client(
         &mut self,
+        def: &McpServerDef,
         default: impl FnOnce() -> Result<Arc<dyn crate::http::HttpClient>, crate::HttpSetupError>,
     ) -> Result<Arc<dyn crate::http::HttpClient>, crate::Error> {
         self.context.authorizer = self.http.shared_authorizer();
         let client = std::mem::take(&mut self.http)
             .into_client(default)
+            .and_then(|client| crate::http::check_applied(def, &*client).map(|()| client))
             .map_err(|error| crate::Error::new(self.context.name(), error))?;
         let (on_request, hooks) = (self.on_request.take(), self.context.hooks.clone());
         if on_request.is_none() && hooks.is_none() {

@@ -65,7 +65,7 @@ fn connect_http(
     options.start_hooks(Transport::Http, move || clock.now());
     let settings = options.http.settings(def)?;
     let is_traced = options.trace.is_some();
-    let client = options.http_client(|| runtime.http_client(def))?;
+    let client = options.http_client(def, || runtime.http_client(def))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
     let shared = Shared::new(runtime, State::new(engine, None, None), options);
     let mut driver = Driver::new(Arc::clone(&shared), None, None, None);

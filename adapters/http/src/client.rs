@@ -9,10 +9,11 @@ use http::header::{LOCATION, PROXY_AUTHORIZATION};
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use mcpwire_driver::HttpSetupError;
 use mcpwire_driver::http::{
-    HttpClient, HttpResponse, MAX_REDIRECTS, Net, ResponseFuture, is_secret_header, redirect_target,
+    DefinitionSetting, HttpClient, HttpResponse, MAX_REDIRECTS, Net, ResponseFuture, is_secret_header, redirect_target,
 };
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 
+use crate::applied_settings::AppliedSettings;
 use crate::body_reader::BodyReader;
 use crate::connect::Connector;
 use crate::connection::Handshaker;
@@ -33,6 +34,7 @@ const MIN_HEAD: usize = 8 * 1024;
 pub struct Client {
     inner: Arc<Inner>,
     max_connections: usize,
+    applied: AppliedSettings,
 }
 
 struct Inner {
@@ -46,6 +48,7 @@ impl Client {
     /// # Errors
     /// If a certificate or key of the options is invalid or cannot be read.
     pub fn new(net: Arc<dyn Net>, options: ClientOptions) -> Result<Self, HttpSetupError> {
+        let applied = AppliedSettings::new(&options);
         let proxies = Arc::new(match options.unix_socket {
             Some(_) => Proxies::none(),
             None => Proxies::new(options.proxy),
@@ -61,7 +64,7 @@ impl Client {
         };
         let handshaker = Handshaker::new(net, options.max_head.max(MIN_HEAD));
         let pool = Pool::new(connector, handshaker, options.max_connections, options.idle_timeout);
-        Ok(Client { inner: Arc::new(Inner { pool, proxies }), max_connections: options.max_connections })
+        Ok(Client { inner: Arc::new(Inner { pool, proxies }), max_connections: options.max_connections, applied })
     }
 }
 
@@ -85,6 +88,10 @@ impl HttpClient for Client {
 
     fn capacity(&self) -> usize {
         if self.inner.pool.is_http2() { MAX_HTTP2_REQUESTS } else { self.max_connections }
+    }
+
+    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+        self.applied.contains(setting)
     }
 }
 

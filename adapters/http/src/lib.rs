@@ -17,11 +17,13 @@
 //! | file | content |
 //! |---|---|
 //! | `client`, `options` | [`Client`], which sends requests, and [`ClientOptions`] |
+//! | `applied_settings` | the settings of a server's definition that a client applies |
 //! | `connect`, `proxy`, `tls` | open a connection for a URL |
 //! | `pool`, `connection` | choose the connection of a request, and send the request |
 //! | `meter` | limits the data of a server, and yields to other tasks |
 //! | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
+mod applied_settings;
 mod body_reader;
 mod client;
 mod connect;

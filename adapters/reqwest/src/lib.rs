@@ -19,6 +19,8 @@
 //!   timeouts.
 //! * reqwest reports a failed TLS handshake like any other failed connection, as
 //!   [`Unreachable`](FailureKind::Unreachable).
+//! * The client applies no settings of a server's definition: `unix_socket`, `proxy`, `ca_file`, `client_certificate` and `client_key`.
+//!   A connection with one of them is refused. Configure the `ClientBuilder` instead.
 //! * For requests that must go to public addresses ([`Exchange::public_addresses_only`]), names are resolved before reqwest resolves them
 //!   again. A DNS server that answers differently the second time is not noticed; `mcpwire-http` checks the address that it connects to.
 //! * reqwest does not limit the data that a server sends outside of responses. `mcpwire-http` does.

@@ -1,13 +1,16 @@
 //! The authorization server of the test kit itself: the same in simulated time and over real HTTP.
 
+use std::future::ready;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcpwire_authorization::OAuth;
 use mcpwire_testkit::authorization::{AuthorizationServer, Endpoint};
 use mcpwire_testkit::{HttpRequest, ScriptedServer, VirtualTime};
 use mcpwire_tests::authorization::{AgreeingUser, Web, echo};
 use mcpwire_tests::watched;
-use mcpwire_tokio::http::HttpOptions;
+use mcpwire_tokio::http::{HttpClient, HttpOptions};
+use mcpwire_tokio::protocol::http::{Exchange, Failure, FailureKind};
 use mcpwire_tokio::{ConnectOptions, CurrentRuntime, McpClient, McpServerDef, Tokio};
 
 #[test]
@@ -45,6 +48,30 @@ fn the_same_over_real_http() {
             client.shutdown().await.unwrap();
         });
         assert_eq!(authorization.requests_to(Endpoint::Token).len(), 1);
+    });
+}
+
+#[test]
+fn an_http_client_that_does_not_apply_the_proxy_sends_no_request_of_a_login() {
+    watched(|| {
+        let sent = Arc::new(AtomicUsize::new(0));
+        let client = || -> Arc<dyn HttpClient> {
+            let sent = Arc::clone(&sent);
+            Arc::new(move |_: Exchange| {
+                sent.fetch_add(1, Ordering::SeqCst);
+                ready(Err(Failure::new(FailureKind::Unreachable, "sent".to_owned())))
+            })
+        };
+        let mut def = McpServerDef::http("https://mcp.test/mcp").name("near");
+        def.proxy = Some("http://127.0.0.1:1".into());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let error = runtime.block_on(async {
+            let user = AgreeingUser::new(client());
+            let oauth = OAuth::for_server(&def, "test").prompt(user).build(Tokio::current(), client());
+            oauth.login().await.expect_err("the client ignores the proxy").to_string()
+        });
+        assert!(error.contains("server `near`: the HTTP client does not apply `proxy`"), "{error}");
+        assert_eq!(sent.load(Ordering::SeqCst), 0);
     });
 }
 

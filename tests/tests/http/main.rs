@@ -5,6 +5,7 @@ mod async_clients;
 mod authorization;
 mod blocking_client;
 mod cancel;
+mod definition_settings;
 mod failures;
 mod floods;
 mod headers;

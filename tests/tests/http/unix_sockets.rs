@@ -5,10 +5,14 @@ use std::io::copy;
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use mcpwire_driver::http::HttpOptions;
 use mcpwire_driver::{ErrorKind, McpServerDef};
+use mcpwire_http::{Client, ClientOptions};
+use mcpwire_smol::Smol;
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Adapter, Call, OverHttp, on_every_adapter};
 use serde_json::json;
@@ -52,12 +56,15 @@ fn a_tool_is_called_through_a_socket<A: Adapter>() {
     let web = Web::modern(|request, reply| reply.json(200, &request.answer(said("through"))));
     let socket = Socket::before(&web);
     let def = McpServerDef::http_unix(&socket.0, "http://server.test/mcp");
-    let mut client = A::over_http(&def, OverHttp::default()).expect("it can be asked");
-    client.initialize().expect("it answers");
-    for _ in 0..3 {
-        assert_eq!(client.call(Call::new("echo").with(json!({}))).unwrap().text().into_string(), "through");
+    let of_program = Client::new(Arc::new(Smol), ClientOptions::of(&def)).expect("it is built");
+    for http in [HttpOptions::default(), HttpOptions::default().client(of_program)] {
+        let mut client = A::over_http(&def, OverHttp { http, ..OverHttp::default() }).expect("it can be asked");
+        client.initialize().expect("it answers");
+        for _ in 0..3 {
+            assert_eq!(client.call(Call::new("echo").with(json!({}))).unwrap().text().into_string(), "through");
+        }
+        client.shutdown().unwrap();
     }
-    client.shutdown().unwrap();
     // What the server is told is what the address says.
     assert!(
         web.requests().iter().all(|request| request.header("host") == Some("server.test") && request.path == "/mcp")

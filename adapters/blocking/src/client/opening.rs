@@ -117,7 +117,7 @@ impl McpClient {
         let clock = Clock::start();
         options.start_hooks(TransportKind::Http, move || clock.now());
         let settings = options.http.settings(def)?;
-        let client = options.http_client(|| mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))?;
+        let client = options.http_client(def, || mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
         let connection = Connection::new(engine, Box::new(transport), None, clock);

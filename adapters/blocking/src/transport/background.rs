@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_client::catch_panic;
-use mcpwire_client::http::{HttpClient, ResponseFuture};
+use mcpwire_client::http::{DefinitionSetting, HttpClient, ResponseFuture};
 use mcpwire_core::http::Exchange;
 use mcpwire_smol::{Runtime as _, Smol, spawn};
 
@@ -45,5 +45,9 @@ impl HttpClient for Background {
 
     fn capacity(&self) -> usize {
         self.0.capacity()
+    }
+
+    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+        self.0.applies(setting)
     }
 }

@@ -20,4 +20,11 @@ pub enum HttpSetupError {
     /// The HTTP client could not be created. Contains the reason.
     #[error("the HTTP client could not be created: {0}")]
     Client(String),
+    /// The HTTP client does not apply a setting of the server's definition. Contains the name of the setting.
+    #[cfg(feature = "http")]
+    #[error(
+        "the HTTP client does not apply `{0}` of the server's definition; use the HTTP client of the runtime or one made with \
+         `mcpwire_http::ClientOptions::of`, or configure the HTTP client of the program and remove `{0}` from the definition"
+    )]
+    SettingNotApplied(&'static str),
 }

@@ -161,6 +161,7 @@ fn causes() -> Vec<Cause> {
     {
         let settings = mcpwire_core::http::Settings::new("ftp://mark001").unwrap_err();
         causes.push(HttpSetupError::Settings(settings).into());
+        causes.push(HttpSetupError::SettingNotApplied("proxy").into());
         for error in http_errors() {
             let error = Arc::new(error);
             causes.push(CallError::Http { method: "tools/call".into(), error: Arc::clone(&error) }.into());

@@ -13,7 +13,7 @@ use mcpwire_core::http::{Exchange, Failure, FailureKind};
 use mcpwire_core::internal::MessageSummary;
 
 use super::token::{TokenError, TokenProvider};
-use super::{HttpClient, HttpResponse, ResponseFuture, error_chain};
+use super::{DefinitionSetting, HttpClient, HttpResponse, ResponseFuture, error_chain};
 use crate::catch_panic;
 
 /// Maximum number of times that a request is sent. 6: once, after a nonce, after a refresh, and after each of three logins
@@ -270,6 +270,10 @@ impl HttpClient for AuthorizingClient {
 
     fn capacity(&self) -> usize {
         self.client.capacity()
+    }
+
+    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+        self.client.applies(setting)
     }
 }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use mcpwire_core::http::{Exchange, Failure, FailureKind, SettingsError};
 use mcpwire_core::internal::MessageSummary;
 
-use super::{HttpClient, HttpResponse, ResponseFuture};
+use super::{DefinitionSetting, HttpClient, HttpResponse, ResponseFuture};
 use crate::hooks::ConnectionHooks;
 use crate::{Direction, Reader, catch_panic};
 
@@ -111,6 +111,10 @@ impl HttpClient for HookedClient {
 
     fn capacity(&self) -> usize {
         self.client.capacity()
+    }
+
+    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+        self.client.applies(setting)
     }
 }
 

@@ -37,6 +37,7 @@
 //! ```
 
 mod authorizer;
+mod definition_setting;
 mod error_chain;
 mod exchanges;
 mod hooked_client;
@@ -60,11 +61,12 @@ pub use authorizer::{
     AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
     ResponseHead, SettleFuture,
 };
+pub use definition_setting::DefinitionSetting;
 pub use error_chain::error_chain;
 pub use exchanges::Exchanges;
 pub use hooked_client::{CallInfo, RequestHead};
 pub(crate) use hooked_client::{HookedClient, OnRequest};
-pub use options::HttpOptions;
+pub use options::{HttpOptions, check_applied};
 pub use public_address::is_public_address;
 pub use redirect::{MAX_REDIRECTS, redirect_target};
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
@@ -80,6 +82,7 @@ use crate::Reader;
 /// * Follow redirects to the same origin only, and redirects of a `POST` or `DELETE` only if they preserve the method (307, 308).
 ///   [`redirect_target`] implements this rule.
 /// * Obey the settings of the request: [`Exchange::follow_redirects`] and [`Exchange::public_addresses_only`].
+/// * Apply the settings of the server's definition that [`applies`](Self::applies) reports, to all requests.
 /// * Return the response as soon as its head has arrived, because an event stream may stay open for days.
 ///
 /// Closures that take an [`Exchange`] and return a future implement this trait, as do `Arc<T>` and `Box<dyn HttpClient>`.
@@ -108,6 +111,15 @@ pub trait HttpClient: Send + Sync + 'static {
     fn capacity(&self) -> usize {
         64
     }
+
+    /// Returns whether this client applies a setting of the server's definition to all of its requests. Default: `false`.
+    ///
+    /// A connection is refused if its client does not apply a setting of its definition: the client would send the messages
+    /// elsewhere, or would trust other certificates. A client that wraps another one must forward this call.
+    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+        let _ = setting;
+        false
+    }
 }
 
 /// The future of a response. It resolves when the head of the response has arrived.
@@ -125,6 +137,10 @@ impl<T: HttpClient + ?Sized> HttpClient for Arc<T> {
     fn capacity(&self) -> usize {
         (**self).capacity()
     }
+
+    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+        (**self).applies(setting)
+    }
 }
 
 impl HttpClient for Box<dyn HttpClient> {
@@ -138,6 +154,10 @@ impl HttpClient for Box<dyn HttpClient> {
 
     fn capacity(&self) -> usize {
         (**self).capacity()
+    }
+
+    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+        (**self).applies(setting)
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::{Error, HttpSetupError, McpServerDef};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
-use super::HttpClient;
 use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens};
 use super::token::TokenProvider;
+use super::{DefinitionSetting, HttpClient};
 
 /// Default `User-Agent` header. A header in the definition of the server replaces it.
 const USER_AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
@@ -95,6 +95,17 @@ impl HttpOptions {
             Some(authorizer) => Arc::new(AuthorizingClient { authorizer, client }),
             None => client,
         })
+    }
+}
+
+/// Checks that an HTTP client applies all settings of the definition.
+///
+/// # Errors
+/// [`HttpSetupError::SettingNotApplied`] with the first setting that the client does not apply.
+pub fn check_applied(def: &McpServerDef, client: &dyn HttpClient) -> Result<(), HttpSetupError> {
+    match DefinitionSetting::all_of(def).find(|setting| !client.applies(*setting)) {
+        Some(setting) => Err(HttpSetupError::SettingNotApplied(setting.name())),
+        None => Ok(()),
     }
 }
 

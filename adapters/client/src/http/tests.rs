@@ -11,7 +11,10 @@ use std::task::{Context, Poll, Waker};
 use mcpwire_core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
 use mcpwire_core::{Config, Timestamp};
 
-use super::{HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenFuture, TokenProvider};
+use super::{
+    DefinitionSetting, HookedClient, HttpClient, HttpOptions, HttpResponse, ResponseFuture, StaticToken, TokenFuture,
+    TokenProvider,
+};
 use crate::HttpSetupError;
 
 /// Returns the first request of an engine.
@@ -161,6 +164,10 @@ fn arcs_boxes_and_closures_are_http_clients() {
         fn capacity(&self) -> usize {
             1
         }
+
+        fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
+            matches!(setting, DefinitionSetting::Proxy("http://proxy"))
+        }
     }
     fn send(client: &impl HttpClient) -> (u16, usize) {
         (poll_ready(client.send(exchange())).unwrap().status, client.capacity())
@@ -169,9 +176,19 @@ fn arcs_boxes_and_closures_are_http_clients() {
     assert_eq!(send(&Arc::new(Narrow)), (204, 1));
     let shared: Arc<dyn HttpClient> = Arc::new(Narrow);
     assert_eq!(send(&Arc::clone(&shared)), (204, 1));
-    let boxed: Box<dyn HttpClient> = Box::new(shared);
+    let boxed: Box<dyn HttpClient> = Box::new(Arc::clone(&shared));
     assert_eq!(send(&boxed), (204, 1));
+    let hooked = HookedClient { server: Arc::from("a"), on_request: None, hooks: None, client: Arc::new(Narrow) };
+    let authorizing = HttpOptions::default().client(Narrow).token(StaticToken("t0ken".into()));
+    let authorizing = authorizing.into_client(|| Err(HttpSetupError::Missing)).unwrap();
+    let wrappers: [&dyn HttpClient; 5] = [&Arc::new(Narrow), &Arc::clone(&shared), &boxed, &hooked, &authorizing];
+    for wrapper in wrappers {
+        assert_eq!(wrapper.capacity(), 1);
+        assert!(wrapper.applies(DefinitionSetting::Proxy("http://proxy")));
+        assert!(!wrapper.applies(DefinitionSetting::Proxy("http://other")));
+    }
     let closure = |exchange: Exchange| async move { Ok(response(if exchange.is_request { 200 } else { 202 })) };
+    assert!(!closure.applies(DefinitionSetting::Proxy("http://proxy")));
     assert_eq!(send(&closure), (200, 64));
     assert_eq!(send(&Box::new(closure)), (200, 64));
     assert_eq!(send(&Arc::new(closure)), (200, 64));
