@@ -6,7 +6,8 @@ use futures_util::lock::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use mcpwire_supervisor::{Command, ServerId, ServerSpec};
 use uuid::Uuid;
 
-use super::available_tools::{server_id, uuid};
+use super::available_tools::server_id;
+use super::config_changes::ConfigChanges;
 use super::logs::Logs;
 use super::options::Settings;
 use super::server_spec::{check_required_values, server_spec};
@@ -15,7 +16,7 @@ use super::tool_cache::ToolCache;
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::preview;
-use crate::store::{Loaded, Store};
+use crate::store::Store;
 
 /// Changes the configurations of the servers in the configuration file and in the running hub, one change at a time.
 pub(super) struct Configuration {
@@ -223,33 +224,28 @@ impl Configuration {
         let Some(store) = self.settings.store.clone() else { return Ok(()) };
         let _changing = self.changing.lock().await;
         let loaded = self.settings.tasks.block(move || store.load()).await??;
+        let before: Vec<Arc<McpConfig>> = self.state.read(|servers| servers.configs().cloned().collect());
         // All configurations are checked before any server changes.
-        if let Some(error) = loaded.configs.iter().find_map(|config| config.validate().err()) {
-            return Err(error);
+        let ConfigChanges { removed, changed, added } = ConfigChanges::new(&before, loaded)?;
+        let (changed, added) = (self.with_specs(changed)?, self.with_specs(added)?);
+        // A server that is removed or renamed frees its name for the servers that follow.
+        for id in removed {
+            self.state.command(server_id(id), Command::Delete).await?;
         }
-        let specs = loaded.configs.iter().map(|config| server_spec(config, &self.settings));
-        let specs = specs.collect::<Result<Vec<_>, _>>()?;
-        let known = self.state.read(super::state::Servers::ids);
-        for id in known.into_iter().filter(|id| !mentions(&loaded, uuid(*id))) {
-            self.state.command(id, Command::Delete).await?;
-        }
-        for (config, spec) in loaded.configs.into_iter().zip(specs) {
-            let id = server_id(config.id);
-            match self.state.read(|servers| servers.config(id)).ok() {
-                None => {
-                    let is_enabled = config.enabled;
-                    self.add(config, spec)?;
-                    if is_enabled {
-                        self.start_in_background(id);
-                    }
-                }
-                Some(before) if *before != config => {
-                    self.state.update(|servers, now| servers.replace(id, config, spec, now))?;
-                }
-                Some(_) => {}
+        self.state.update(|servers, now| servers.replace_all(changed, now))?;
+        for (config, spec) in added {
+            let (id, is_enabled) = (server_id(config.id), config.enabled);
+            self.add(config, spec)?;
+            if is_enabled {
+                self.start_in_background(id);
             }
         }
         Ok(())
+    }
+
+    fn with_specs(&self, configs: Vec<McpConfig>) -> Result<Vec<(McpConfig, ServerSpec)>, HubError> {
+        let with_spec = |config| server_spec(&config, &self.settings).map(|spec| (config, spec));
+        configs.into_iter().map(with_spec).collect()
     }
 
     fn start_in_background(&self, id: ServerId) {
@@ -272,9 +268,4 @@ impl Configuration {
 fn check(config: &McpConfig) -> Result<(), HubError> {
     config.validate()?;
     check_required_values(config)
-}
-
-/// Returns whether the configuration file contains an entry of the server `id`, even if the entry is unreadable.
-fn mentions(loaded: &Loaded, id: Uuid) -> bool {
-    loaded.get(id).is_some() || loaded.broken.iter().any(|entry| entry.id == Some(id))
 }

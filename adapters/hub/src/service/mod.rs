@@ -34,6 +34,7 @@ mod available_tools;
 mod call_hooks;
 mod calls;
 mod clock;
+mod config_changes;
 mod configuration;
 mod containers;
 mod events;

@@ -180,6 +180,24 @@ impl Supervisor {
         Ok(())
     }
 
+    /// Renames several servers at once, so that servers can exchange their names. No server is restarted.
+    ///
+    /// Fails if a server is unknown, if a name is blank, or if a name belongs to another server after the change. Then
+    /// no server is renamed.
+    pub fn rename(&mut self, names: &[(ServerId, &str)]) -> Result<(), HubError> {
+        if let Some((id, _)) = names.iter().find(|(id, _)| !self.servers.contains_key(id)) {
+            return Err(HubError::unknown_server(*id));
+        }
+        self.names.set_all(names)?;
+        for (id, name) in names {
+            if let Some(managed) = self.servers.get(id) {
+                self.catalogue.add(*id, name, managed.filter.clone());
+                self.announce_catalogue();
+            }
+        }
+        Ok(())
+    }
+
     /// Sends a command to a server. The result follows in an [`Action::Reply`] with the same `command_id`.
     ///
     /// The command fails if the server is unknown. [`Command::Enable`] and [`Command::Disable`] do not change the

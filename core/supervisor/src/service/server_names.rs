@@ -6,7 +6,7 @@ use alloc::string::String;
 use crate::{HubError, ServerId};
 
 /// The unique names of all servers. Names that differ only in case or in surrounding spaces count as the same.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ServerNames {
     by_name: BTreeMap<String, ServerId>,
     by_server: BTreeMap<ServerId, String>,
@@ -31,9 +31,44 @@ impl ServerNames {
         Ok(())
     }
 
+    /// Sets the names of several servers at once, so that servers can exchange their names. Sets no name if it fails.
+    pub(super) fn set_all(&mut self, names: &[(ServerId, &str)]) -> Result<(), HubError> {
+        let mut changed = self.clone();
+        for (server, _) in names {
+            changed.remove(*server);
+        }
+        for (server, name) in names {
+            changed.set(*server, name)?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
     pub(super) fn remove(&mut self, server: ServerId) {
         if let Some(key) = self.by_server.remove(&server) {
             self.by_name.remove(&key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_set_together_or_not_at_all() {
+        let [one, two] = [1, 2].map(ServerId::from_u128);
+        let mut names = ServerNames::default();
+        names.set(one, "a").unwrap();
+        names.set(two, "b").unwrap();
+        for refused in [[(one, "c"), (two, "C ")], [(one, "c"), (two, " ")]] {
+            names.set_all(&refused).unwrap_err();
+        }
+        names.set_all(&[(one, "b")]).unwrap_err();
+        names.set(one, "A").unwrap();
+        names.set_all(&[(one, "b"), (two, "a")]).unwrap();
+        names.set(one, "a").unwrap_err();
+        names.set(one, "b").unwrap();
+        names.set(ServerId::from_u128(3), "c").unwrap();
     }
 }

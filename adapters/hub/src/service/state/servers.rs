@@ -286,12 +286,27 @@ impl Servers {
     ) -> Result<(), HubError> {
         let configured = self.configured.get_mut(&id).ok_or_else(|| HubError::unknown_server(id))?;
         let is_replaced = configured.config.hash() != config.hash();
-        configured.revision += 1;
-        spec.revision = configured.revision;
-        configured.call_wait_start = spec.policy.call_wait_start;
+        let (revision, call_wait_start) = (configured.revision + 1, spec.policy.call_wait_start);
+        spec.revision = revision;
+        // The supervisor changes nothing if it refuses the new name, so `configured` must not change either.
+        self.supervisor.update(id, spec, is_replaced, now)?;
+        configured.revision = revision;
+        configured.call_wait_start = call_wait_start;
         configured.config = Arc::new(config);
         self.emit(HubEvent::Configured { id: uuid(id) });
-        self.supervisor.update(id, spec, is_replaced, now)
+        Ok(())
+    }
+
+    /// Replaces the configurations of several servers, as [`replace`](Self::replace) does. The servers may exchange
+    /// their names.
+    pub(in super::super) fn replace_all(
+        &mut self,
+        servers: Vec<(McpConfig, ServerSpec)>,
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        let names: Vec<_> = servers.iter().map(|(config, spec)| (server_id(config.id), spec.name.as_str())).collect();
+        self.supervisor.rename(&names)?;
+        servers.into_iter().try_for_each(|(config, spec)| self.replace(server_id(config.id), config, spec, now))
     }
 
     /// Reports the outcome of [`Action::Persist`] to the supervisor. `result` is the saved configuration, or the error
