@@ -24,15 +24,16 @@ use crate::disk::{check_version, unavailable};
 /// The version of the file that this program writes.
 const VERSION: u64 = 1;
 
-/// Maximum size of the file with the secrets of one server, in bytes. A private key with its certificates takes only some KiB.
+/// Maximum size of the file with the secrets of one server, in bytes. The store neither writes nor reads a larger file. A private
+/// key with its certificates takes only some KiB.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// A store that keeps the secrets of servers, whose references have the form `mcp_{uuid}#NAME`, in private files. There is one
 /// file for each server, which only this user can read, in a directory that only this user can enter.
 ///
-/// Each file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. If other users could read or replace a file, the store refuses
-/// to use it, and the error says what to do. On systems without Unix permissions, choose a directory that other users cannot
-/// enter, such as one in the user's profile.
+/// Each file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. It has at most 1 MiB: a secret that would make it larger is refused
+/// with `VALIDATION_ERROR`. If other users could read or replace a file, the store refuses to use it, and the error says what to
+/// do. On systems without Unix permissions, choose a directory that other users cannot enter, such as one in the user's profile.
 pub struct FileSecrets {
     directory: PathBuf,
     fs: Box<dyn Fs>,
@@ -114,7 +115,16 @@ impl FileSecrets {
                 _ => Ok(result),
             };
         }
-        replace(&*self.fs, &path, &values.to_bytes(), None).map_err(|error| failed("written", &path, &error))?;
+        let bytes = values.to_bytes();
+        if bytes.len() as u64 > MAX_BYTES {
+            let message = format!(
+                "the secrets of one server may take at most {} MiB together, so nothing was stored. Store a shorter value, \
+                 or put the value in a file and tell the server the path of the file",
+                MAX_BYTES >> 20
+            );
+            return Err(HubError::validation("secrets", message));
+        }
+        replace(&*self.fs, &path, &bytes, None).map_err(|error| failed("written", &path, &error))?;
         Ok(result)
     }
 

@@ -65,6 +65,30 @@ fn a_file_that_cannot_be_read_is_left_alone_and_its_values_are_not_shown() {
 }
 
 #[test]
+fn secrets_that_are_too_large_are_refused_and_the_others_stay_usable() {
+    let directory = TempDir::new().unwrap();
+    let secrets = FileSecrets::new(directory.path().join("secrets"));
+    let id = Uuid::new_v4();
+    let refused = |name: &str, value: &str| {
+        let error = secrets.set(&stored(id, name), &value.into()).unwrap_err();
+        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, "secrets"));
+        assert!(error.message.contains("at most 1 MiB") && error.message.len() < 300, "{error}");
+    };
+    refused("A", &"x".repeat(1 << 20));
+    assert_eq!(secrets.names(id).unwrap(), Vec::<String>::new());
+    secrets.set(&stored(id, "A"), &"one".into()).unwrap();
+    // Each of these newlines takes two bytes in the file.
+    refused("A", &"\n".repeat(600_000));
+    secrets.set(&stored(id, "B"), &"x".repeat(1_000_000).into()).unwrap();
+    refused("C", &"y".repeat(100_000));
+    assert_eq!(secrets.names(id).unwrap(), ["A", "B"]);
+    assert_eq!(secrets.get(&stored(id, "A")).unwrap().unwrap().expose(), "one");
+    assert!(secrets.remove(&stored(id, "B")).unwrap());
+    secrets.set(&stored(id, "C"), &"three".into()).unwrap();
+    assert_eq!(secrets.names(id).unwrap(), ["A", "C"]);
+}
+
+#[test]
 fn a_reference_of_another_kind_is_not_tried_elsewhere() {
     let directory = TempDir::new().unwrap();
     let secrets = Secrets::in_directory(directory.path().join("secrets"));
