@@ -11,6 +11,7 @@ pub mod chunks;
 pub mod content;
 mod describe;
 pub mod envelope;
+pub mod exchange;
 pub mod http;
 pub mod oauth;
 pub mod operations;
@@ -27,10 +28,11 @@ pub type Body = fn(&[u8]);
 pub type Traced = fn(&[u8], &trace::Trace);
 
 /// The targets that can be traced.
-pub const TRACES: [(&str, Traced); 7] = [
+pub const TRACES: [(&str, Traced); 8] = [
     ("chunks", chunks::trace),
     ("content", content::trace),
     ("envelope", envelope::trace),
+    ("exchange", exchange::trace),
     ("http", http::trace),
     ("operations", operations::trace),
     ("sse", sse::trace),
@@ -38,10 +40,11 @@ pub const TRACES: [(&str, Traced); 7] = [
 ];
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Body); 9] = [
+pub const TARGETS: [(&str, Body); 10] = [
     ("chunks", chunks::run),
     ("content", content::run),
     ("envelope", envelope::run),
+    ("exchange", exchange::run),
     ("http", http::run),
     ("oauth", oauth::run),
     ("operations", operations::run),

@@ -37,6 +37,11 @@ fn envelope() {
 }
 
 #[test]
+fn exchange() {
+    replay("exchange");
+}
+
+#[test]
 fn http() {
     replay("http");
 }

@@ -1,0 +1,223 @@
+//! Drives the engine through an exchange, and describes what it reports and sends as the reference does.
+
+use core::time::Duration;
+
+use mcpwire_core::stdio::Engine;
+use mcpwire_core::{
+    CallError, CallTool, CallToolParams, CallToolRaw, Config, Event, Json, Negotiate, Notification, Raw, Reply,
+    RequestKey, RequestOptions, TaskMode, Ticket, Timestamp,
+};
+use serde_json::{Value, json};
+
+use super::expect::{Client, Outcome, Report, Request, Sent};
+use crate::fuzz::bytes::Bytes;
+use crate::fuzz::reference;
+
+/// The name under which the parameters of a request carry its position.
+const MARK: &str = "mark";
+
+const REVISIONS: [&str; 5] = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+enum Asked {
+    Text(Ticket<CallToolRaw>),
+    Typed(Ticket<CallTool>),
+    Any(Ticket<Raw>),
+}
+
+impl Asked {
+    fn key(&self) -> RequestKey {
+        match self {
+            Asked::Text(ticket) => ticket.key(),
+            Asked::Typed(ticket) => ticket.key(),
+            Asked::Any(ticket) => ticket.key(),
+        }
+    }
+}
+
+pub(super) struct Driver {
+    engine: Engine,
+    asked: Vec<Asked>,
+    reports: Vec<Report>,
+}
+
+impl Driver {
+    /// Opens a connection and sends requests. Returns the reference in the same state.
+    pub(super) fn open(input: &mut Bytes<'_>) -> (Self, Client) {
+        let revision = input.pick(&[0, 0, 0, 1, 1, 2, 3, 4]);
+        let is_modern = revision == 0;
+        let mut config = Config::new("fuzz", "1");
+        config.answer_roots();
+        config.negotiate = if is_modern { Negotiate::Modern } else { Negotiate::Legacy };
+        let result = if is_modern {
+            json!({ "supportedVersions": [REVISIONS[revision]], "capabilities": { "tools": {} } })
+        } else {
+            let capabilities = json!({ "tools": {}, "tasks": { "requests": { "tools": { "call": {} } } } });
+            json!({ "protocolVersion": REVISIONS[revision], "capabilities": capabilities })
+        };
+        let mut engine = Engine::new(config);
+        engine.calls().initialize(Timestamp::ORIGIN).expect("it is new");
+        let mut driver = Driver { engine, asked: Vec::new(), reports: Vec::new() };
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+        driver.engine.receive(format!("{answer}\n").as_bytes(), Timestamp::ORIGIN);
+        assert_eq!(driver.engine.poll_event(), Some(Event::Connected));
+        driver.engine.transmitted(usize::MAX);
+        let can_follow = revision < 2;
+        let requests =
+            (0..1 + usize::from(input.byte() % 3)).map(|which| driver.ask(which, input.byte(), can_follow)).collect();
+        (driver, Client { is_modern, requests, tasks: 0, reports: Vec::new(), sent: Vec::new() })
+    }
+
+    fn ask(&mut self, which: usize, how: u8, can_follow: bool) -> Request {
+        let wants_task = how & 8 != 0;
+        let mut options = RequestOptions::new().progress();
+        if wants_task {
+            options = options.task(TaskMode::Follow);
+        }
+        let arguments = Json::parse(r#"{"resultType":"task","id":7}"#).expect("it is JSON");
+        let params = CallToolParams { name: "echo", arguments: &arguments };
+        let (now, mut calls) = (Timestamp::ORIGIN, self.engine.calls());
+        let (method, asked) = match how % 4 {
+            0 => ("tools/call", calls.request::<CallToolRaw>(&params, &options, now).map(Asked::Text)),
+            1 => ("tools/call", calls.request::<CallTool>(&params, &options, now).map(Asked::Typed)),
+            2 => {
+                let params = Json::parse(if how & 16 == 0 { "{}" } else { "{ }" }).expect("it is JSON");
+                ("tools/call", calls.request_raw("tools/call", Some(&params), &options, now).map(Asked::Any))
+            }
+            _ => ("x/y", calls.request_raw("x/y", None, &RequestOptions::new().progress(), now).map(Asked::Any)),
+        };
+        self.asked.push(asked.expect("an open engine sends requests"));
+        let sent = self.lines();
+        let [sent] = &sent[..] else { panic!("one request is one message: {sent:?}") };
+        assert_eq!(sent["method"], method);
+        if how % 4 < 2 {
+            assert_eq!(sent["params"]["name"], "echo");
+            assert_eq!(sent["params"]["arguments"], json!({ "resultType": "task", "id": 7 }));
+        }
+        let id = sent["id"].as_u64().expect("a number");
+        assert_eq!(sent["params"]["_meta"]["progressToken"], id, "{MARK}");
+        let is_call = method == "tools/call";
+        let asks_for_task = sent["params"].get("task").is_some();
+        let is_legacy = sent["params"]["_meta"].get("io.modelcontextprotocol/protocolVersion").is_none();
+        assert_eq!(asks_for_task, is_call && wants_task && can_follow && is_legacy, "{sent}");
+        Request {
+            which,
+            id,
+            method,
+            follows_tasks: is_call && wants_task && can_follow,
+            is_typed: how % 4 == 1,
+            rounds: 0,
+        }
+    }
+
+    pub(super) fn receive(&mut self, piece: &[u8]) {
+        assert_eq!(self.engine.receive(piece, Timestamp::ORIGIN), piece.len(), "every event was taken");
+        while let Some(event) = self.engine.poll_event() {
+            self.event(event);
+        }
+    }
+
+    pub(super) fn take_reports(&mut self) -> Vec<Report> {
+        core::mem::take(&mut self.reports)
+    }
+
+    /// Returns what was sent, and tells the reference the new ids of requests that were sent again.
+    pub(super) fn take_sent(&mut self, requests: &mut [Request]) -> Vec<Sent> {
+        let mut described = Vec::new();
+        for message in self.lines() {
+            let id = message["id"].clone();
+            if message.get("result").is_some() {
+                described.push(Sent::Result { id });
+            } else if let Some(code) = message["error"]["code"].as_i64() {
+                described.push(Sent::Error { id, code });
+            } else if message["method"] == "tools/call" {
+                let request =
+                    requests.iter_mut().find(|request| request.id == u64::MAX).expect("none is to be sent again");
+                request.id = id.as_u64().expect("a number");
+                let params = &message["params"];
+                let inputs = params["inputResponses"].as_object().into_iter().flat_map(|inputs| inputs.keys().cloned());
+                described.push(Sent::Again {
+                    which: request.which,
+                    state: params.get("requestState").cloned(),
+                    inputs: inputs.collect(),
+                });
+            } else {
+                assert_eq!(message["method"], "tasks/get", "{message}");
+            }
+        }
+        described
+    }
+
+    /// Returns how many requests wait for a task, after the interval between two polls has passed.
+    pub(super) fn polled_tasks(&mut self) -> usize {
+        let _ = self.lines();
+        let later = Timestamp::ORIGIN + Duration::from_millis(1500);
+        self.engine.handle_timeout(later);
+        self.lines().iter().filter(|message| message["method"] == "tasks/get").count()
+    }
+
+    /// Takes the sent messages, which must be JSON-RPC.
+    fn lines(&mut self) -> Vec<Value> {
+        let sent = str::from_utf8(self.engine.transmit()).expect("UTF-8").to_owned();
+        self.engine.transmitted(usize::MAX);
+        let parse = |line: &str| {
+            assert_eq!(reference::repeated_key(line), None, "{line}");
+            let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert_eq!(message["jsonrpc"], "2.0");
+            message
+        };
+        sent.lines().map(parse).collect()
+    }
+
+    fn which(&self, key: RequestKey) -> usize {
+        self.asked.iter().position(|asked| asked.key() == key).expect("a request of the caller")
+    }
+
+    fn event(&mut self, event: Event) {
+        let report = match event {
+            Event::Reply(reply) => self.reply(reply),
+            Event::ServerRequest(request) => {
+                let answered = self.engine.calls().answer(request.key, &json!({ "roots": [] }), Timestamp::ORIGIN);
+                assert_eq!(answered, Ok(true));
+                Report::ServerRequest { method: request.method, params: request.params.as_ref().map(value) }
+            }
+            Event::ServerRequestRefused { method } => Report::ServerRequestRefused { method },
+            Event::Notification(Notification::Progress { key, .. }) => Report::Progress { which: self.which(key) },
+            Event::Notification(other) => {
+                Report::Notification(serde_json::to_value(&other).expect("it can be serialized"))
+            }
+            Event::InvalidMessage { .. } => Report::InvalidMessage,
+            Event::UnmatchedError(error) => Report::UnmatchedError { code: error.code },
+            other => panic!("{other:?}"),
+        };
+        self.reports.push(report);
+    }
+
+    fn reply(&self, reply: Reply) -> Report {
+        let which = self.which(reply.key());
+        let decoded = match self.asked[which] {
+            Asked::Text(ticket) => ticket.decode(reply).map(|json| value(&json)),
+            Asked::Any(ticket) => ticket.decode(reply).map(|json| value(&json)),
+            Asked::Typed(ticket) => ticket.decode(reply).map(|result| match result.without_content {
+                Some(_) => json!("no content"),
+                None => json!({
+                    "content": result.content.len(),
+                    "isError": result.is_error,
+                    "structuredContent": result.structured_content.as_ref().map(value),
+                }),
+            }),
+        };
+        let outcome = match decoded {
+            Ok(result) => Outcome::Result(result),
+            Err(CallError::Server { error, .. }) => Outcome::Error(error.code),
+            Err(CallError::ToolNotFound { error: Some(error), .. }) => Outcome::Error(error.code),
+            Err(CallError::Invalid { .. }) => Outcome::Invalid,
+            Err(CallError::Input { .. }) => Outcome::InputNotOffered,
+            Err(other) => panic!("{other}"),
+        };
+        Report::Reply { which, outcome }
+    }
+}
+
+fn value(json: &Json) -> Value {
+    serde_json::from_str(json.get()).expect("the client keeps JSON only")
+}

@@ -1,0 +1,222 @@
+//! What a client must report for a message: the decisions of `docs/wire.md`, written plainly over [`Value`].
+
+use serde_json::{Map, Value, json};
+
+/// A request of the client that has no final response yet.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    /// Position in the order in which the caller made the requests.
+    pub(super) which: usize,
+    pub(super) id: u64,
+    pub(super) method: &'static str,
+    /// Whether the client polls a task that the server creates for this request.
+    pub(super) follows_tasks: bool,
+    /// Whether the caller decodes the result as a `CallToolResult`.
+    pub(super) is_typed: bool,
+    pub(super) rounds: u32,
+}
+
+/// What the client reports to its caller.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Report {
+    Reply { which: usize, outcome: Outcome },
+    ServerRequest { method: String, params: Option<Value> },
+    ServerRequestRefused { method: String },
+    Notification(Value),
+    Progress { which: usize },
+    InvalidMessage,
+    UnmatchedError { code: i64 },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Outcome {
+    Result(Value),
+    Error(i64),
+    /// The response violates the specification.
+    Invalid,
+    /// The server requires an input that the client does not offer.
+    InputNotOffered,
+}
+
+/// What the client sends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sent {
+    /// The request is sent again, with these members.
+    Again {
+        which: usize,
+        state: Option<Value>,
+        inputs: Vec<String>,
+    },
+    Result {
+        id: Value,
+    },
+    Error {
+        id: Value,
+        code: i64,
+    },
+}
+
+/// The state of a client, as far as it decides what a message means.
+pub(super) struct Client {
+    pub(super) is_modern: bool,
+    pub(super) requests: Vec<Request>,
+    /// The requests that have become tasks, which the client polls.
+    pub(super) tasks: usize,
+    pub(super) reports: Vec<Report>,
+    pub(super) sent: Vec<Sent>,
+}
+
+const MAX_ROUNDS: u32 = 10;
+
+impl Client {
+    pub(super) fn receive(&mut self, message: &Value) {
+        match message {
+            Value::Array(batch) if batch.is_empty() => self.reports.push(Report::InvalidMessage),
+            Value::Array(batch) => batch.iter().for_each(|message| self.one(message)),
+            message => self.one(message),
+        }
+    }
+
+    fn one(&mut self, message: &Value) {
+        let Some(message) = message.as_object() else { return self.reports.push(Report::InvalidMessage) };
+        let id = message.get("id");
+        let is_response = message.contains_key("result") || message.contains_key("error");
+        match (message.get("method").and_then(Value::as_str), id) {
+            (Some(method), Some(id)) => self.request(id, method, message),
+            (Some(method), None) => self.notification(method, message),
+            (None, None | Some(Value::Null)) if is_response => self.without_id(message),
+            (None, Some(id)) => {
+                let at = number(id).and_then(|id| self.requests.iter().position(|request| request.id == id));
+                if let Some(at) = at {
+                    self.response(at, message);
+                }
+            }
+            (None, None) => self.reports.push(Report::InvalidMessage),
+        }
+    }
+
+    fn without_id(&mut self, message: &Map<String, Value>) {
+        self.reports.push(match (message.get("result"), error_code(message)) {
+            (None | Some(Value::Null), Some(code)) => Report::UnmatchedError { code },
+            _ => Report::InvalidMessage,
+        });
+    }
+
+    fn request(&mut self, id: &Value, method: &str, message: &Map<String, Value>) {
+        let refused = Report::ServerRequestRefused { method: method.to_owned() };
+        if self.is_modern || !(id.is_string() || id.is_number()) {
+            return self.reports.push(refused);
+        }
+        let id = id.clone();
+        match method {
+            "ping" => self.sent.push(Sent::Result { id }),
+            "roots/list" => {
+                let params = message.get("params").cloned();
+                self.reports.push(Report::ServerRequest { method: method.to_owned(), params });
+                self.sent.push(Sent::Result { id });
+            }
+            _ => {
+                self.reports.push(refused);
+                self.sent.push(Sent::Error { id, code: -32601 });
+            }
+        }
+    }
+
+    fn notification(&mut self, method: &str, message: &Map<String, Value>) {
+        if method == "notifications/progress" {
+            let id = message.get("params").and_then(|params| params.get("progressToken")).and_then(number);
+            let request = self.requests.iter().find(|request| Some(request.id) == id);
+            return self.reports.extend(request.map(|request| Report::Progress { which: request.which }));
+        }
+        let mut notification = json!({ "method": method });
+        if let Some(params) = message.get("params") {
+            notification["params"] = params.clone();
+        }
+        self.reports.push(Report::Notification(notification));
+    }
+
+    fn response(&mut self, at: usize, message: &Map<String, Value>) {
+        let request = self.requests.remove(at);
+        let result = message.get("result").filter(|result| !result.is_null());
+        let has_error = message.get("error").is_some_and(|error| !error.is_null());
+        let outcome = match (result, has_error) {
+            (Some(_), true) => Outcome::Invalid,
+            (None, true) => error_code(message).map_or(Outcome::Invalid, Outcome::Error),
+            // A caller of JSON text receives the `null`.
+            (None, false) if message.contains_key("result") && !request.is_typed => Outcome::Result(Value::Null),
+            (None, false) => Outcome::Invalid,
+            (Some(result), false) => match self.result(request.clone(), result) {
+                Some(outcome) => outcome,
+                None => return,
+            },
+        };
+        self.reports.push(Report::Reply { which: request.which, outcome });
+    }
+
+    /// Returns `None` if the result is not the last one of the request.
+    fn result(&mut self, request: Request, result: &Value) -> Option<Outcome> {
+        let result_type = result.get("resultType").and_then(Value::as_str);
+        let is_call = request.method == "tools/call";
+        if self.is_modern && is_call && result_type == Some("input_required") {
+            return self.input_required(request, result);
+        }
+        let is_task = if self.is_modern {
+            result_type == Some("task")
+        } else {
+            let has_task = result.get("task").is_some_and(Value::is_object);
+            has_task && result.get("content").is_none() && result.get("resultType").is_none()
+        };
+        if is_call && request.follows_tasks && is_task {
+            self.tasks += 1;
+            return None;
+        }
+        Some(Outcome::Result(if request.is_typed { typed(result) } else { result.clone() }))
+    }
+
+    fn input_required(&mut self, mut request: Request, result: &Value) -> Option<Outcome> {
+        if request.rounds == MAX_ROUNDS {
+            return Some(Outcome::InputNotOffered);
+        }
+        let inputs = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+        if inputs.values().any(|input| input["method"] != "roots/list") {
+            return Some(Outcome::InputNotOffered);
+        }
+        for input in inputs.values() {
+            let params = input.get("params").cloned();
+            self.reports.push(Report::ServerRequest { method: "roots/list".into(), params });
+        }
+        let inputs = inputs.keys().cloned().collect();
+        let state = result.get("requestState").cloned();
+        self.sent.push(Sent::Again { which: request.which, state, inputs });
+        request.rounds += 1;
+        // Its next id is read from what the client sends.
+        request.id = u64::MAX;
+        self.requests.push(request);
+        None
+    }
+}
+
+/// The parts of a tool's result that are compared.
+fn typed(result: &Value) -> Value {
+    match result.get("content") {
+        Some(Value::Array(content)) => json!({
+            "content": content.len(),
+            "isError": result.get("isError") == Some(&Value::Bool(true)),
+            "structuredContent": result.get("structuredContent"),
+        }),
+        _ => json!("no content"),
+    }
+}
+
+fn error_code(message: &Map<String, Value>) -> Option<i64> {
+    message.get("error")?.get("code")?.as_i64()
+}
+
+/// Returns the number that an id means: `2`, `2.0` and `"2"` mean 2.
+fn number(id: &Value) -> Option<u64> {
+    match id {
+        Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_number).as_ref().and_then(number),
+        Value::Number(id) => id.as_u64().or_else(|| id.as_f64().filter(|id| id.fract() == 0.0).map(|id| id as u64)),
+        _ => None,
+    }
+}

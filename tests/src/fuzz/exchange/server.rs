@@ -1,0 +1,253 @@
+//! Draws what a server sends, as JSON values. Reserved words occur at every place where they have no meaning.
+
+use serde_json::{Map, Value, json};
+
+use super::expect::Request;
+use crate::fuzz::bytes::Bytes;
+
+/// The member names that have a meaning somewhere in the protocol.
+const RESERVED: [&str; 17] = [
+    "resultType",
+    "id",
+    "result",
+    "error",
+    "method",
+    "params",
+    "jsonrpc",
+    "task",
+    "taskId",
+    "inputRequests",
+    "requestState",
+    "content",
+    "isError",
+    "structuredContent",
+    "_meta",
+    "progressToken",
+    "code",
+];
+
+const RESULT_TYPES: [&str; 4] = ["complete", "input_required", "task", "complete"];
+
+/// Draws one message, or a batch.
+pub(super) fn draw(input: &mut Bytes<'_>, requests: &[Request], is_modern: bool) -> Value {
+    match input.byte() % 16 {
+        0..10 => response(input, requests, is_modern),
+        10 | 11 => notification(input, requests),
+        12 | 13 => request(input),
+        14 => without_id(input),
+        _ => {
+            let count = 1 + input.byte() % 3;
+            // Each request is answered at most once in a batch, because an answer may change the ids.
+            let first = response(input, requests, is_modern);
+            let others =
+                (1..count).map(|_| if input.byte() & 1 == 0 { notification(input, requests) } else { request(input) });
+            Value::Array([first].into_iter().chain(others).collect())
+        }
+    }
+}
+
+fn response(input: &mut Bytes<'_>, requests: &[Request], is_modern: bool) -> Value {
+    let which = usize::from(input.byte());
+    let request = requests.get(which % requests.len().max(1));
+    let id = request.map_or(99, |request| request.id);
+    let id = match input.byte() % 16 {
+        0 => json!(id.to_string()),
+        1 => Value::from(id as f64),
+        2 => json!(id + 1000),
+        3 => json!("other"),
+        4 => json!(format!("{id}.5")),
+        _ => json!(id),
+    };
+    let mut message = envelope(input);
+    message.insert("id".into(), id);
+    match input.byte() % 16 {
+        0 | 1 => drop(message.insert("error".into(), error(input))),
+        2 => {
+            message.insert("error".into(), error(input));
+            message.insert("result".into(), if input.byte() & 1 == 0 { Value::Null } else { result(input, is_modern) });
+        }
+        3 => {
+            message.insert("error".into(), Value::Null);
+            message.insert("result".into(), result(input, is_modern));
+        }
+        4 => drop(message.insert("result".into(), junk(input, 2))),
+        5 => {}
+        _ => drop(message.insert("result".into(), result(input, is_modern))),
+    }
+    Value::Object(message)
+}
+
+/// An object with `jsonrpc`, and at times with a member that the specification does not define.
+fn envelope(input: &mut Bytes<'_>) -> Map<String, Value> {
+    let mut message = Map::new();
+    message.insert("jsonrpc".into(), json!("2.0"));
+    if input.byte() % 8 == 1 {
+        message.insert(input.pick(&["_meta", "x", "resultType", "task"]).into(), junk(input, 3));
+    }
+    message
+}
+
+fn result(input: &mut Bytes<'_>, is_modern: bool) -> Value {
+    let kind = input.byte() % 8;
+    let mut result = match kind {
+        0 | 1 if is_modern => input_required(input),
+        2 if is_modern => {
+            let mut task = task();
+            task.insert("resultType".into(), json!("task"));
+            task
+        }
+        2 => [("task".to_owned(), Value::Object(task()))].into_iter().collect(),
+        _ => tool_result(input, is_modern),
+    };
+    for _ in 0..input.byte() % 3 {
+        let key = input.pick(&["_meta", "aaa", "zzz", "structuredContent", "params"]);
+        // Content next to a task is left open.
+        let value = Value::Object(object(input, 3));
+        result.insert(key.into(), value);
+    }
+    if input.byte() % 4 == 1 {
+        let len = input.pick(&[200, 250, 256, 300, 4000, 5000]);
+        result.insert(input.pick(&["a", "long", "zzzz"]).into(), json!("x".repeat(len)));
+    }
+    Value::Object(result)
+}
+
+fn tool_result(input: &mut Bytes<'_>, is_modern: bool) -> Map<String, Value> {
+    let mut result = Map::new();
+    if is_modern && input.byte() % 4 > 0 {
+        result.insert("resultType".into(), json!("complete"));
+    }
+    let mut block = Map::new();
+    block.insert("type".into(), json!("text"));
+    block.insert(
+        "text".into(),
+        json!(input.pick(&["", "\"resultType\":\"input_required\"", "{\"id\":2}", "ä\u{1f600}\\"])),
+    );
+    if input.byte() & 1 == 1 {
+        block.insert("_meta".into(), Value::Object(object(input, 3)));
+    }
+    result.insert("content".into(), json!([block]));
+    if input.byte() % 4 == 1 {
+        result.insert("isError".into(), json!(input.byte() & 1 == 1));
+    }
+    if input.byte() % 4 == 1 {
+        result.insert("structuredContent".into(), Value::Object(object(input, 4)));
+    }
+    result
+}
+
+fn input_required(input: &mut Bytes<'_>) -> Map<String, Value> {
+    let mut result = Map::new();
+    result.insert("resultType".into(), json!("input_required"));
+    if input.byte() % 4 > 0 {
+        result.insert("requestState".into(), json!(input.pick(&["s", "", "\"resultType\":\"complete\"", "ä\n"])));
+    }
+    let mut inputs = Map::new();
+    for name in ["id", "resultType", "b"].iter().take(usize::from(input.byte() % 4)) {
+        let method = if input.byte() % 8 == 1 { "x/unknown" } else { "roots/list" };
+        let mut request = Map::new();
+        request.insert("method".into(), json!(method));
+        if input.byte() & 1 == 1 {
+            request.insert("params".into(), Value::Object(object(input, 2)));
+        }
+        inputs.insert((*name).into(), Value::Object(request));
+    }
+    if !inputs.is_empty() || input.byte() & 1 == 1 {
+        result.insert("inputRequests".into(), Value::Object(inputs));
+    }
+    result
+}
+
+fn task() -> Map<String, Value> {
+    let task = json!({
+        "taskId": "t", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z",
+        "ttl": null, "ttlMs": null, "pollInterval": 1000, "pollIntervalMs": 1000,
+    });
+    let Value::Object(task) = task else { unreachable!("it is an object") };
+    task
+}
+
+fn error(input: &mut Bytes<'_>) -> Value {
+    let code = input.pick(&[-32601, -32603, -32602, 1]);
+    let mut error = Map::new();
+    error.insert("code".into(), json!(code));
+    error.insert("message".into(), json!("no"));
+    if input.byte() & 1 == 1 {
+        error.insert("data".into(), junk(input, 3));
+    }
+    Value::Object(error)
+}
+
+fn notification(input: &mut Bytes<'_>, requests: &[Request]) -> Value {
+    let mut message = envelope(input);
+    let which = usize::from(input.byte());
+    if input.byte() % 3 == 1 {
+        let token = requests.get(which % requests.len().max(1)).map_or(99, |request| request.id);
+        message.insert("method".into(), json!("notifications/progress"));
+        message.insert("params".into(), json!({ "progressToken": token, "progress": 1, "_meta": object(input, 2) }));
+    } else {
+        message.insert("method".into(), json!(input.pick(&["notifications/x", "x", "id"])));
+        if input.byte() & 1 == 1 {
+            message.insert("params".into(), Value::Object(object(input, 3)));
+        }
+    }
+    Value::Object(message)
+}
+
+fn request(input: &mut Bytes<'_>) -> Value {
+    let mut message = envelope(input);
+    let id = input.pick(&[0, 1, 2, 3, 4, 5]);
+    let id = match id {
+        0 => json!("a\"b"),
+        1 => json!(-1),
+        2 => json!(1.5),
+        3 => Value::Null,
+        4 => json!({ "id": 2 }),
+        _ => json!(2),
+    };
+    message.insert("id".into(), id);
+    message.insert("method".into(), json!(input.pick(&["ping", "roots/list", "x/unknown"])));
+    if input.byte() & 1 == 1 {
+        message.insert("params".into(), Value::Object(object(input, 3)));
+    }
+    Value::Object(message)
+}
+
+/// A message without an id of a request and without a method.
+fn without_id(input: &mut Bytes<'_>) -> Value {
+    let mut message = envelope(input);
+    if input.byte() & 1 == 1 {
+        message.insert("id".into(), Value::Null);
+    }
+    match input.byte() % 4 {
+        0 => return junk(input, 0),
+        1 => drop(message.insert("result".into(), Value::Object(object(input, 2)))),
+        _ => drop(message.insert("error".into(), error(input))),
+    }
+    Value::Object(message)
+}
+
+fn object(input: &mut Bytes<'_>, depth: u8) -> Map<String, Value> {
+    (0..input.byte() % 4)
+        .map(|_| match input.byte() % 4 {
+            0 => ("resultType".to_owned(), json!(input.pick(&RESULT_TYPES))),
+            _ => (input.pick(&RESERVED).to_owned(), junk(input, depth)),
+        })
+        .collect()
+}
+
+/// Any JSON value. At depth 0, a scalar.
+fn junk(input: &mut Bytes<'_>, depth: u8) -> Value {
+    match input.byte() % 12 {
+        0 => Value::Null,
+        1 => json!(2),
+        2 => json!(true),
+        3 => json!(input.pick(&["2.0", "ping", "}", "\\\""])),
+        4 => json!("x".repeat(input.pick(&[250, 256, 300, 5000]))),
+        5 => json!(input.pick(&RESULT_TYPES)),
+        6 => json!(1.5),
+        7 if depth > 0 => (0..input.byte() % 3).map(|_| junk(input, depth - 1)).collect(),
+        _ if depth > 0 => Value::Object(object(input, depth - 1)),
+        _ => json!(-1),
+    }
+}
