@@ -182,6 +182,9 @@ impl Driver {
             }
             Event::ServerRequestRefused { method } => Report::ServerRequestRefused { method },
             Event::Notification(Notification::Progress { key, .. }) => Report::Progress { which: self.which(key) },
+            Event::Notification(Notification::TaskStatus { key: Some(key), .. }) => {
+                Report::Task { which: self.which(key) }
+            }
             Event::Notification(other) => {
                 Report::Notification(serde_json::to_value(&other).expect("it can be serialized"))
             }

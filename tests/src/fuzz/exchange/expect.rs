@@ -19,13 +19,29 @@ pub(super) struct Request {
 /// What the client reports to its caller.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Report {
-    Reply { which: usize, outcome: Outcome },
-    ServerRequest { method: String, params: Option<Value> },
-    ServerRequestRefused { method: String },
+    Reply {
+        which: usize,
+        outcome: Outcome,
+    },
+    ServerRequest {
+        method: String,
+        params: Option<Value>,
+    },
+    ServerRequestRefused {
+        method: String,
+    },
     Notification(Value),
-    Progress { which: usize },
+    Progress {
+        which: usize,
+    },
+    /// The request has become a task.
+    Task {
+        which: usize,
+    },
     InvalidMessage,
-    UnmatchedError { code: i64 },
+    UnmatchedError {
+        code: i64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +184,12 @@ impl Client {
         };
         if is_call && request.follows_tasks && is_task {
             self.tasks += 1;
+            self.reports.push(Report::Task { which: request.which });
             return None;
+        }
+        if is_task && request.is_typed {
+            // A task that the caller did not ask for is no result of a tool.
+            return Some(Outcome::Invalid);
         }
         Some(Outcome::Result(if request.is_typed { typed(result) } else { result.clone() }))
     }
