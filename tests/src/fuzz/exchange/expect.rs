@@ -183,11 +183,15 @@ impl Client {
             has_task && result.get("content").is_none() && result.get("resultType").is_none()
         };
         if is_call && request.follows_tasks && is_task {
+            let task = if self.is_modern { result } else { &result["task"] };
+            if !task["taskId"].is_string() {
+                return Some(Outcome::Invalid);
+            }
             self.tasks += 1;
             self.reports.push(Report::Task { which: request.which });
             return None;
         }
-        if is_task && request.is_typed {
+        if result_type == Some("task") && request.is_typed {
             // A task that the caller did not ask for is no result of a tool.
             return Some(Outcome::Invalid);
         }
@@ -197,6 +201,16 @@ impl Client {
     fn input_required(&mut self, mut request: Request, result: &Value) -> Option<Outcome> {
         if request.rounds == MAX_ROUNDS {
             return Some(Outcome::InputNotOffered);
+        }
+        let is_wrong =
+            |name: &str, is_right: fn(&Value) -> bool| result.get(name).is_some_and(|value| !is_right(value));
+        if is_wrong("inputRequests", Value::is_object) || is_wrong("requestState", Value::is_string) {
+            return Some(Outcome::Invalid);
+        }
+        // An empty object of inputs is none.
+        let is_empty = result.get("inputRequests").is_none_or(|inputs| *inputs == json!({}));
+        if is_empty && result.get("requestState").is_none() {
+            return Some(Outcome::Invalid);
         }
         let inputs = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
         if inputs.values().any(|input| input["method"] != "roots/list") {
