@@ -221,7 +221,7 @@ fn a_client_reports_the_same_for_every_layout() {
                 random ^= random << 13;
                 random ^= random >> 7;
                 random ^= random << 17;
-                (random >> 32) as u8
+                random.to_be_bytes()[0]
             })
             .collect();
         exchange::run(&bytes);

@@ -63,8 +63,8 @@ impl Driver {
         driver.engine.transmitted(usize::MAX);
         let can_follow = revision < 2;
         let requests =
-            (0..1 + usize::from(input.byte() % 3)).map(|which| driver.ask(which, input.byte(), can_follow)).collect();
-        (driver, Client { is_modern, requests, tasks: 0, reports: Vec::new(), sent: Vec::new() })
+            (0..=usize::from(input.byte() % 3)).map(|which| driver.ask(which, input.byte(), can_follow)).collect();
+        (driver, Client { is_modern, requests, ..Client::default() })
     }
 
     fn ask(&mut self, which: usize, how: u8, can_follow: bool) -> Request {

@@ -73,16 +73,23 @@ pub(super) enum Sent {
 }
 
 /// The state of a client, as far as it decides what a message means.
+#[derive(Default)]
 pub(super) struct Client {
     pub(super) is_modern: bool,
     pub(super) requests: Vec<Request>,
     /// The requests that have become tasks, which the client polls.
-    pub(super) tasks: usize,
+    pub(super) tasks: Vec<Request>,
+    /// The ids of requests that no response can end: they have ended, have become tasks or were sent again.
+    pub(super) old_ids: Vec<u64>,
     pub(super) reports: Vec<Report>,
     pub(super) sent: Vec<Sent>,
 }
 
 const MAX_ROUNDS: u32 = 10;
+
+/// The engine reads a `resultType` that is no string as if it were absent. The specification (2026-07-28, basic,
+/// "`ResultType`") calls such a result invalid: set this to `false` when the engine does so too.
+const IGNORES_OTHER_KINDS_OF_RESULT_TYPE: bool = true;
 
 impl Client {
     pub(super) fn receive(&mut self, message: &Value) {
@@ -141,7 +148,8 @@ impl Client {
     fn notification(&mut self, method: &str, message: &Map<String, Value>) {
         if method == "notifications/progress" {
             let id = message.get("params").and_then(|params| params.get("progressToken")).and_then(number);
-            let request = self.requests.iter().find(|request| Some(request.id) == id);
+            // The token of a request remains valid while its task runs.
+            let request = self.requests.iter().chain(&self.tasks).find(|request| Some(request.id) == id);
             return self.reports.extend(request.map(|request| Report::Progress { which: request.which }));
         }
         let mut notification = json!({ "method": method });
@@ -153,6 +161,7 @@ impl Client {
 
     fn response(&mut self, at: usize, message: &Map<String, Value>) {
         let request = self.requests.remove(at);
+        self.old_ids.push(request.id);
         let result = message.get("result").filter(|result| !result.is_null());
         let has_error = message.get("error").is_some_and(|error| !error.is_null());
         let outcome = match (result, has_error) {
@@ -171,13 +180,16 @@ impl Client {
 
     /// Returns `None` if the result is not the last one of the request.
     fn result(&mut self, request: Request, result: &Value) -> Option<Outcome> {
-        let result_type = result.get("resultType").and_then(Value::as_str);
+        let result_type = match result.get("resultType") {
+            Some(value) if !value.is_string() && IGNORES_OTHER_KINDS_OF_RESULT_TYPE => None,
+            value => value.filter(|value| !value.is_null()),
+        };
         let is_call = request.method == "tools/call";
-        if self.is_modern && is_call && result_type == Some("input_required") {
+        if self.is_modern && is_call && result_type == Some(&json!("input_required")) {
             return self.input_required(request, result);
         }
         let is_task = if self.is_modern {
-            result_type == Some("task")
+            result_type == Some(&json!("task"))
         } else {
             let has_task = result.get("task").is_some_and(Value::is_object);
             has_task && result.get("content").is_none() && result.get("resultType").is_none()
@@ -187,12 +199,12 @@ impl Client {
             if !task["taskId"].is_string() {
                 return Some(Outcome::Invalid);
             }
-            self.tasks += 1;
             self.reports.push(Report::Task { which: request.which });
+            self.tasks.push(request);
             return None;
         }
-        if result_type == Some("task") && request.is_typed {
-            // A task that the caller did not ask for is no result of a tool.
+        if request.is_typed && result_type.is_some_and(|name| *name != "complete") {
+            // A task or a question that nobody expects is no result of a tool, on no revision.
             return Some(Outcome::Invalid);
         }
         Some(Outcome::Result(if request.is_typed { typed(result) } else { result.clone() }))
@@ -203,13 +215,14 @@ impl Client {
             return Some(Outcome::InputNotOffered);
         }
         let is_wrong =
-            |name: &str, is_right: fn(&Value) -> bool| result.get(name).is_some_and(|value| !is_right(value));
+            |name: &str, is_right: fn(&Value) -> bool| member(result, name).is_some_and(|value| !is_right(value));
         if is_wrong("inputRequests", Value::is_object) || is_wrong("requestState", Value::is_string) {
             return Some(Outcome::Invalid);
         }
         // An empty object of inputs is none.
-        let is_empty = result.get("inputRequests").is_none_or(|inputs| *inputs == json!({}));
-        if is_empty && result.get("requestState").is_none() {
+        let is_empty = member(result, "inputRequests").is_none_or(|inputs| *inputs == json!({}));
+        let state = member(result, "requestState");
+        if is_empty && state.is_none() {
             return Some(Outcome::Invalid);
         }
         let inputs = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -221,7 +234,7 @@ impl Client {
             self.reports.push(Report::ServerRequest { method: "roots/list".into(), params });
         }
         let inputs = inputs.keys().cloned().collect();
-        let state = result.get("requestState").cloned();
+        let state = state.cloned();
         self.sent.push(Sent::Again { which: request.which, state, inputs });
         request.rounds += 1;
         // Its next id is read from what the client sends.
@@ -229,6 +242,11 @@ impl Client {
         self.requests.push(request);
         None
     }
+}
+
+/// Returns a member of a result. A member that is `null` is as good as none.
+fn member<'a>(result: &'a Value, name: &str) -> Option<&'a Value> {
+    result.get(name).filter(|value| !value.is_null())
 }
 
 /// The parts of a tool's result that are compared.
@@ -243,15 +261,25 @@ fn typed(result: &Value) -> Value {
     }
 }
 
+/// Returns the code of an error, as far as it can be read: 0 for an object without one, and for a text.
 fn error_code(message: &Map<String, Value>) -> Option<i64> {
-    message.get("error")?.get("code")?.as_i64()
+    match message.get("error")? {
+        Value::Object(error) => Some(error.get("code").and_then(integer).unwrap_or(0)),
+        Value::String(_) => Some(0),
+        _ => None,
+    }
 }
 
 /// Returns the number that an id means: `2`, `2.0` and `"2"` mean 2.
 fn number(id: &Value) -> Option<u64> {
-    match id {
-        Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_number).as_ref().and_then(number),
-        Value::Number(id) => id.as_u64().or_else(|| id.as_f64().filter(|id| id.fract() == 0.0).map(|id| id as u64)),
-        _ => None,
-    }
+    integer(id).and_then(|id| id.try_into().ok())
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }

@@ -79,12 +79,15 @@ impl Layout {
         let mut units = [0; 2];
         for c in text.chars() {
             let must = c.is_control() || matches!(c, '"' | '\\');
-            if !must && self.below(3) > 0 {
-                out.push(c);
-                continue;
-            }
-            for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
+            match self.below(5) {
+                0 if matches!(c, '/' | '"' | '\\') => out.extend(['\\', c]),
+                2.. if !must => out.push(c),
+                style => {
+                    for unit in c.encode_utf16(&mut units) {
+                        let unit = if style < 3 { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") };
+                        out.push_str(&unit);
+                    }
+                }
             }
         }
         out.push('"');

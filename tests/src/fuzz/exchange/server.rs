@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::expect::Request;
+use super::expect::Client;
 use crate::fuzz::bytes::Bytes;
 
 /// The member names that have a meaning somewhere in the protocol.
@@ -26,36 +26,55 @@ const RESERVED: [&str; 17] = [
     "code",
 ];
 
+/// Whether a request may have a `result` or an `error` too. What such a message is depends on which of its members come
+/// first: the engine reads a response only up to its id and its result. JSON-RPC defines no such message.
+const REQUESTS_HAVE_MEMBERS_OF_RESPONSES: bool = false;
+
+/// Whether the code of an error may be a text, such as `"-5"`. The engine reads such a code, but not if it has escapes.
+const ERROR_CODES_ARE_TEXT: bool = false;
+
 const RESULT_TYPES: [&str; 4] = ["complete", "input_required", "task", "complete"];
 
 /// Draws one message, or a batch.
-pub(super) fn draw(input: &mut Bytes<'_>, requests: &[Request], is_modern: bool) -> Value {
+pub(super) fn draw(input: &mut Bytes<'_>, client: &Client) -> Value {
     match input.byte() % 16 {
-        0..10 => response(input, requests, is_modern),
-        10 | 11 => notification(input, requests),
+        0..10 => response(input, client),
+        10 | 11 => notification(input, client),
         12 | 13 => request(input),
         14 => without_id(input),
         _ => {
             let count = 1 + input.byte() % 3;
             // Each request is answered at most once in a batch, because an answer may change the ids.
-            let first = response(input, requests, is_modern);
+            let first = response(input, client);
             let others =
-                (1..count).map(|_| if input.byte() & 1 == 0 { notification(input, requests) } else { request(input) });
+                (1..count).map(|_| if input.byte() & 1 == 0 { notification(input, client) } else { request(input) });
             Value::Array([first].into_iter().chain(others).collect())
         }
     }
 }
 
-fn response(input: &mut Bytes<'_>, requests: &[Request], is_modern: bool) -> Value {
+/// Returns the id of a request that has not ended, or `None` if all have.
+fn open_id(input: &mut Bytes<'_>, client: &Client) -> Option<u64> {
     let which = usize::from(input.byte());
-    let request = requests.get(which % requests.len().max(1));
-    let id = request.map_or(99, |request| request.id);
+    client.requests.get(which % client.requests.len().max(1)).map(|request| request.id)
+}
+
+/// Returns the id of a request that has ended or goes on under another id.
+fn old_id(input: &mut Bytes<'_>, client: &Client) -> Option<u64> {
+    let which = usize::from(input.byte());
+    client.old_ids.get(which % client.old_ids.len().max(1)).copied()
+}
+
+fn response(input: &mut Bytes<'_>, client: &Client) -> Value {
+    let is_modern = client.is_modern;
+    let id = open_id(input, client).unwrap_or(99);
     let id = match input.byte() % 16 {
         0 => json!(id.to_string()),
-        1 => Value::from(id as f64),
+        1 => serde_json::from_str(&format!("{id}.0")).expect("it is JSON"),
         2 => json!(id + 1000),
         3 => json!("other"),
         4 => json!(format!("{id}.5")),
+        5 => json!(old_id(input, client).unwrap_or(id)),
         _ => json!(id),
     };
     let mut message = envelope(input);
@@ -72,6 +91,7 @@ fn response(input: &mut Bytes<'_>, requests: &[Request], is_modern: bool) -> Val
         }
         4 => drop(message.insert("result".into(), junk(input, 2))),
         5 => {}
+        6 => drop(message.insert("error".into(), junk(input, 2))),
         _ => drop(message.insert("result".into(), result(input, is_modern))),
     }
     Value::Object(message)
@@ -114,7 +134,7 @@ fn result(input: &mut Bytes<'_>, is_modern: bool) -> Value {
 
 fn tool_result(input: &mut Bytes<'_>, is_modern: bool) -> Map<String, Value> {
     let mut result = Map::new();
-    if is_modern && input.byte() % 4 > 0 {
+    if is_modern && !input.byte().is_multiple_of(4) {
         result.insert("resultType".into(), json!("complete"));
     }
     let mut block = Map::new();
@@ -139,8 +159,11 @@ fn tool_result(input: &mut Bytes<'_>, is_modern: bool) -> Map<String, Value> {
 fn input_required(input: &mut Bytes<'_>) -> Map<String, Value> {
     let mut result = Map::new();
     result.insert("resultType".into(), json!("input_required"));
-    if input.byte() % 4 > 0 {
+    if !input.byte().is_multiple_of(4) {
         result.insert("requestState".into(), json!(input.pick(&["s", "", "\"resultType\":\"complete\"", "ä\n"])));
+        if input.byte() % 8 == 1 {
+            result.insert("requestState".into(), junk(input, 1));
+        }
     }
     let mut inputs = Map::new();
     for name in ["id", "resultType", "b"].iter().take(usize::from(input.byte() % 4)) {
@@ -170,7 +193,9 @@ fn task() -> Map<String, Value> {
 fn error(input: &mut Bytes<'_>) -> Value {
     let code = input.pick(&[-32601, -32603, -32602, 1]);
     let mut error = Map::new();
-    error.insert("code".into(), json!(code));
+    let other = if input.byte() % 8 == 1 { junk(input, 1) } else { Value::Null };
+    let is_drawn = !other.is_null() && (ERROR_CODES_ARE_TEXT || !other.is_string());
+    error.insert("code".into(), if is_drawn { other } else { json!(code) });
     error.insert("message".into(), json!("no"));
     if input.byte() & 1 == 1 {
         error.insert("data".into(), junk(input, 3));
@@ -178,11 +203,12 @@ fn error(input: &mut Bytes<'_>) -> Value {
     Value::Object(error)
 }
 
-fn notification(input: &mut Bytes<'_>, requests: &[Request]) -> Value {
+fn notification(input: &mut Bytes<'_>, client: &Client) -> Value {
     let mut message = envelope(input);
-    let which = usize::from(input.byte());
+    with_members_of_a_response(input, &mut message);
     if input.byte() % 3 == 1 {
-        let token = requests.get(which % requests.len().max(1)).map_or(99, |request| request.id);
+        let token = if input.byte() % 4 == 1 { old_id(input, client) } else { open_id(input, client) };
+        let token = token.unwrap_or(99);
         message.insert("method".into(), json!("notifications/progress"));
         message.insert("params".into(), json!({ "progressToken": token, "progress": 1, "_meta": object(input, 2) }));
     } else {
@@ -196,6 +222,9 @@ fn notification(input: &mut Bytes<'_>, requests: &[Request]) -> Value {
 
 fn request(input: &mut Bytes<'_>) -> Value {
     let mut message = envelope(input);
+    if REQUESTS_HAVE_MEMBERS_OF_RESPONSES {
+        with_members_of_a_response(input, &mut message);
+    }
     let id = input.pick(&[0, 1, 2, 3, 4, 5]);
     let id = match id {
         0 => json!("a\"b"),
@@ -211,6 +240,15 @@ fn request(input: &mut Bytes<'_>) -> Value {
         message.insert("params".into(), Value::Object(object(input, 3)));
     }
     Value::Object(message)
+}
+
+/// At times adds a member that makes a message with a method look like a response.
+fn with_members_of_a_response(input: &mut Bytes<'_>, message: &mut Map<String, Value>) {
+    match input.byte() % 16 {
+        1 => drop(message.insert("result".into(), Value::Object(object(input, 2)))),
+        2 => drop(message.insert("error".into(), error(input))),
+        _ => {}
+    }
 }
 
 /// A message without an id of a request and without a method.
