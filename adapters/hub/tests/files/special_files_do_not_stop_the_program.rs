@@ -177,13 +177,18 @@ fn temporary_files_of_killed_programs_are_removed_by_the_next_change() {
         }
         path
     };
+    // A writer that lives locks its file.
+    let written = directory.path().join(name("servers.json"));
+    let writer = fs::File::create(&written).unwrap();
+    writer.lock().unwrap();
     let left = [
+        create(directory.path().join(name("servers.json")), false),
         create(directory.path().join(name("servers.json")), true),
         create(directory.path().join(name("servers.json.bak")), true),
         create(directory.path().join("secrets").join(name(&format!("mcp_{other}.key"))), true),
     ];
     let kept = [
-        create(directory.path().join(name("servers.json")), false),
+        written,
         create(directory.path().join(".servers.json.swp"), true),
         create(directory.path().join(name("other.json")), true),
     ];
