@@ -122,7 +122,7 @@ fn a_blocking_program_logs_in_before_its_first_call() {
         let mut client: mcpwire_tests::Blocking = servers.connect(false);
         client.initialize().unwrap();
         assert!(block_on(oauth.logout(true)).unwrap().had_token);
-        assert_eq!(servers.authorization.requests_to(Endpoint::Revocation).len(), 1);
+        assert_eq!(servers.authorization.requests_to(Endpoint::Revocation).len(), 2, "both tokens");
     });
 }
 
