@@ -1,7 +1,7 @@
 //! Finds the `resultType` of a response before the result is decoded (protocol revision 2026-07-28, basic,
 //! "`ResultType`").
 
-use mcpwire_types::json::scan::{is_key, members, text};
+use mcpwire_types::json::scan::{is_key, key_text, members};
 
 /// The `resultType` of a response: whether it contains the requested result, a request for input, or a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +33,12 @@ pub(crate) fn result_type(message: &[u8]) -> ResultType {
 }
 
 fn parse(value: &[u8]) -> ResultType {
-    match text(value).as_deref() {
-        Some("input_required") => ResultType::InputRequired,
-        Some("task") => ResultType::Task,
+    match value {
+        [b'"', text @ .., b'"'] => match &*key_text(text) {
+            "input_required" => ResultType::InputRequired,
+            "task" => ResultType::Task,
+            _ => ResultType::Complete,
+        },
         _ => ResultType::Complete,
     }
 }
