@@ -166,6 +166,10 @@ fn a_damaged_login_is_an_error_that_names_it_and_stays() {
         store.save(&documents.token_name(), document.as_bytes()).unwrap();
         let error = run(documents.load()).unwrap_err().0;
         assert!(error.contains("log in again") && error.contains(text), "{error}");
+        // A later version is no damage, and is named by its own words.
+        let is_later = error.starts_with("the store has version 2, which this program does not know");
+        assert_eq!(is_later, text == "use a later version of this program", "{error}");
+        assert!(is_later || error.starts_with("the login in the store cannot be used: "), "{error}");
         assert!(!error.contains("secret") && !error.contains("refresh"), "{error}");
         assert_eq!(store.load(&documents.token_name()), Ok(Some(document.into_bytes())));
     }
