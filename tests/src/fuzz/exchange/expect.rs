@@ -1,5 +1,7 @@
 //! What a client must report for a message: the decisions of `docs/wire.md`, written plainly over [`Value`].
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 /// A request of the client that has no final response yet.
@@ -61,7 +63,7 @@ pub(super) enum Sent {
     Again {
         which: usize,
         state: Option<Value>,
-        inputs: Vec<String>,
+        inputs: BTreeSet<String>,
     },
     Result {
         id: Value,

@@ -8,6 +8,8 @@ mod expect;
 mod layout;
 mod server;
 
+use std::fmt::Debug;
+
 use self::engine::Driver;
 use self::layout::Layout;
 use super::bytes::Bytes;
@@ -40,15 +42,24 @@ pub fn trace(data: &[u8], trace: &Trace) {
         }
         let (reports, sent) = (driver.take_reports(), driver.take_sent(&mut client.requests));
         trace.line(format_args!("client {reports:?} {sent:?}"));
-        assert_eq!(sorted(reports), sorted(std::mem::take(&mut client.reports)), "reported for {text}");
-        assert_eq!(sorted(sent), sorted(std::mem::take(&mut client.sent)), "sent for {text}");
+        assert_same(&reports, std::mem::take(&mut client.reports), &format!("reported for {text}"));
+        assert_same(&sent, std::mem::take(&mut client.sent), &format!("sent for {text}"));
     }
     assert_eq!(driver.polled_tasks(), client.tasks.len(), "tasks that the client polls");
 }
 
-/// The inputs of an `input_required` result have no order.
-fn sorted<T: std::fmt::Debug>(mut list: Vec<T>) -> Vec<String> {
-    let mut list: Vec<_> = list.drain(..).map(|one| format!("{one:?}")).collect();
-    list.sort();
-    list
+/// Compares without regard to order: the inputs of an `input_required` result have none, and neither have the members of an
+/// object.
+fn assert_same<T: PartialEq + Debug>(actual: &[T], mut expected: Vec<T>, what: &str) {
+    let unexpected: Vec<_> = actual
+        .iter()
+        .filter(|one| match expected.iter().position(|other| other == *one) {
+            Some(at) => {
+                expected.swap_remove(at);
+                false
+            }
+            None => true,
+        })
+        .collect();
+    assert!(unexpected.is_empty() && expected.is_empty(), "{what}\n  wrong: {unexpected:?}\nmissing: {expected:?}");
 }
