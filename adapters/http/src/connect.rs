@@ -1,17 +1,18 @@
 //! [`Connector`]: opens a connection for a URL: TCP or a Unix socket, then a proxy, then TLS.
 
-use std::error::Error;
-use std::fmt;
-use std::io;
+use std::future::poll_fn;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use http::Uri;
-use mcpwire_driver::http::{Net, Socket, is_public_address};
+use mcpwire_driver::Clock;
+use mcpwire_driver::http::{ConnectFuture, Net, Socket, is_public_address};
 
 use crate::connect_failure::ConnectFailure;
+use crate::happy_eyeballs::{ConnectionRace, RaceStep};
 use crate::io::Io;
 use crate::meter::{Meter, MeteredSocket};
 use crate::proxy::{self, Proxies};
@@ -45,8 +46,9 @@ impl Connector {
                 // The proxy resolves names, so only an IP address in the URL can be checked here.
                 if let Ok(address) = bare(uri.host().unwrap_or_default()).parse()
                     && public_address_only
+                    && !is_public_address(address)
                 {
-                    check_public(address).map_err(|error| ConnectFailure::refused(error.to_string()))?;
+                    return Err(ConnectFailure::refused(not_public(address)));
                 }
                 self.connect_tcp(host, crate::connect::port(proxy.uri()), false).await?
             }
@@ -87,67 +89,107 @@ impl Connector {
         })
     }
 
+    /// Resolves the host, and connects to one of its addresses, within the connect timeout.
     async fn connect_tcp(&self, host: &str, port: u16, public_only: bool) -> Result<Socket, ConnectFailure> {
-        self.finish(&format!("{host}:{port}"), self.connect_first(bare(host), port, public_only)).await
+        let name = format!("{host}:{port}");
+        let clock = self.net.clock();
+        let start = clock.now();
+        let resolved = within(&*self.net, self.connect_timeout, self.net.resolve(bare(host).to_owned(), port)).await;
+        let addresses = match resolved {
+            Some(Ok(addresses)) => addresses,
+            Some(Err(error)) => return Err(ConnectFailure::unreachable(format!("{name}: {error}"))),
+            None => return Err(self.timed_out(&name, "")),
+        };
+        // Refused addresses take no part in the race, so a name that also has public addresses leads to those only.
+        let (allowed, refused): (Vec<_>, Vec<_>) =
+            addresses.into_iter().partition(|address| !public_only || is_public_address(address.ip()));
+        let mut refusals = refused.iter().map(|address| not_public(address.ip()));
+        if allowed.is_empty() {
+            return Err(match refusals.next() {
+                Some(refusal) => ConnectFailure::refused(format!("{name}: {refusal}")),
+                None => ConnectFailure::unreachable(format!("{name}: the host has no address")),
+            });
+        }
+        let race = ConnectionRace::new(allowed, start, start + self.connect_timeout);
+        let (is_timeout, outcomes) = match self.run_race(race, &clock).await {
+            Ok(socket) => return Ok(socket),
+            Err(RaceFailure { is_timeout, outcomes }) => (is_timeout, outcomes),
+        };
+        let outcomes = outcomes.into_iter().chain(refusals).collect::<Vec<_>>().join("; ");
+        // The outcome of a host that is an address already starts with the address.
+        let is_name = bare(host).parse::<IpAddr>().is_err();
+        Err(match (is_timeout, is_name) {
+            (false, false) => ConnectFailure::unreachable(outcomes),
+            (false, true) => ConnectFailure::unreachable(format!("{name}: {outcomes}")),
+            (true, false) => self.timed_out(&name, ""),
+            (true, true) => self.timed_out(&name, &format!(": {outcomes}")),
+        })
     }
 
-    /// Resolves the host, and connects to the first address that accepts the connection.
-    async fn connect_first(&self, host: &str, port: u16, public_only: bool) -> io::Result<Socket> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-        for address in self.net.resolve(host.to_owned(), port).await? {
-            if public_only {
-                check_public(address.ip())?;
+    /// Runs the attempts of a race until one of them connects. The other attempts are dropped, which closes their sockets.
+    async fn run_race(&self, mut race: ConnectionRace, clock: &Clock) -> Result<Socket, RaceFailure> {
+        let mut running: Vec<(usize, ConnectFuture)> = Vec::new();
+        let mut started = 0;
+        let mut timer = self.net.timer();
+        poll_fn(|cx| {
+            let mut polled = 0;
+            loop {
+                while let Some((attempt, connecting)) = running.get_mut(polled) {
+                    match connecting.as_mut().poll(cx) {
+                        Poll::Ready(Ok(socket)) => return Poll::Ready(Ok(socket)),
+                        Poll::Ready(Err(error)) => {
+                            race.failed(*attempt, error, clock.now());
+                            drop(running.remove(polled));
+                        }
+                        Poll::Pending => polled += 1,
+                    }
+                }
+                let now = clock.now();
+                let step = race.poll(now);
+                match step {
+                    RaceStep::Start(address) => {
+                        running.push((started, self.net.connect_tcp(address)));
+                        started += 1;
+                    }
+                    RaceStep::Wait(until) => {
+                        timer.reset(until.duration_since(now));
+                        ready!(timer.poll(cx));
+                    }
+                    RaceStep::Failed | RaceStep::TimedOut => {
+                        let is_timeout = step == RaceStep::TimedOut;
+                        return Poll::Ready(Err(RaceFailure { is_timeout, outcomes: race.outcomes() }));
+                    }
+                }
             }
-            match self.net.connect_tcp(address).await {
-                Ok(socket) => return Ok(socket),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        })
+        .await
     }
 
     async fn connect_unix(&self, path: &Path) -> Result<Socket, ConnectFailure> {
-        self.finish(&path.display().to_string(), self.net.connect_unix(path.to_owned())).await
-    }
-
-    /// Waits for a connection to `address`, for at most the connect timeout.
-    async fn finish(
-        &self,
-        address: &str,
-        connecting: impl Future<Output = io::Result<Socket>>,
-    ) -> Result<Socket, ConnectFailure> {
-        match within(&*self.net, self.connect_timeout, connecting).await {
+        let name = path.display().to_string();
+        match within(&*self.net, self.connect_timeout, self.net.connect_unix(path.to_owned())).await {
             Some(Ok(socket)) => Ok(socket),
-            Some(Err(error)) if is_refused(&error) => Err(ConnectFailure::refused(format!("{address}: {error}"))),
-            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{address}: {error}"))),
-            None => {
-                let detail = format!("{address} did not answer within {:?}", self.connect_timeout);
-                Err(ConnectFailure::unreachable(detail))
-            }
+            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{name}: {error}"))),
+            None => Err(self.timed_out(&name, "")),
         }
     }
-}
 
-/// Returns an error if the address is not public.
-fn check_public(address: IpAddr) -> io::Result<()> {
-    if is_public_address(address) { Ok(()) } else { Err(io::Error::other(NotPublic(address))) }
-}
-
-/// Returns whether an address was refused because it is not public.
-fn is_refused(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<NotPublic>)
-}
-
-/// The error of an address that is not public.
-#[derive(Debug)]
-struct NotPublic(IpAddr);
-
-impl Error for NotPublic {}
-
-impl fmt::Display for NotPublic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is an address of this machine or of a private network", self.0)
+    fn timed_out(&self, name: &str, outcomes: &str) -> ConnectFailure {
+        ConnectFailure::unreachable(format!("{name} did not answer within {:?}{outcomes}", self.connect_timeout))
     }
+}
+
+/// Why no address of a host accepted a connection.
+struct RaceFailure {
+    /// Whether the connect timeout has passed.
+    is_timeout: bool,
+    /// The addresses that were tried, each with its error.
+    outcomes: Vec<String>,
+}
+
+/// Returns the error text of an address that is not public.
+fn not_public(address: IpAddr) -> String {
+    format!("{address} is an address of this machine or of a private network")
 }
 
 /// Returns a host without the brackets of IPv6 addresses.

@@ -8,6 +8,9 @@
 //!   of the system (feature `native-roots`) and [of the program](ClientOptions::trust_pem_file). Presents
 //!   [client certificates](ClientOptions::client_certificate), and takes a whole
 //!   [TLS configuration](ClientOptions::tls_config) of the program.
+//! * All addresses of a host are tried, by Happy Eyeballs (RFC 8305, sections 4 and 5): IPv6 and IPv4 in turn, in the order of the
+//!   system's resolver (RFC 6724). The next attempt starts 250 ms after the last one, or as soon as one fails. The first connection
+//!   wins, and the other attempts are closed. [`ClientOptions::connect_timeout`] limits the whole. The same holds for proxies.
 //! * Proxies of the variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, but not for servers on this machine.
 //! * At most five consecutive redirects, to the same origin only, and those of `POST` only if they keep the method (307, 308).
 //!   Headers and tokens never reach another origin.
@@ -19,6 +22,7 @@
 //! | `client`, `options` | [`Client`], which sends requests, and [`ClientOptions`] |
 //! | `applied_settings` | the settings of a server's definition that a client applies |
 //! | `connect`, `proxy`, `tls` | open a connection for a URL |
+//! | `happy_eyeballs` | decides when to try which address of a host |
 //! | `pool`, `connection` | choose the connection of a request, and send the request |
 //! | `meter` | limits the data of a server, and yields to other tasks |
 //! | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
@@ -30,6 +34,7 @@ mod connect;
 mod connect_failure;
 mod connection;
 mod full_body;
+mod happy_eyeballs;
 mod io;
 mod meter;
 mod options;

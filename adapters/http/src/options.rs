@@ -16,7 +16,8 @@ use crate::tls::{Authority, Pem, TlsOptions};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// Maximum time for the name lookup and the TCP connection. The default is 10 s: enough for TCP to retransmit a packet twice.
+    /// Maximum time for the name lookup and the TCP connection, however many addresses the host has. The default is 10 s: enough for
+    /// TCP to retransmit a packet twice.
     pub connect_timeout: Duration,
     /// Maximum time for the handshakes with a proxy and for TLS. The default is 10 s.
     pub handshake_timeout: Duration,
@@ -31,7 +32,7 @@ pub struct ClientOptions {
     /// Whether to refuse to connect to addresses that are not public: loopback, private, link-local and reserved ones. The default is
     /// `false`.
     ///
-    /// Names are checked after they were resolved. For a request through a proxy, only IP addresses in the URL are checked, because the
+    /// Names are checked after they were resolved. If a name has also addresses that are not public, they are not tried. For a request through a proxy, only IP addresses in the URL are checked, because the
     /// proxy resolves names.
     pub public_addresses_only: bool,
     pub(crate) tls: TlsOptions,

@@ -9,6 +9,7 @@ mod definition_settings;
 mod failures;
 mod floods;
 mod headers;
+mod hosts_with_several_addresses;
 mod messages;
 mod old;
 mod opening;

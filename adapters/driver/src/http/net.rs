@@ -12,12 +12,14 @@ use crate::runtime::Runtime;
 
 /// A runtime that can open network connections. The HTTP client of `mcpwire-http` needs it.
 pub trait Net: Runtime {
-    /// Resolves a host name. Returns the addresses in the order in which to try them, each with `port`.
+    /// Resolves a host name. Returns the addresses in the order of preference (RFC 6724), each with `port`.
+    ///
+    /// The HTTP client tries them in this order, but alternates between IPv6 and IPv4 (RFC 8305, section 4).
     ///
     /// The host may also be an IP address. IPv6 addresses have no brackets.
     fn resolve(&self, host: String, port: u16) -> ResolveFuture;
 
-    /// Connects to this address by TCP.
+    /// Connects to this address by TCP. Several attempts may run at a time. Dropping the future closes its socket.
     fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture;
 
     /// Connects to a Unix socket. The default implementation returns an error.

@@ -1,6 +1,7 @@
 //! Tests of HTTP/2, TLS and proxies with hyper servers.
 
 mod addresses;
+mod happy_eyeballs;
 mod keep_alive;
 mod meter;
 mod pool;
