@@ -24,7 +24,8 @@ pub(super) type AttemptKey = (ServerId, Generation);
 
 /// All attempts to run servers, each with its resources: the resolved command, the client, the container and the tasks.
 ///
-/// The caller of a method may hold the lock of the hub's state, because no method takes that lock.
+/// The caller of a method may hold the lock of the hub's state: no method takes that lock, and none but
+/// [`end`](Attempts::end) kills a process, which may block.
 #[derive(Default)]
 pub(super) struct Attempts(Mutex<BTreeMap<AttemptKey, Attempt>>);
 
@@ -43,7 +44,8 @@ pub(super) struct Remains {
     pub(super) container: Option<Container>,
 }
 
-struct Attempt {
+/// An attempt to run a server. Dropping it kills the server's process, which may block.
+pub(super) struct Attempt {
     phase: Phase,
     container: Option<Container>,
     redactor: Redactor,
@@ -158,28 +160,17 @@ impl Attempts {
         Some(Remains { client: attempt.client().cloned(), container: attempt.container.clone() })
     }
 
-    /// Kills the process of an attempt to run a server. Returns the client and the container, which the caller must
-    /// clean up, or `None` if the attempt was removed.
-    pub(super) fn kill(&self, key: AttemptKey) -> Option<Remains> {
-        let remains = self.stop(key)?;
-        if let Some(client) = &remains.client {
-            client.kill();
-        }
-        Some(remains)
+    /// Removes an attempt to run a server. Dropping the returned attempt kills its process, which may block.
+    pub(super) fn remove(&self, key: AttemptKey) -> Option<Attempt> {
+        self.lock().remove(&key)
     }
 
-    pub(super) fn remove(&self, key: AttemptKey) {
-        let removed = self.lock().remove(&key);
-        drop(removed);
-    }
-
-    /// Removes all attempts to run a server that was deleted.
-    pub(super) fn remove_server(&self, server: ServerId) {
+    /// Removes all attempts to run a server that was deleted. Dropping the returned attempts kills their processes, which
+    /// may block.
+    pub(super) fn remove_server(&self, server: ServerId) -> Vec<Attempt> {
         let mut attempts = self.lock();
         let keys: Vec<AttemptKey> = attempts.range(of_server(server)).map(|(key, _)| *key).collect();
-        let removed: Vec<Option<Attempt>> = keys.into_iter().map(|key| attempts.remove(&key)).collect();
-        drop(attempts);
-        drop(removed);
+        keys.iter().filter_map(|key| attempts.remove(key)).collect()
     }
 
     /// Kills the processes of all servers, and returns the containers that may still run.

@@ -1,9 +1,10 @@
 //! Hubs without files, with servers that run in this process.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
+use std::time::Duration;
 
 use futures_core::Stream as _;
 use mcpwire_core::{ElicitResult, Json, ServerInfo, Tool};
@@ -12,11 +13,12 @@ use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::service::{AvailableTools, CallOptions, ServiceFuture, ToolOutcome};
 use mcpwire_hub::{ConnectOptions, ErrorCode, Hub, HubErrorKind, HubOptions, McpService, McpStatus, Uuid};
+use mcpwire_supervisor::State;
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, duplex};
 use mcpwire_tokio::Tokio;
 use serde_json::{Value, json};
 
-use crate::support::{good, soon};
+use crate::support::{PATIENCE, good, soon, state};
 
 /// Returns the launcher of a server that runs in this process.
 pub(crate) fn launcher(server: ScriptedServer) -> impl Fn(&McpServerDef) -> std::io::Result<ServerLaunch> + Clone {
@@ -96,7 +98,7 @@ async fn each_failure_of_a_call_has_its_own_kind() {
     );
     let cancelled = soon(hub.call("a__silence", ()).cancel_when(async {})).await.unwrap_err();
     assert_eq!((cancelled.kind, cancelled.is_retryable()), (HubErrorKind::Cancelled, false), "{cancelled}");
-    let quick = std::time::Duration::from_millis(20);
+    let quick = Duration::from_millis(20);
     let late = soon(hub.call("a__silence", ()).timeout(quick)).await.unwrap_err();
     assert_eq!((late.kind, late.is_retryable()), (HubErrorKind::Timeout, true), "{late}");
     assert_eq!(soon(hub.call("a__nothing", ())).await.unwrap_err().kind, HubErrorKind::UnknownTool);
@@ -157,7 +159,7 @@ async fn a_server_that_is_configured_in_code_keeps_its_id_in_each_run() {
 struct Opened(Mutex<Vec<String>>);
 
 impl Observer for Opened {
-    fn connected(&self, connection: &ConnectionInfo, _: &ServerInfo, _: std::time::Duration) {
+    fn connected(&self, connection: &ConnectionInfo, _: &ServerInfo, _: Duration) {
         self.0.lock().unwrap().push(connection.server.to_string());
     }
 }
@@ -166,7 +168,7 @@ impl Observer for Opened {
 struct Shared(Arc<Opened>);
 
 impl Observer for Shared {
-    fn connected(&self, connection: &ConnectionInfo, info: &ServerInfo, duration: std::time::Duration) {
+    fn connected(&self, connection: &ConnectionInfo, info: &ServerInfo, duration: Duration) {
         self.0.connected(connection, info, duration);
     }
 }
@@ -239,6 +241,45 @@ async fn nobody_is_woken_under_the_lock_of_the_hub() {
     })
     .await;
     soon(stopping).await.unwrap();
+}
+
+#[tokio::test]
+async fn other_servers_answer_while_a_server_is_killed() {
+    let (killing, mut is_killing) = tokio::sync::mpsc::unbounded_channel();
+    let (release, released) = std::sync::mpsc::channel();
+    let (released, is_killed) = (Arc::new(Mutex::new(released)), Arc::new(AtomicBool::new(false)));
+    let killed = Arc::clone(&is_killed);
+    let slow = move |def: &McpServerDef| {
+        let (killing, released, killed) = (killing.clone(), Arc::clone(&released), Arc::clone(&killed));
+        Ok(launcher(echo())(def)?.on_kill(move || {
+            killing.send(()).expect("the test listens");
+            // A kill that blocks the test ends by itself, and the test sees that it has ended.
+            let _ = released.lock().unwrap().recv_timeout(PATIENCE);
+            killed.store(true, Ordering::SeqCst);
+        }))
+    };
+    let connect = move |config: &McpConfig| match config.name.as_str() {
+        "slow" => ConnectOptions::default().launcher(slow.clone()),
+        _ => ConnectOptions::default().launcher(launcher(echo())),
+    };
+    // Servers are killed at once.
+    let options = HubOptions::in_memory().connect(connect).policy(|_, policy| policy.stop_timeout = Duration::ZERO);
+    let hub = Hub::open(options).await.unwrap();
+    let slow = hub.upsert(McpConfig::binary("slow", "in-process")).await.unwrap();
+    let other = hub.upsert(McpConfig::binary("other", "in-process")).await.unwrap();
+    assert_eq!(soon(hub.boot()).await.unwrap().ready, 2);
+    let stopping = tokio::spawn({
+        let hub = hub.clone();
+        async move { hub.stop(slow).await }
+    });
+    soon(is_killing.recv()).await.unwrap();
+    assert!(matches!(hub.status(other), McpStatus::Running { .. }));
+    assert_eq!(state(&hub, slow), State::Stopping);
+    assert_eq!(soon(hub.call("other__echo", [("message", "hi")]).text()).await.unwrap(), "hi");
+    assert!(!is_killed.load(Ordering::SeqCst), "the status and the call have waited for the kill");
+    release.send(()).unwrap();
+    soon(stopping).await.unwrap().unwrap();
+    assert!(is_killed.load(Ordering::SeqCst));
 }
 
 /// A service for tests of a program: it has tools, and no servers.

@@ -77,7 +77,11 @@ impl ActionPerformer for Actions {
                     configuration.save_enabled(server, config, enabled).await;
                 });
             }
-            Action::Removed { server } => self.context.attempts.remove_server(server),
+            Action::Removed { server } => {
+                let removed = self.context.attempts.remove_server(server);
+                // Killing a process may block, and the caller holds the lock of the hub's state.
+                self.context.settings.tasks.block_detached(move || drop(removed));
+            }
             _ => {}
         }
     }

@@ -31,12 +31,16 @@ pub(super) fn stop(context: &Context, key: AttemptKey) {
 }
 
 /// Kills the process and the container of a server at once, and reports to the supervisor when they have ended.
+///
+/// The caller holds the lock of the hub's state. The process is killed on another thread, because that may block.
 pub(super) fn kill(context: &Context, key: AttemptKey) {
-    let remains = context.attempts.kill(key);
+    let remains = context.attempts.stop(key);
     let in_task = context.clone();
     context.tasks().spawn(async move {
         if let Some(Remains { client, container }) = remains {
             if let Some(client) = client {
+                let killed = client.clone();
+                let _ = in_task.tasks().block(move || killed.kill()).await;
                 let _ = in_task.tasks().within(KILL_TIMEOUT, client.shutdown()).await;
             }
             if let Some(container) = container {
@@ -53,6 +57,8 @@ async fn removed(context: &Context, key: AttemptKey) {
     if let Some(record) = context.attempts.record(key) {
         let _ = context.tasks().block(move || record.remove()).await;
     }
-    context.attempts.remove(key);
+    if let Some(attempt) = context.attempts.remove(key) {
+        let _ = context.tasks().block(move || drop(attempt)).await;
+    }
     context.state.event(key.0, key.1, Event::Removed);
 }
