@@ -293,6 +293,12 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Open a page in the user's browser, which inherits the environment of this process
+    #[command(hide = true)]
+    OpenPage {
+        /// The URL of the page
+        url: String,
+    },
     /// Serve the demo's tools on stdin and stdout, or over HTTP
     #[command(hide = true)]
     DemoServer {

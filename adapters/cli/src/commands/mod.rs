@@ -41,6 +41,7 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
 fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
     match command {
         Command::DemoServer { http } => Ok(demo_server::run(*http)),
+        Command::OpenPage { url } => Ok(u8::from(webbrowser::open(url).is_err())),
         Command::Server { command, place } => server::run(command, place, options),
         Command::Secret { command, place } => secret::run(command, place, options),
         Command::Login(arguments) => login::run(arguments, options),

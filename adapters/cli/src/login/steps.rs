@@ -1,9 +1,10 @@
 //! The three ways to log in: with a browser on this machine, with a browser elsewhere, and with a code on another device.
 
 use std::io::{self, BufRead as _, Read as _};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{env, thread};
 
 use mcpwire_authorization::{
     Browser, DeviceCode, LoginError, LoginPrompt, LoginRequest, LoginRequired, LoginStatus, PasteBack,
@@ -90,6 +91,7 @@ impl ServerLogin {
             console: Console::new(options),
             json: options.json,
             title: self.title(),
+            secret_variables: self.settings.secret_variables().map(str::to_owned).collect(),
             has_asked: AtomicBool::new(false),
         };
         let console = guide.console.clone();
@@ -151,6 +153,8 @@ struct Guide {
     json: bool,
     /// The name or URL of the server.
     title: String,
+    /// The environment variables that the browser must not inherit.
+    secret_variables: Vec<String>,
     /// Whether the user has been asked for the address.
     has_asked: AtomicBool,
 }
@@ -168,12 +172,11 @@ impl Guide {
         if !opens {
             return;
         }
-        let (url, console) = (url.to_owned(), self.console.clone());
+        let (opener, console) = (opener(url, &self.secret_variables), self.console.clone());
         // A browser in the terminal runs until the user closes it.
         thread::spawn(move || {
-            if let Err(error) = webbrowser::open(&url) {
-                let error = text::line(&error.to_string());
-                console.note(&format!("no browser was opened ({error}): open the page yourself, on this machine"));
+            if !opener.and_then(|mut opener| opener.status()).is_ok_and(|status| status.success()) {
+                console.note("no browser was opened (the variable BROWSER can name one): open the page yourself, on this machine");
                 console.note("if the browser is on another machine, press Ctrl-C, and add --no-browser to the command");
             }
         });
@@ -228,6 +231,17 @@ impl Guide {
             _ => self.console.line(&text()),
         }
     }
+}
+
+/// Returns the command that opens a page: this program. A process of its own has an environment without secrets, which the
+/// browser inherits.
+fn opener(url: &str, secret_variables: &[String]) -> io::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args(["open-page", url]);
+    for name in secret_variables {
+        command.env_remove(name);
+    }
+    Ok(command)
 }
 
 /// Reads a line of standard input.

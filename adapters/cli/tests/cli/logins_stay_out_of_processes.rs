@@ -5,12 +5,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use mcpwire_testkit::authorization::{Client, Endpoint};
+use mcpwire_testkit::authorization::{Client, Deviation, Endpoint};
+use serde_json::json;
 
 use crate::support::guarded::{Guarded, answer, url_in, visit};
 use crate::support::{command, wait_for};
 
 const SECRET: &str = "secret-of-the-client";
+
+const VARIABLES: [(&str, &str); 3] =
+    [("CLIENT_SECRET", SECRET), ("HEADER_KEY", "key-in-a-header"), ("OTHER_VARIABLE", "kept")];
 
 /// Writes a program that notes its arguments and its environment. Returns the program and the file with the notes.
 fn noting(place: &Path, name: &str) -> (String, PathBuf) {
@@ -47,6 +51,41 @@ fn the_browser_gets_the_url_of_the_login_and_no_secret() {
     assert_eq!(login.wait().unwrap().code(), Some(0));
     assert_no_secret(&guarded, &notes);
     assert_no_secret(&guarded, &screen.text().replace(&page, ""));
+}
+
+#[test]
+fn the_browser_does_not_get_the_variables_of_secrets() {
+    for is_configured in [false, true] {
+        let guarded = Guarded::start();
+        let client = Client::new("client").secret(SECRET).redirect_uri("http://127.0.0.1/callback");
+        guarded.authorization.client(client).deviate(Deviation::AnyLoopbackPort);
+        let (url, issuer) = (guarded.server.url(), guarded.authorization.issuer());
+        let mut words = vec!["login"];
+        if is_configured {
+            let oauth = json!({"client_id": "client", "client_secret": "${CLIENT_SECRET}", "issuer": issuer});
+            let headers = json!({"X-Api-Key": "${HEADER_KEY}", "X-Language": "${OTHER_VARIABLE}"});
+            let servers = json!({"mcpServers": {"notes": {"url": url, "oauth": oauth, "headers": headers}}});
+            let file = guarded.place().join("import.json");
+            fs::write(&file, servers.to_string()).unwrap();
+            let mut import = command(&guarded.words(&["server", "import", file.to_str().unwrap(), "--trust"]));
+            let imported = import.envs(VARIABLES).output().unwrap();
+            assert!(imported.status.success(), "{imported:?}");
+            words.push("notes");
+        } else {
+            words.extend(["--url", &url, "--issuer", &issuer]);
+            words.extend(["--client-id", "client", "--client-secret-env", "CLIENT_SECRET"]);
+        }
+        let (browser, notes) = noting(guarded.place(), "browser");
+        let variables = [&VARIABLES[..], &[("BROWSER", &*browser)]].concat();
+        let (mut login, screen, _typing) = guarded.at_terminal_with(&words, &variables);
+        let notes = wait_for("the browser", || fs::read_to_string(&notes).ok());
+        let page = wait_for("the URL", || url_in(&screen.text()));
+        assert!(notes.contains(&page) && notes.contains("OTHER_VARIABLE=kept"), "{notes}");
+        assert!(!notes.contains("CLIENT_SECRET") && !notes.contains(SECRET), "{notes}");
+        assert_eq!(notes.contains("HEADER_KEY"), !is_configured, "{notes}");
+        assert_eq!(visit(&answer(&page)).status, 200);
+        assert_eq!(login.wait().unwrap().code(), Some(0), "{}", screen.text());
+    }
 }
 
 #[test]

@@ -100,6 +100,7 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore, reads: Read
     preview.http.extend(described);
     preview.passes = resolver.passes.into_iter().collect();
     preview.hash = approval(config, &resolver.environment);
+    let login = login.with_secret_variables(resolver.secret_variables);
     let (env, headers) = (found(env), found(headers));
     let (args, runtime_args) = (real_texts(args), real_texts(runtime_args));
     let url = url.map(|url| url.value);
@@ -180,6 +181,8 @@ struct Resolver<'a> {
     passes: BTreeSet<(String, String)>,
     /// The environment variables that decide what is started, each with `unset`, `set`, or the hash of its value.
     environment: BTreeMap<String, String>,
+    /// The environment variables of this machine that contain secrets.
+    secret_variables: BTreeSet<String>,
     missing: Vec<String>,
     secrets: Vec<Secret>,
     error: Option<HubError>,
@@ -202,6 +205,7 @@ impl<'a> Resolver<'a> {
             recipient: String::new(),
             passes: BTreeSet::new(),
             environment: BTreeMap::new(),
+            secret_variables: BTreeSet::new(),
             missing: Vec::new(),
             secrets: Vec::new(),
             error: None,
@@ -308,6 +312,11 @@ impl<'a> Resolver<'a> {
         };
         if group != "variables" {
             self.passes.insert((source.clone(), self.recipient.clone()));
+        }
+        if let Some(value) = &value
+            && (config.is_secret || [name, source].iter().any(|name| is_secret(name, value.expose())))
+        {
+            self.secret_variables.insert(source.clone());
         }
         let mut is_hidden = config.is_secret;
         let (shown, state) = match (&value, fallback) {

@@ -53,10 +53,20 @@ impl Guarded {
 
     /// Starts `mcpwire` at a terminal. `browser` is the command that opens URLs.
     pub(crate) fn at_terminal(&self, arguments: &[&str], browser: &str) -> (Child, Screen, std::fs::File) {
+        self.at_terminal_with(arguments, &[("BROWSER", browser)])
+    }
+
+    /// Starts `mcpwire` at a terminal, with these environment variables.
+    pub(crate) fn at_terminal_with(
+        &self,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> (Child, Screen, std::fs::File) {
         let terminal = Terminal::open();
         let typing = terminal.file.try_clone().expect("a handle");
         let mut program = command(&self.words(arguments));
-        program.stdin(terminal.other_end()).stderr(terminal.other_end()).stdout(Stdio::null()).env("BROWSER", browser);
+        program.stdin(terminal.other_end()).stderr(terminal.other_end()).stdout(Stdio::null());
+        program.envs(variables.iter().copied());
         (program.spawn().expect("it starts"), terminal.screen(), typing)
     }
 
