@@ -1,28 +1,24 @@
 //! Reads the JSON arguments of a tool or prompt from the command line, a file or standard input.
 
-use std::fs;
-use std::io::{self, Read};
+use std::path::Path;
 
 use mcpwire_blocking::protocol::Json;
 
 use crate::failure::Failure;
+use crate::input;
+use crate::text;
 
 /// Reads the arguments of a tool or prompt. `argument` is a JSON object, `@FILE` for a file, or `-` for standard input. `None`
 /// means an empty object.
 pub(crate) fn read(argument: Option<&str>) -> Result<Json, Failure> {
     let (source, text) = match argument {
         None => return object("the arguments", "{}"),
-        Some("-") => {
-            let mut text = String::new();
-            let read = io::stdin().lock().read_to_string(&mut text);
-            ("standard input".to_owned(), read.map(|_| text))
-        }
+        Some("-") => ("standard input".to_owned(), input::read_stdin("arguments")?),
         Some(argument) => match argument.strip_prefix('@') {
-            Some(path) => (path.to_owned(), fs::read_to_string(path)),
+            Some(path) => (text::line(path), input::read_file("arguments", Path::new(path))?),
             None => return object("the arguments", argument),
         },
     };
-    let text = text.map_err(|error| wrong(format!("could not read {source}: {error}")))?;
     object(&source, &text)
 }
 

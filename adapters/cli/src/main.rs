@@ -6,6 +6,7 @@ mod commands;
 mod console;
 mod failure;
 mod hub;
+mod input;
 mod log;
 mod login;
 mod lost_logins;

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `regular` | [`open_regular`], [`read_regular`]: files whose paths come from the user or from a configuration |
+//! | `regular` | [`open_regular`], [`read_regular`], ...: files whose paths come from the user or from a configuration |
 //! | `error` | `FileError`: names the file, the reason, and what to do |
 //! | `fs` | `Fs`: the file operations, which tests replace; `SystemFs`: those of the system, with locks across processes |
 //! | `private` | `read_private`: reads a file that only this user may read |
@@ -36,6 +36,6 @@ pub use fs::{Fs, NewFile, SystemFs};
 pub use leftovers::remove_leftovers;
 #[cfg(feature = "replace")]
 pub use private::{check_private_directory, check_private_file, read_private};
-pub use regular::{Links, open_regular, read_open_file, read_regular};
+pub use regular::{Links, open_regular, read_file_or_pipe, read_open_file, read_regular, read_to_end};
 #[cfg(feature = "replace")]
 pub use replace::{check_replace, replace, replace_for_now};

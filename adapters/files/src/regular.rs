@@ -1,10 +1,10 @@
-//! [`open_regular`], [`read_regular`]: files whose paths come from the user or from a configuration.
+//! [`open_regular`], [`read_regular`], [`read_file_or_pipe`]: files whose paths come from the user or from a configuration.
 //!
 //! Opening a named pipe waits for its other end, reading a terminal waits for the user, and `/dev/zero` has no end. A file that
 //! takes the place of a configuration file must not stop the program, so only regular files are opened.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Whether the last part of a path may be a symbolic link.
@@ -65,6 +65,27 @@ pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     read_open_file(file, &metadata, max_bytes)
 }
 
+/// Reads a whole regular file, or a pipe to its end, of at most `max_bytes`. Symbolic links are followed.
+///
+/// Shells name the output of a command as a pipe: `<(command)`. A pipe may never be opened at its other end, or stay open, so only
+/// call this where the user can end the wait.
+///
+/// # Errors
+/// Those of [`read_regular`].
+pub fn read_file_or_pipe(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    // To open a device can have effects, so the kind is checked first.
+    if !is_pipe(fs::metadata(path)?.file_type()) {
+        return read_regular(path, max_bytes);
+    }
+    let file = File::open(path)?;
+    // Another file may have taken the place of the pipe.
+    let metadata = file.metadata()?;
+    if !is_pipe(metadata.file_type()) {
+        check(metadata.file_type())?;
+    }
+    read_open_file(file, &metadata, max_bytes)
+}
+
 /// Reads the rest of a file that [`open_regular`] has opened.
 ///
 /// # Errors
@@ -73,12 +94,21 @@ pub fn read_open_file(file: File, metadata: &Metadata, max_bytes: u64) -> io::Re
     // One byte more shows whether the limit is exceeded. The buffer does not grow, so no copies of a secret stay in memory.
     let capacity = metadata.len().min(max_bytes).saturating_add(1);
     let mut bytes = Vec::with_capacity(usize::try_from(capacity).unwrap_or(0));
-    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max_bytes {
+    read_to_end(file, &mut bytes, max_bytes)?;
+    Ok(bytes)
+}
+
+/// Appends the rest of an input to `bytes`.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`] if the input has more than `max_bytes`.
+pub fn read_to_end(input: impl Read, bytes: &mut Vec<u8>, max_bytes: u64) -> io::Result<()> {
+    let read = input.take(max_bytes.saturating_add(1)).read_to_end(bytes)?;
+    if read as u64 > max_bytes {
         let message = format!("the file is larger than {} MiB", max_bytes >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 fn check(kind: FileType) -> io::Result<()> {
@@ -87,6 +117,16 @@ fn check(kind: FileType) -> io::Result<()> {
     }
     let message = format!("it is {}, not a regular file", describe(kind));
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+#[cfg(unix)]
+fn is_pipe(kind: FileType) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&kind)
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: FileType) -> bool {
+    false
 }
 
 fn describe(kind: FileType) -> &'static str {

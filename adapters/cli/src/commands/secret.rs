@@ -11,6 +11,7 @@ use crate::args::{Options, Place, SecretCommand};
 use crate::console::{Console, output, read_secret};
 use crate::failure::Failure;
 use crate::hub::{HubHandle, find_in, layout, restart_command, word};
+use crate::input;
 use crate::text;
 
 pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
@@ -77,7 +78,7 @@ fn read(name: &str) -> Result<Secret, Failure> {
         let _ = stderr.write_all(b"\n");
         typed.map_err(failed)?.unwrap_or_default()
     } else {
-        io::read_to_string(io::stdin().lock()).map_err(failed)?
+        input::read_stdin("stdin")?
     };
     let line = value.strip_suffix('\n').unwrap_or(&value);
     let value = line.strip_suffix('\r').unwrap_or(line);

@@ -16,6 +16,7 @@ use crate::args::{Options, Place};
 use crate::console::{Console, output};
 use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, Request, enable_command, layout};
+use crate::input;
 use crate::text;
 
 pub(super) fn run(
@@ -27,8 +28,7 @@ pub(super) fn run(
     options: &Options,
 ) -> Result<u8, Failure> {
     let console = Console::new(options);
-    let content = read_file(file)
-        .map_err(|error| Failure::usage("file", format!("could not read {}: {error}", file.display())))?;
+    let content = input::read_file("file", file)?;
     let workspace = folder.map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
     let mut reading = ImportOptions { dialect, path: Some(file.to_owned()), workspace, ..ImportOptions::default() };
     reading.read_file = Some(read_file);

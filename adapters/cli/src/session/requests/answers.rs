@@ -15,7 +15,6 @@
 //! The first matching entry is used, once, or any number of times if it has `repeat`. A request without a matching entry is
 //! dismissed.
 
-use std::fs;
 use std::path::Path;
 
 use mcpwire_blocking::protocol::{
@@ -25,6 +24,8 @@ use serde::Deserialize;
 
 use super::roots;
 use crate::failure::Failure;
+use crate::input;
+use crate::text;
 
 /// The entries of the answers file (`--answers FILE`) for requests of servers. An entry is removed after its first use, unless it has
 /// `repeat`.
@@ -105,9 +106,9 @@ impl Entry for Sampling {
 
 impl Answers {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let wrong = |what: String| Failure::usage("answers", format!("{} {what}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| wrong(format!("could not be read: {error}")))?;
-        Self::parse(&text).map_err(|what| wrong(format!("is no file of answers: {what}")))
+        let text = input::read_file("answers", path)?;
+        let wrong = |what: String| format!("{} is no file of answers: {what}", text::line(&path.display().to_string()));
+        Self::parse(&text).map_err(|what| Failure::usage("answers", wrong(what)))
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -1,0 +1,52 @@
+//! Reads the files that the command line names, and standard input.
+//!
+//! A pipe is read to its end, because shells name the output of a command that way: `@<(command)`. Its other end may never be opened
+//! or closed, so Ctrl-C ends the wait. Devices and directories are refused.
+
+use std::io;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+
+use mcpwire_hub::files::{read_file_or_pipe, read_to_end};
+
+use crate::console::Interrupt;
+use crate::failure::Failure;
+use crate::text;
+
+/// Maximum size of an input, in bytes: 64 MiB, the default of `--max-message`.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Reads the text of a regular file or of a pipe. `field` is the name of the option or argument that names the file.
+pub(crate) fn read_file(field: &str, path: &Path) -> Result<String, Failure> {
+    let owned = path.to_owned();
+    read(field, &text::line(&path.display().to_string()), move || read_file_or_pipe(&owned, MAX_BYTES))
+}
+
+/// Reads the text of standard input to its end. `field` is the name of the argument that the text belongs to.
+pub(crate) fn read_stdin(field: &str) -> Result<String, Failure> {
+    read(field, "standard input", || {
+        let mut bytes = Vec::new();
+        read_to_end(io::stdin().lock(), &mut bytes, MAX_BYTES).map(|()| bytes)
+    })
+}
+
+/// Calls `read` on another thread, because a blocking read cannot be interrupted. After an interrupt, that thread stays until this
+/// process ends.
+fn read(
+    field: &str,
+    source: &str,
+    read: impl FnOnce() -> io::Result<Vec<u8>> + Send + 'static,
+) -> Result<String, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let (interrupt, interrupted) = (Interrupt::install(), sender.clone());
+    interrupt.on_press(move |_| drop(interrupted.send(None)));
+    thread::spawn(move || sender.send(Some(read())));
+    let done = receiver.recv().ok().flatten();
+    interrupt.forget();
+    let bytes = done.ok_or_else(Failure::interrupted)?;
+    let text = bytes.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    });
+    text.map_err(|error| Failure::usage(field, format!("could not read {source}: {error}")))
+}
