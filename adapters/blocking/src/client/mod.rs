@@ -6,6 +6,8 @@ mod tools;
 
 use std::fmt;
 use std::io;
+#[cfg(feature = "tool-client")]
+use std::ops::ControlFlow;
 
 use mcpwire_client::{
     ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport,
@@ -201,6 +203,40 @@ impl McpClient {
                 Step::Done(result) => return result.map_err(|error| self.request_error(error)),
             }
         }
+    }
+
+    /// Runs an operation until it waits for a reply, and returns the request, whose reply is stored. Returns the output if the
+    /// operation has ended.
+    #[cfg(feature = "tool-client")]
+    pub(crate) fn advance<O: Operation>(
+        &mut self,
+        operation: &mut O,
+    ) -> Result<ControlFlow<O::Output, RequestKey>, Error> {
+        self.cancel_dropped();
+        loop {
+            let now = self.connection.now();
+            let Connection { engine, state, .. } = &mut self.connection;
+            match operation.poll(&mut state.client, &mut engine.calls(), now) {
+                Step::Wait(key) => {
+                    self.connection.expect(key);
+                    return Ok(ControlFlow::Continue(key));
+                }
+                Step::Drain => self.connection.catch_up(),
+                Step::Done(result) => {
+                    return result.map(ControlFlow::Break).map_err(|error| self.request_error(error));
+                }
+            }
+        }
+    }
+
+    /// Passes the reply to the request `key` to the operation that sent it. Waits for the reply if it has not arrived.
+    #[cfg(feature = "tool-client")]
+    pub(crate) fn receive<O: Operation>(&mut self, operation: &mut O, key: RequestKey) -> Result<(), Error> {
+        let now = self.connection.now();
+        let mut reply = self.reply(key, now, &mut |_| {})?;
+        operation.receive(&mut reply);
+        self.connection.engine.recycle(reply);
+        Ok(())
     }
 
     /// Waits for the reply to a request that an operation sent at the time `now`.

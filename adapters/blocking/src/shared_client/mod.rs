@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `command_queue` | the commands for the thread that owns the client |
 //! | `command_future` | the future of the result of a command |
+//! | `listing` | a request for the list of tools, which several callers may share |
 //! | `slot` | the result of a command, and the sender of the result |
 //! | `worker` | the thread that owns the client |
 
 mod command_future;
 mod command_queue;
+mod listing;
 mod slot;
 mod worker;
 
@@ -29,7 +31,7 @@ use worker::Worker;
 /// A blocking client that any number of threads and tasks share, through the trait [`ToolClient`].
 ///
 /// A background thread owns the client. Callers do not wait for each other: the server may execute their calls concurrently and
-/// respond in any order. The futures never block, and work on any executor. The handlers of the client run on the background
+/// respond in any order. Callers that need the list of tools at the same time share a request. The futures never block, and work on any executor. The handlers of the client run on the background
 /// thread: while a handler runs, no result is delivered.
 ///
 /// Polling a future for the first time sends its call, and dropping the future cancels the call. Dropping the `SharedClient`

@@ -1,21 +1,27 @@
 //! [`Worker`]: the thread that owns the client.
 
+use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::Error;
-use mcpwire_core::{CallTool, CallToolResult, Json, Phase};
+use mcpwire_core::{CallTool, CallToolResult, Phase};
 use mcpwire_tool_client::ToolError;
 
 use super::command_queue::{ClientCommand, CommandQueue};
+use super::listing::{EndedListing, Listing, Waiters, WaitingCall};
 use super::slot::ResultSender;
 use crate::client::McpClient;
 use crate::pending::Pending;
+
+/// The reason for the server of a cancelled request.
+const NO_LONGER_NEEDED: &str = "no longer needed";
 
 /// The thread that owns the client. It sends the calls, and delivers their results.
 pub(super) struct Worker {
     client: McpClient,
     queue: CloseOnDrop,
     calls: Vec<RunningCall>,
+    /// The requests for the list of tools. The last one was begun last.
+    listings: Vec<Listing>,
 }
 
 struct RunningCall {
@@ -36,7 +42,7 @@ impl Drop for CloseOnDrop {
 
 impl Worker {
     pub(super) fn new(client: McpClient, queue: Arc<CommandQueue>) -> Self {
-        Worker { client, queue: CloseOnDrop(queue), calls: Vec::new() }
+        Worker { client, queue: CloseOnDrop(queue), calls: Vec::new(), listings: Vec::new() }
     }
 
     /// Runs until the queue is closed, and returns the client.
@@ -53,29 +59,63 @@ impl Worker {
 
     fn run_command(&mut self, command: ClientCommand) {
         match command {
-            ClientCommand::List { sender } => {
-                sender.send(self.client.list_tools().map(|tools| tools.to_vec()).map_err(ToolError::from));
-            }
+            ClientCommand::List { sender } if sender.is_cancelled() => {}
+            ClientCommand::List { sender } => self.list(Waiters::of_list(sender)),
             ClientCommand::Call { sender, .. } if sender.is_cancelled() => {}
-            ClientCommand::Call { name, arguments, sender } => match self.begin(&name, &arguments) {
-                Ok(pending) => self.calls.push(RunningCall { pending, sender }),
-                Err(error) => sender.send(Err(error.into())),
-            },
+            ClientCommand::Call { name, arguments, sender } => {
+                let call = WaitingCall { name, arguments, sender };
+                // `Call::begin` does not list the tools itself.
+                if self.client.has_tool(&call.name) {
+                    self.begin(call);
+                } else {
+                    self.list(Waiters::of_call(call));
+                }
+            }
             ClientCommand::CancelDropped => {
                 for call in self.calls.extract_if(.., |call| call.sender.is_cancelled()) {
-                    call.pending.cancel(&mut self.client, "no longer needed");
+                    call.pending.cancel(&mut self.client, NO_LONGER_NEEDED);
+                }
+                for listing in self.listings.extract_if(.., |listing| !listing.remove_cancelled()) {
+                    self.client.connection.cancel(listing.key(), NO_LONGER_NEEDED);
                 }
             }
         }
     }
 
-    fn begin(&mut self, name: &str, arguments: &Json) -> Result<Pending<CallTool>, Error> {
-        // `Call::begin` does not list the tools itself.
-        if !self.client.has_tool(name) {
-            // The error is ignored: the call may succeed without the list.
-            let _ = self.client.list_tools();
+    /// Lets callers wait for the list of tools: for the one that is being loaded, unless it may lack a reported change.
+    fn list(&mut self, waiters: Waiters) {
+        let waiters = match self.listings.last_mut() {
+            Some(listing) => match listing.join(&mut self.client, waiters) {
+                Ok(()) => return,
+                Err(waiters) => waiters,
+            },
+            None => waiters,
+        };
+        let begun = Listing::begin(&mut self.client, waiters);
+        self.add_listing(begun);
+    }
+
+    fn add_listing(&mut self, listing: Result<Listing, EndedListing>) {
+        match listing {
+            Ok(listing) => self.listings.push(listing),
+            Err((waiters, listed)) => {
+                // An error is not that of the calls: they may succeed without the list.
+                for call in waiters.deliver(&listed) {
+                    self.begin(call);
+                }
+            }
         }
-        self.client.call_tool(name, arguments).begin()
+    }
+
+    fn begin(&mut self, call: WaitingCall) {
+        let WaitingCall { name, arguments, sender } = call;
+        if sender.is_cancelled() {
+            return;
+        }
+        match self.client.call_tool(&name, &arguments).begin() {
+            Ok(pending) => self.calls.push(RunningCall { pending, sender }),
+            Err(error) => sender.send(Err(error.into())),
+        }
     }
 
     fn deliver_results(&mut self) {
@@ -85,22 +125,37 @@ impl Worker {
                 sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
             }
         }
+        for listing in mem::take(&mut self.listings) {
+            let has_page = self.client.connection.has_reply(listing.key());
+            let listing = if has_page { listing.receive_page(&mut self.client) } else { Ok(listing) };
+            self.add_listing(listing);
+        }
     }
 
     /// Waits for a command or for a result.
     fn wait(&mut self) {
         let queue = &self.queue.0;
-        let calls = &self.calls;
+        let (calls, listings) = (&self.calls, &self.listings);
         let waited = self.client.connection.wait_until(|connection| {
-            queue.has_changed() || calls.iter().any(|call| connection.has_reply(call.pending.key()))
+            queue.has_changed()
+                || calls.iter().any(|call| connection.has_reply(call.pending.key()))
+                || listings.iter().any(|listing| connection.has_reply(listing.key()))
         });
         let is_closed = self.client.connection.engine.session().phase() == Phase::Closed;
         if waited.is_err() || is_closed {
-            // The connection has ended, so the calls without a reply fail.
-            for RunningCall { pending, sender } in self.calls.drain(..) {
-                sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
-            }
-            queue.wait();
+            self.fail_all();
+            self.queue.0.wait();
+        }
+    }
+
+    /// Ends the calls and the listings after the connection has ended. Those without a reply fail.
+    fn fail_all(&mut self) {
+        while let Some(listing) = self.listings.pop() {
+            let listing = listing.receive_page(&mut self.client);
+            self.add_listing(listing);
+        }
+        for RunningCall { pending, sender } in self.calls.drain(..) {
+            sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
         }
     }
 }
