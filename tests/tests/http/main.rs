@@ -24,6 +24,7 @@ mod sockets;
 mod sse_transport;
 mod streams;
 mod subscriptions;
+mod subscriptions_of_lost_sessions;
 mod unix_sockets;
 
 #[global_allocator]

@@ -1,13 +1,11 @@
 //! Subscriptions over HTTP: a modern one is an exchange of its own, a legacy one belongs to the session (2026-07-28,
 //! basic/patterns/subscriptions; 2025-11-25, server/resources, "Subscriptions").
 
-use core::cell::Cell;
 use core::time::Duration;
-use std::rc::Rc;
 
 use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{
-    CallError, Config, Event, Negotiate, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
+    CallError, Config, Negotiate, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
     SubscriptionKey,
 };
 use mcpwire_tests::sim::web::{self, Asked, Says, Web};
@@ -102,133 +100,6 @@ fn a_modern_subscription_that_is_refused_says_how() {
     let CallError::Http { error, .. } = &**failure else { panic!("{failure}") };
     assert_eq!(**error, HttpError::Status { status: 503, excerpt: "later".into(), retry_after: None });
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
-}
-
-#[test]
-fn a_new_session_watches_what_the_old_one_did() {
-    let forgotten = Rc::new(Cell::new(false));
-    let forget = Rc::clone(&forgotten);
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    let mut sessions = 0;
-    let mut web = Web::opening(config, move |asked, says| match asked.line().as_str() {
-        "POST initialize" => {
-            sessions += 1;
-            forget.set(false);
-            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
-            let capabilities = r#"{"tools":{},"resources":{"subscribe":true}}"#;
-            says.body(asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)))
-                .end();
-        }
-        "GET" => {
-            says.empty(405);
-        }
-        _ if forget.get() => {
-            says.empty(404);
-        }
-        "POST notifications/initialized" => {
-            says.empty(202);
-        }
-        _ => {
-            says.json(200, asked.result(r#"{"content":[]}"#));
-        }
-    });
-    let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
-    assert!(matches!(taken(&mut web, key)[..], [SubscriptionEvent::Acknowledged(_)]));
-    forgotten.set(true);
-    let ticket = web.echo();
-    assert!(web.take(ticket).expect("it has ended").is_ok());
-    assert!(web.happened().contains(&&Event::SessionReestablished));
-    let watched = web.asked.iter().filter(|asked| asked.method() == "resources/subscribe");
-    let sessions: Vec<Option<&str>> = watched.map(|asked| asked.header("mcp-session-id")).collect();
-    assert_eq!(sessions, [Some("s1"), Some("s2")]);
-    let [SubscriptionEvent::Acknowledged(again)] = &taken(&mut web, key)[..] else { panic!("changes may be missed") };
-    assert_eq!(again.resource_subscriptions, ["file:///a"]);
-    assert!(web.engine.calls().unsubscribe(key, web.now));
-}
-
-#[test]
-fn a_watch_that_the_new_session_refuses_is_told() {
-    let forgotten = Rc::new(Cell::new(false));
-    let forget = Rc::clone(&forgotten);
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    let mut sessions = 0;
-    let mut web = Web::opening(config, move |asked, says| match asked.line().as_str() {
-        "POST initialize" => {
-            sessions += 1;
-            forget.set(false);
-            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
-            let capabilities = r#"{"tools":{},"resources":{"subscribe":true}}"#;
-            says.body(asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)))
-                .end();
-        }
-        "GET" => {
-            says.empty(405);
-        }
-        _ if forget.get() => {
-            says.empty(404);
-        }
-        "POST notifications/initialized" => {
-            says.empty(202);
-        }
-        "POST resources/subscribe" if sessions == 2 => {
-            says.json(200, asked.response(r#""error":{"code":-32002,"message":"gone"}"#));
-        }
-        _ => {
-            says.json(200, asked.result(r#"{"content":[]}"#));
-        }
-    });
-    let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
-    assert!(matches!(taken(&mut web, key)[..], [SubscriptionEvent::Acknowledged(_)]));
-    forgotten.set(true);
-    let ticket = web.echo();
-    assert!(web.take(ticket).expect("it has ended").is_ok());
-    // It is tried again before it ends.
-    web.pass(Duration::from_secs(600));
-    let events = taken(&mut web, key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
-    assert!(matches!(&**failure, CallError::Server { error, .. } if error.code == -32002), "{failure}");
-}
-
-#[test]
-fn an_idle_client_learns_from_its_event_stream_that_the_session_has_ended() {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    let mut sessions = 0;
-    let mut web = Web::opening(config, move |asked, says| match asked.line().as_str() {
-        "POST initialize" => {
-            sessions += 1;
-            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
-            let capabilities = r#"{"resources":{"subscribe":true}}"#;
-            says.body(asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)))
-                .end();
-        }
-        "POST notifications/initialized" => {
-            says.empty(202);
-        }
-        // The server restarts after 10 s.
-        "GET" if asked.header("mcp-session-id") == Some("s1") && asked.at >= Duration::from_secs(10) => {
-            says.empty(404);
-        }
-        "GET" if sessions == 1 => {
-            says.stream().event("").later(Duration::from_secs(10)).fail(FailureKind::Broken);
-        }
-        "GET" => {
-            says.stream().event("");
-        }
-        _ => {
-            says.json(200, asked.result("{}"));
-        }
-    });
-    let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
-    assert!(matches!(taken(&mut web, key)[..], [SubscriptionEvent::Acknowledged(_)]));
-    web.pass(Duration::from_secs(60));
-    assert!(web.happened().contains(&&Event::SessionReestablished));
-    let watched = web.asked.iter().filter(|asked| asked.method() == "resources/subscribe");
-    let sessions: Vec<Option<&str>> = watched.map(|asked| asked.header("mcp-session-id")).collect();
-    assert_eq!(sessions, [Some("s1"), Some("s2")]);
-    assert_eq!(web.last("GET").header("mcp-session-id"), Some("s2"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::broken_streams::BrokenStreams;
 use super::command::ExchangeId;
@@ -15,6 +16,7 @@ use crate::random::XorShift64;
 use crate::rpc::write::ParamsWriter;
 use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
+use crate::transport_error::HttpError;
 
 pub(super) struct Context {
     /// The latest time that the embedder has passed to the engine.
@@ -164,6 +166,17 @@ impl Context {
     /// Fails the request with the JSON-RPC id `request`, because its response will not arrive. `fault` is the reason.
     pub(super) fn fail(&mut self, request: u64, fault: RequestFault) {
         self.session.fail(request, fault, self.now, self.queue.buffer());
+    }
+
+    /// Ends all subscriptions, because the client has given up the request `method`, without which the server cannot
+    /// report changes. `error` is why the request failed.
+    pub(super) fn end_subscriptions(&mut self, method: &'static str, error: &HttpError) {
+        self.session.end_subscriptions(method, error, self.now, self.queue.buffer());
+    }
+
+    /// Returns a random duration below `bound`.
+    pub(super) fn random_below(&mut self, bound: Duration) -> Duration {
+        Duration::from_millis(self.random.below(u64::try_from(bound.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// Writes a request of the HTTP engine itself, such as the `initialize` that renews a session. Returns the JSON-RPC

@@ -185,7 +185,7 @@ impl Engine {
         if self.is_shut {
             return None;
         }
-        let parts = [self.legacy_session.poll_timeout(), self.get_stream.poll_timeout()];
+        let parts = [self.legacy_session.poll_timeout(&self.context), self.get_stream.poll_timeout()];
         parts.into_iter().chain([self.context.poll_timeout()]).flatten().min()
     }
 
@@ -198,8 +198,10 @@ impl Engine {
         }
         let now = self.context.now;
         self.context.session.handle_timeout(now, self.context.queue.buffer());
-        if self.legacy_session.handle_timeout(&mut self.context) == Expired::Initialized {
-            self.initialized();
+        match self.legacy_session.handle_timeout(&mut self.context) {
+            Expired::Nothing => {}
+            Expired::Initialized => self.initialized(),
+            Expired::Lost => self.renew_session(Some(self.context.endpoint.generation())),
         }
         resume_streams(&mut self.context);
         self.get_stream.handle_timeout(&mut self.context);
@@ -374,7 +376,9 @@ impl Engine {
             Purpose::Message(kind) => self.message_ended(kind, end),
             Purpose::GetStream => {
                 let renewal_at = self.legacy_session.earliest_renewal(context.now);
-                self.get_stream.ended(from, &end, renewal_at, context);
+                if self.get_stream.ended(from, &end, renewal_at, context) {
+                    context.end_subscriptions("GET", &end.into_error());
+                }
                 self.renew_lost_session();
             }
             Purpose::SseStream => self.http_sse.stream_ended(end.into_error(), context),
@@ -472,8 +476,8 @@ impl Engine {
     /// already replaced that session or is replacing it.
     fn renew_session(&mut self, ended: Option<SessionGeneration>) {
         if self.legacy_session.end(ended, &mut self.context) {
-            self.get_stream.session_ended(&mut self.context);
-            self.legacy_session.renew(&mut self.context);
+            let was_listening = self.get_stream.session_ended(&mut self.context);
+            self.legacy_session.renew(was_listening, &mut self.context);
         }
     }
 

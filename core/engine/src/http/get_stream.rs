@@ -21,6 +21,10 @@ use crate::time::Timestamp;
 /// server request is lost, and the tool call never completes.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
+/// Number of further attempts to reopen the event stream while subscriptions need it: 10. The first attempts take about
+/// half a minute, and these about ten minutes, enough for most restarts and updates of a server.
+const MORE_ATTEMPTS: u32 = 10;
+
 /// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client
 /// request.
 #[derive(Debug, Default)]
@@ -98,9 +102,17 @@ impl GetStream {
     /// After the status 408, 429, 500 or more, the client tries again, and waits as long as `Retry-After` says. After
     /// another status without an event stream, the server does not offer the stream: some servers respond with another
     /// status than 405.
-    pub(super) fn ended(&mut self, id: ExchangeId, end: &ExchangeEnd, renewal_at: Timestamp, context: &mut Context) {
+    ///
+    /// Returns whether the client gives up an event stream that was open.
+    pub(super) fn ended(
+        &mut self,
+        id: ExchangeId,
+        end: &ExchangeEnd,
+        renewal_at: Timestamp,
+        context: &mut Context,
+    ) -> bool {
         if !matches!(self.state, State::Requested(own) | State::Open(own) if own == id) {
-            return;
+            return false;
         }
         self.held_until = None;
         let is_current = end.session == Some(context.endpoint.generation());
@@ -110,11 +122,13 @@ impl GetStream {
             Some(_) if end.response.is_event_stream() => self.retry(None, context),
             Some(_) => State::Unavailable,
         };
+        self.was_open && self.state == State::Unavailable
     }
 
     /// Schedules another request for the event stream, not before `wait` has passed, or gives up after too many attempts.
     fn retry(&mut self, wait: Option<Duration>, context: &mut Context) -> State {
-        if self.resume.attempts() >= context.settings.max_attempts {
+        let more = if self.was_open && context.session.has_subscriptions() { MORE_ATTEMPTS } else { 0 };
+        if self.resume.attempts() >= context.settings.max_attempts.saturating_add(more) {
             return State::Unavailable;
         }
         let at = self.resume.next_attempt(context.now, &mut context.random);
@@ -122,12 +136,13 @@ impl GetStream {
     }
 
     /// Aborts the `GET` event stream, because the server has ended the session. [`Self::open`] can then request the
-    /// stream in the next session.
-    pub(super) fn session_ended(&mut self, context: &mut Context) {
-        let GetStream { state, .. } = mem::take(self);
+    /// stream in the next session. Returns whether the stream was open in the ended session.
+    pub(super) fn session_ended(&mut self, context: &mut Context) -> bool {
+        let GetStream { state, was_open, .. } = mem::take(self);
         if let State::Requested(id) | State::Open(id) = state {
             context.abort(id);
         }
+        was_open
     }
 
     pub(super) fn handle_timeout(&mut self, context: &mut Context) {

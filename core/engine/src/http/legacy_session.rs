@@ -16,9 +16,12 @@
 //!                         │                      Renewing: POST initialize with the same parameters
 //!                         │                          │ answered                     │ refused, or too late
 //!                         └────── Initializing ◀─────┘                              ▼
-//!                                                        Lost: the waiting requests fail,
-//!                                                        and the next request renews the session
+//!                                                        Lost: the waiting requests fail, and
+//!                                                        the next request renews the session
 //! ```
+//!
+//! While subscriptions or the `GET` event stream need the lost session, a timer renews the session, too. After
+//! [`MAX_RETRIES`] failures, the subscriptions end with the last error.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -39,11 +42,19 @@ use crate::transport_error::{Failure, FailureKind, HttpError};
 use mcpwire_types::json::scan::member;
 use mcpwire_types::{InitializeResult, ProtocolVersion};
 
-/// Minimum time between two session renewals that follow a refused notification, answer or `GET` event stream: 1 min.
+/// Minimum time between two session renewals for which no request waits: 1 min.
 ///
 /// Without this limit, a server that refuses every answer with 404 would cause a renewal for each. Requests need no
 /// limit, because a refused request causes at most one renewal.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Upper bound of the random part that is added to the time of a retry: 15 s. Clients that lost a server together do
+/// not return together.
+const MAX_RANDOM_PART: Duration = Duration::from_secs(15);
+
+/// Number of times that the client tries to renew a lost session for which no request waits: 10. They take at least
+/// ten minutes, enough for most restarts and updates of a server.
+const MAX_RETRIES: u32 = 10;
 
 /// The session with a legacy server (up to revision 2025-11-25). With modern servers, which have no sessions, the state
 /// is always `Open`.
@@ -55,6 +66,10 @@ pub(super) struct LegacySession {
     initialize_params: Vec<u8>,
     /// When the client last began to replace an ended session. `None` if it never did.
     renewed_at: Option<Timestamp>,
+    /// Whether the `GET` event stream was open in the session that the client tries to replace.
+    was_listening: bool,
+    /// Number of renewals without a waiting request since the session was lost.
+    retries: u32,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -71,7 +86,10 @@ enum State {
         exchange: ExchangeId,
         deadline: Timestamp,
     },
-    Lost,
+    Lost {
+        /// When the client renews the session, if subscriptions or the `GET` event stream need it.
+        retry_at: Timestamp,
+    },
 }
 
 /// What the engine must do after [`LegacySession::handle_timeout`].
@@ -81,6 +99,8 @@ pub(super) enum Expired {
     /// The engine must send the waiting requests, because the server has not responded to `notifications/initialized`
     /// in time.
     Initialized,
+    /// The engine must try again to open a new session, because the last attempt failed.
+    Lost,
 }
 
 impl LegacySession {
@@ -116,7 +136,7 @@ impl LegacySession {
     /// Returns whether the server has ended the session and the client has not replaced it. The next request opens a
     /// new session.
     pub(super) fn is_lost(&self) -> bool {
-        self.state == State::Lost
+        matches!(self.state, State::Lost { .. })
     }
 
     /// Handles a 404 response to a notification or an answer that was sent in `session`. Returns whether the engine
@@ -130,7 +150,7 @@ impl LegacySession {
         error: &HttpError,
         context: &mut Context,
     ) -> bool {
-        let is_known = matches!(self.state, State::Renewing { .. } | State::Lost);
+        let is_known = matches!(self.state, State::Renewing { .. } | State::Lost { .. });
         if is_known || session != Some(context.endpoint.generation()) {
             return false;
         }
@@ -163,7 +183,10 @@ impl LegacySession {
     }
 
     /// Starts a new session in place of an ended one: sends `initialize` with the parameters of the first session.
-    pub(super) fn renew(&mut self, context: &mut Context) {
+    ///
+    /// `was_listening` says whether the `GET` event stream was open in the ended session.
+    pub(super) fn renew(&mut self, was_listening: bool, context: &mut Context) {
+        self.was_listening |= was_listening;
         let params = &self.initialize_params;
         let (id, message) = context.write_request("initialize", &|out: &mut Vec<u8>| {
             out.extend_from_slice(params);
@@ -195,6 +218,7 @@ impl LegacySession {
         match check_response(message, id, context.endpoint.version()) {
             Ok(()) => {
                 self.state = State::Open;
+                (self.was_listening, self.retries) = (false, 0);
                 context.session.remove_own(id);
                 context.exchanges.close_later(from, context.now);
                 self.send_initialized(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec(), context);
@@ -215,21 +239,33 @@ impl LegacySession {
         }
     }
 
-    /// Marks the session as lost. Requests that wait for a new session fail with `error`.
+    /// Marks the session as lost, and schedules the next attempt. Requests that wait for a new session fail with
+    /// `error`. After too many attempts, the subscriptions end with `error`, too.
     fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
-        self.state = State::Lost;
+        let requested = context.now + error.retry_after().unwrap_or_default();
+        let retry_at = self.earliest_renewal(context.now).max(requested) + context.random_below(MAX_RANDOM_PART);
+        self.state = State::Lost { retry_at };
         context.endpoint.forget_session_id();
         for request in context.queue.take_resend() {
             context.fail(request.id, RequestFault::Http(error.clone()));
         }
+        if self.retries >= MAX_RETRIES {
+            (self.was_listening, self.retries) = (false, 0);
+            context.end_subscriptions("initialize", error);
+        }
+    }
+
+    /// Returns whether the client needs a session although no request waits for one.
+    fn is_needed(&self, context: &Context) -> bool {
+        self.was_listening || context.session.has_subscriptions()
     }
 
     fn is_renewed_by(&self, id: ExchangeId) -> bool {
         matches!(self.state, State::Renewing { exchange, .. } if exchange == id)
     }
 
-    /// Fails a session renewal to which the server has not responded in time. Returns [`Expired::Initialized`] if the
-    /// server has not responded to `notifications/initialized` in time.
+    /// Fails a session renewal to which the server has not responded in time. Returns what the engine must do about
+    /// other timeouts.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) -> Expired {
         match self.state {
             State::Initializing { until } if until <= context.now => return Expired::Initialized,
@@ -239,16 +275,21 @@ impl LegacySession {
                 let detail = alloc::format!("no answer to `initialize` within {after:?}");
                 self.fail_renewal(&HttpError::Failed(Failure::new(FailureKind::Broken, detail)), context);
             }
+            State::Lost { retry_at } if retry_at <= context.now && self.is_needed(context) => {
+                self.retries += 1;
+                return Expired::Lost;
+            }
             _ => {}
         }
         Expired::Nothing
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+    pub(super) fn poll_timeout(&self, context: &Context) -> Option<Timestamp> {
         match self.state {
             State::Initializing { until } => Some(until),
             State::Renewing { deadline, .. } => Some(deadline),
-            State::Open | State::Lost => None,
+            State::Lost { retry_at } => self.is_needed(context).then_some(retry_at),
+            State::Open => None,
         }
     }
 }

@@ -1,7 +1,12 @@
 //! [`Parts`]: forwards messages and deadlines to the components of a session.
 
+#[cfg(feature = "http")]
+use alloc::sync::Arc;
+
 use super::caller_requests::CallerRequests;
 use super::context::Context;
+#[cfg(feature = "http")]
+use super::error::CallError;
 use super::error::{CloseReason, RequestFault};
 use super::event::{Event, Message, Notification};
 use super::incoming::{self, ServerNotification};
@@ -9,6 +14,8 @@ use super::requests::Owner;
 use super::server_requests::ServerRequests;
 use super::subscriptions::Subscriptions;
 use crate::rpc::WireId;
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 use mcpwire_types::text::excerpt;
 
 /// The components of a session and their shared [`Context`], borrowed together.
@@ -129,5 +136,14 @@ impl Parts<'_> {
         self.context.requests.pause(false, self.context.now);
         self.subscriptions.watch_again(&mut self.context);
         self.context.report(Event::SessionReestablished);
+    }
+
+    /// Ends all subscriptions with the error of the request `method`.
+    #[cfg(feature = "http")]
+    pub(super) fn end_subscriptions(&mut self, method: &'static str, error: &HttpError) {
+        if self.subscriptions.has_any() {
+            let error = CallError::Http { method: method.into(), error: Arc::new(error.clone()) };
+            self.subscriptions.end_all(&Arc::new(error), &mut self.context);
+        }
     }
 }

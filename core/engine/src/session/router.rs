@@ -28,6 +28,8 @@ use crate::rpc::peek::{MessageClass, peek};
 #[cfg(feature = "http")]
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 use mcpwire_types::json::scan;
 use mcpwire_types::method::Method;
 use mcpwire_types::{Era, LoggingLevel};
@@ -497,5 +499,22 @@ impl Session {
     /// previous one.
     pub(crate) fn renewed(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         self.parts(now, out).session_replaced();
+    }
+
+    /// Returns whether any subscription has not ended.
+    pub(crate) fn has_subscriptions(&self) -> bool {
+        self.subscriptions.has_any()
+    }
+
+    /// Ends all subscriptions with the error of the request `method`, because the server cannot report changes to the
+    /// client any more.
+    pub(crate) fn end_subscriptions(
+        &mut self,
+        method: &'static str,
+        error: &HttpError,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
+        self.parts(now, out).end_subscriptions(method, error);
     }
 }

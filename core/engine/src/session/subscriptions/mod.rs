@@ -78,6 +78,12 @@ impl Subscriptions {
         self.table.len()
     }
 
+    /// Returns whether any subscription has not ended.
+    #[cfg(feature = "http")]
+    pub(super) fn has_any(&self) -> bool {
+        self.table.iter().any(|subscription| subscription.stage != SubscriptionStage::Over)
+    }
+
     /// Returns when to call [`Self::handle_timeout`] next, or `None` if no subscription waits for an acknowledgment or
     /// to be reopened.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
@@ -258,6 +264,16 @@ impl Subscriptions {
             }
         }
         self.settle(context);
+    }
+
+    /// Ends all subscriptions to a legacy server with this error, because the server cannot report changes any more.
+    #[cfg(feature = "http")]
+    pub(super) fn end_all(&mut self, error: &Arc<CallError>, context: &mut Context<'_>) {
+        for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != SubscriptionStage::Over) {
+            subscription.end(SubscriptionEnd::Failed(Arc::clone(error)), context);
+        }
+        self.resources.clear();
+        self.wake = None;
     }
 
     /// Adds an event to each subscription that a notification concerns. `message` is the complete notification.

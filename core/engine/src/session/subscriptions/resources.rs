@@ -127,6 +127,12 @@ impl Resources {
         }
     }
 
+    /// Removes all entries without a message to the server.
+    #[cfg(feature = "http")]
+    pub(super) fn clear(&mut self) {
+        self.by_uri = VecMap::default();
+    }
+
     /// Returns whether the server has accepted a subscription to the changes in `wanted`, and which of these changes it
     /// will report.
     pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
