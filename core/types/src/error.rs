@@ -10,8 +10,8 @@ use crate::ElicitUrl;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::path::path_at;
 use crate::json::read::{self, ReadError, Reader};
-use crate::json::scan::key_text;
-use crate::json::{Json, JsonError, numeral};
+use crate::json::scan::{integer, key_text};
+use crate::json::{Json, JsonError};
 use crate::printable;
 use crate::text::excerpt;
 
@@ -99,7 +99,7 @@ impl FromJson for RpcError {
         match reader.next_byte() {
             Some(b'{') => reader.members(&mut |key, reader| {
                 match (key, reader.raw()?) {
-                    ("code", raw) => error.code = code(raw),
+                    ("code", raw) => error.code = integer(raw.as_bytes()).unwrap_or(0),
                     ("message" | "data", "null") => {}
                     ("message", raw) => error.message = message(raw),
                     ("data", raw) => error.data = Some(Json::trusted(raw)),
@@ -121,12 +121,6 @@ fn message(raw: &str) -> String {
         Some(inside) => key_text(inside.as_bytes()).into_owned(),
         None => raw.into(),
     }
-}
-
-/// Reads an error code: an integer, a float such as `-32601.0`, or a string that contains either. Returns 0 for any
-/// other value.
-fn code(raw: &str) -> i64 {
-    numeral::parse_signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
 }
 
 impl Serialize for RpcError {

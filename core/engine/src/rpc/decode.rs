@@ -190,7 +190,6 @@ mod tests {
     use alloc::string::ToString;
 
     use mcpwire_types::json::Json;
-    use serde::Deserialize;
 
     use super::*;
 
@@ -222,6 +221,8 @@ mod tests {
             (r#"{"code":-32601,"message":"no \u0061"}"#, -32601, "no a"),
             (r#"{"code":-32601.0}"#, -32601, ""),
             (r#"{"code":"-5","message":null}"#, -5, ""),
+            (r#"{"code":"\u002d5.0"}"#, -5, ""),
+            (r#"{"code":"\"5\""}"#, 0, ""),
             (r#"{"message":{"a":1}}"#, 0, r#"{"a":1}"#),
             (r#""went wrong""#, 0, "went wrong"),
         ] {
@@ -253,7 +254,6 @@ mod tests {
     #[test]
     fn depth_beyond_the_limit_fails_this_message_only() {
         let deep = alloc::format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
-        assert!(answer_with(deep.as_bytes(), 1, |reader| serde_json::Value::deserialize(reader)).is_err());
         assert!(answer::<Json>(deep.as_bytes(), 1).is_err());
     }
 

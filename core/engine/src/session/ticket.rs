@@ -150,10 +150,10 @@ impl Reply {
     }
 
     /// Returns the code of the JSON-RPC error with which the server responded, or `None` if it responded with a result or
-    /// not at all.
+    /// not at all, or if the code is not an integer.
     pub fn rpc_error_code(&self) -> Option<i64> {
         let error = scan::member(self.message()?, "error")?;
-        scan::member(error, "code").and_then(|code| core::str::from_utf8(code).ok()?.parse().ok())
+        scan::last_member(error, "code").and_then(scan::integer)
     }
 
     /// Returns whether this is the result of a `tools/call` that says that the tool failed.

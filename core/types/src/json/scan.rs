@@ -10,6 +10,7 @@ use core::ops::Range;
 
 pub use super::lex::skip_space;
 use super::lex::{lossy_scalar, lossy_string, walk};
+use super::numeral::parse_signed;
 use super::string::unescape_lossy;
 
 /// A member of a JSON object: its key and its value, as JSON text.
@@ -123,6 +124,15 @@ pub fn text(value: &[u8]) -> Option<String> {
     match value {
         [b'"', inner @ .., b'"'] => core::str::from_utf8(inner).ok().map(unescape_lossy),
         _ => None,
+    }
+}
+
+/// Returns the integer of a JSON number such as `-5` or `-5.0`, or of a string that contains such a number. Returns `None`
+/// for any other value.
+pub fn integer(value: &[u8]) -> Option<i64> {
+    match value {
+        [b'"', inner @ .., b'"'] => parse_signed(key_text(inner).as_bytes()),
+        _ => parse_signed(value),
     }
 }
 

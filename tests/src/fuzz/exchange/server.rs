@@ -30,9 +30,6 @@ const RESERVED: [&str; 17] = [
 /// first: the engine reads a response only up to its id and its result. JSON-RPC defines no such message.
 const REQUESTS_HAVE_MEMBERS_OF_RESPONSES: bool = false;
 
-/// Whether the code of an error may be a text, such as `"-5"`. The engine reads such a code, but not if it has escapes.
-const ERROR_CODES_ARE_TEXT: bool = false;
-
 const RESULT_TYPES: [&str; 4] = ["complete", "input_required", "task", "complete"];
 
 /// Draws one message, or a batch.
@@ -194,8 +191,7 @@ fn error(input: &mut Bytes<'_>) -> Value {
     let code = input.pick(&[-32601, -32603, -32602, 1]);
     let mut error = Map::new();
     let other = if input.byte() % 8 == 1 { junk(input, 1) } else { Value::Null };
-    let is_drawn = !other.is_null() && (ERROR_CODES_ARE_TEXT || !other.is_string());
-    error.insert("code".into(), if is_drawn { other } else { json!(code) });
+    error.insert("code".into(), if other.is_null() { json!(code) } else { other });
     error.insert("message".into(), json!("no"));
     if input.byte() & 1 == 1 {
         error.insert("data".into(), junk(input, 3));
