@@ -94,7 +94,7 @@ impl Tool {
         let meta = self.meta.as_ref()?;
         // Earlier drafts of the extension used one member, `ui/resourceUri`, which holds only the URI.
         let uri_alone = || {
-            let resource_uri = meta.member("ui/resourceUri")?;
+            let resource_uri = from_json::from_str(meta.member_text("ui/resourceUri")?)?;
             Some(ToolUi { resource_uri: Some(resource_uri), ..ToolUi::default() })
         };
         ui(Some(meta)).or_else(uri_alone)
@@ -149,5 +149,5 @@ impl ServerCapabilities {
 /// Returns the settings of the extension `name`, if they are an object. `declared` is the member `extensions` of a
 /// client's or server's capabilities.
 pub(crate) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
-    declared?.member::<Json>(name).filter(Json::is_object)
+    declared?.member_text(name).map(Json::trusted).filter(Json::is_object)
 }

@@ -66,7 +66,7 @@ impl ClientCapabilities {
     /// Returns whether the client declares that it notifies servers when its root directories change
     /// (`roots.listChanged`).
     pub fn declares_roots_list_changed(&self) -> bool {
-        self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
+        self.roots.as_ref().and_then(|roots| roots.member_text("listChanged")) == Some("true")
     }
 
     /// Returns the settings that the client declares for the extension `name`: a JSON object, which is often empty.

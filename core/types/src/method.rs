@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use serde::Serialize;
-use serde::de::{Deserialize, DeserializeOwned};
+use serde::de::DeserializeOwned;
 
 use crate::arguments;
 use crate::json::Json;
@@ -46,10 +46,10 @@ pub trait Method {
     /// text.
     type Result: DeserializeOwned;
 
-    /// Reads the result of the request from JSON. The default implementation deserializes it with serde.
+    /// Reads the result of the request from JSON. The default implementation deserializes it with `serde_json`.
     #[doc(hidden)]
     fn read(reader: &mut Reader<'_>) -> Result<Self::Result, ReadError> {
-        Self::Result::deserialize(reader)
+        reader.decode()
     }
 
     /// Adapts a result that was received over HTTP from a server of protocol revision 2026-07-28 or later.

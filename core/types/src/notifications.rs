@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::LoggingLevel;
-use crate::json::{Json, Number};
+use crate::json::{Json, Number, from_json};
 use crate::object::object;
 
 object! {
@@ -59,6 +59,6 @@ object! {
 impl LogMessage {
     /// Returns the content of the log message as text: the text of a JSON string, or any other value as JSON.
     pub fn text(&self) -> String {
-        self.data.decode().unwrap_or_else(|_| self.data.get().into())
+        from_json::from_str(self.data.get()).unwrap_or_else(|| self.data.get().into())
     }
 }

@@ -191,7 +191,6 @@ fn half_a_surrogate_pair_costs_one_character() {
         let text = text(&read);
         assert!(text.starts_with("a\u{fffd}") && text.ends_with('b'), "{half}: {text:?}");
     }
-    assert_eq!(Json::parse(r#""\ud800""#).and_then(|json| json.decode::<String>()).as_deref(), Ok("\u{fffd}"));
 }
 
 #[test]
@@ -222,7 +221,8 @@ fn numbers_keep_their_text_until_someone_asks() {
     assert_eq!(read.structured_content.as_ref().map(Json::get), Some(numbers));
     let some: Wanted = read.structured().expect("the others are not asked for");
     assert_eq!((some.a, some.b), (1.0, 1));
-    assert!(read.structured::<Value>().is_err(), "1e400 is no number of Rust's");
+    // Without the feature, `1e400` is no number of `serde_json`.
+    assert_eq!(read.structured::<Value>().is_ok(), cfg!(feature = "arbitrary-precision"));
 }
 
 #[test]

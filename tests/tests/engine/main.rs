@@ -18,6 +18,7 @@ mod handshake_legacy;
 mod handshake_modern;
 mod handshake_probe;
 mod handshake_race;
+mod json_read;
 mod json_traps;
 mod json_written;
 mod large_messages;

@@ -151,7 +151,7 @@ impl<'e> Calls<'e> {
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
-        let Some(meta) = params.member::<Json>("_meta") else {
+        let Some(meta) = params.member_text("_meta").map(Json::trusted) else {
             let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, params);
             return self.send(method, caching, push, options, now).map(Ticket::new);
         };

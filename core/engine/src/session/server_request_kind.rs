@@ -2,10 +2,10 @@
 
 use alloc::boxed::Box;
 
-use serde::de::DeserializeOwned;
-
 use super::event::ServerRequest;
 use crate::rpc::RpcError;
+use mcpwire_types::json::from_json::{FromJson, strict};
+use mcpwire_types::json::read::Reader;
 use mcpwire_types::{CreateMessageParams, ELICIT, ElicitParams, LIST_ROOTS, SAMPLE};
 
 /// A request of the server to the client, with decoded parameters.
@@ -50,9 +50,9 @@ impl ServerRequest {
         })
     }
 
-    fn read<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
+    fn read<T: FromJson>(&self) -> Result<T, RpcError> {
         let read = match &self.params {
-            Some(params) => params.decode().map_err(|error| alloc::format!("{error}")),
+            Some(params) => strict(&mut Reader::new(params.get())).map_err(|error| alloc::format!("{error}")),
             None => Err("there are none".into()),
         };
         read.map_err(|what| {

@@ -3,7 +3,7 @@
 
 pub mod append;
 mod convert;
-mod de;
+mod decode;
 pub mod error;
 pub mod from_json;
 mod lex;
@@ -16,9 +16,10 @@ mod serde_names;
 pub mod serialize;
 mod skip;
 pub mod string;
+mod token;
 mod transcode;
 
-pub use de::from_str;
+pub use decode::from_str;
 pub use number::Number;
 pub use read::is_json;
 use serde_names::SERDE_RAW;
@@ -31,7 +32,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::excerpt;
+use crate::text::{excerpt, printable};
 
 /// One JSON value, stored as its original text.
 ///
@@ -64,7 +65,8 @@ impl Json {
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
         let text = text.into();
         let mut reader = read::Reader::new(&text);
-        let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::read)?;
+        let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw));
+        let raw = raw.map_err(|error| JsonError::read(&error, &text))?;
         if raw.len() == text.len() { Ok(Json::trusted(text)) } else { Ok(Json::trusted(raw)) }
     }
 
@@ -73,9 +75,13 @@ impl Json {
         serialize::to_string(value).map(Json::trusted).map_err(JsonError::write)
     }
 
-    /// Deserializes the JSON text into a value of type `T`.
+    /// Deserializes the JSON text into a value of type `T`, with `serde_json`.
+    ///
+    /// # Errors
+    /// Fails if the value is not a `T`. Also fails, unlike the types of the protocol, for a string of `T` with half of
+    /// a surrogate pair, such as `"\ud83d"`. The error names the path of the wrong part, such as `rows[1].id`.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
-        from_str(self.get()).map_err(JsonError::read)
+        from_str(self.get()).map_err(|error| JsonError::read(&error, self.get()))
     }
 
     /// Reads the next JSON value from `reader`. The value may be of any type, including `null`.
@@ -88,7 +94,7 @@ impl Json {
         self.get().starts_with('{')
     }
 
-    /// Deserializes the first member with the key `name`. Returns `None` if the value is not an object, has no such
+    /// Deserializes the first member with the key `name`, with `serde_json`. Returns `None` if the value is not an object, has no such
     /// member, or if the member is not a `T`.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.member_text(name).and_then(|text| from_str(text).ok())
@@ -169,7 +175,7 @@ impl<'de> Deserialize<'de> for Json {
 
 /// The error for a text that is not valid JSON, or for a value that cannot be converted to or from JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", printable(message))]
 pub struct JsonError {
     message: String,
     operation: Operation,
@@ -182,9 +188,14 @@ enum Operation {
 }
 
 impl JsonError {
-    /// Creates the error for text that is not valid JSON, or that is not of the requested type.
-    pub(crate) fn read(error: impl fmt::Display) -> Self {
-        JsonError { message: alloc::format!("{error}"), operation: Operation::Read }
+    /// Creates the error for `text`, which is not valid JSON, or not of the requested type.
+    #[cold]
+    fn read(error: &read::ReadError, text: &str) -> Self {
+        let message = match path::path_at(text.as_bytes(), error.offset()) {
+            path if path.is_empty() => alloc::format!("{error}"),
+            path => alloc::format!("{error} at `{path}`"),
+        };
+        JsonError { message, operation: Operation::Read }
     }
 
     /// Creates the error for a value that cannot be serialized to JSON.

@@ -13,8 +13,7 @@ use core::ops::Deref;
 pub use super::error::{ReadError, Result};
 use super::{lex, string};
 
-/// Maximum depth of nested values: 128. `serde_json` has the same limit, so it can parse every value that this reader
-/// accepts.
+/// Maximum depth of nested values: 128. `serde_json` reads 127 levels, so it can read every value within a message.
 pub(super) const MAX_DEPTH: u32 = 128;
 
 /// The contents of a JSON string, with escapes replaced.

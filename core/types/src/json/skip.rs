@@ -73,3 +73,111 @@ impl Reader<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    fn is_skipped(text: &str) -> bool {
+        let is_skipped = Reader::new(text).raw().is_ok_and(|raw| raw == text.trim());
+        assert_eq!(is_skipped, serde_json::from_str::<&RawValue>(text).is_ok(), "{text}");
+        is_skipped
+    }
+
+    #[test]
+    fn json_is_skipped() {
+        for text in [
+            "null",
+            "true",
+            " false ",
+            "0",
+            "-0",
+            "-1",
+            "1.5",
+            "1e3",
+            "1E+3",
+            "-1.5e-3",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "\"\"",
+            "\"a\"",
+            "\"a long string without an escape in it\"",
+            "\"a\\nb\\u00e4\\\\ and a long string with escapes\\t\"",
+            "\"ä€😀\"",
+            "[]",
+            "[ ]",
+            "{}",
+            "{ }",
+            "[1,2]",
+            "[1 , [2, {\"a\" : [] }]]",
+            "{\"a\":1,\"b\":{\"c\":[null]}}",
+            "{\"a\":1,\"a\":2}",
+            "\"\u{7f}\"",
+            "\"\\ud83d\"",
+        ] {
+            assert!(is_skipped(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        for text in [
+            "",
+            " ",
+            "nul",
+            "nulls",
+            "tru",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "1x",
+            "\"",
+            "\"a",
+            "\"\\",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"a\tb\"",
+            "\"eight by\u{1}tes and more\"",
+            "[",
+            "[1",
+            "[1,",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "[1}",
+            "{",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "{a:1}",
+            "{1:1}",
+            "{\"a\":1]",
+            "1 1",
+            "[]]",
+        ] {
+            assert!(!is_skipped(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        for depth in [126, 127, 128, 129, 130, 1_000_000] {
+            let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+            assert_eq!(Reader::new(&text).raw().is_ok(), depth <= 128, "{depth}");
+        }
+        let mixed = format!("{}1{}", "[{\"a\":".repeat(64), "}]".repeat(64));
+        assert!(Reader::new(&mixed).raw().is_ok());
+    }
+}

@@ -1,7 +1,7 @@
 //! Converts between JSON text and the serializers and deserializers of other formats.
 //!
-//! The protocol's types are read from JSON text. The deserializers of `serde_json` and of this crate pass the text
-//! unchanged. The value of any other deserializer of a self-describing format is converted to JSON text first.
+//! The protocol's types are read from JSON text. The deserializer of `serde_json` passes the text unchanged. The
+//! value of any other deserializer of a self-describing format is converted to JSON text first.
 //! Examples are `serde_json::Value`, YAML, `MessagePack`, and the buffers of `#[serde(flatten)]` and
 //! `#[serde(untagged)]`.
 //!
@@ -19,10 +19,10 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::append::push_string;
-use super::de::Token;
 use super::lex;
 use super::read::{MAX_DEPTH, Reader, is_json};
 use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
+use super::token::Token;
 
 /// Reads a value of any self-describing serde format, and returns it as JSON text.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {

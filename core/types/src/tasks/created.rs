@@ -42,7 +42,7 @@ impl CreateTaskResult {
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
     pub fn immediate_response(&self) -> Option<String> {
         let meta = self.meta.as_ref().or(self.task.meta.as_ref())?;
-        meta.member("io.modelcontextprotocol/model-immediate-response")
+        from_json::from_str(meta.member_text("io.modelcontextprotocol/model-immediate-response")?)
     }
 
     /// Returns a handle to the task. A program can store the handle, and use it later to wait for the task over another
