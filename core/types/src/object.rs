@@ -96,6 +96,9 @@ impl Extra {
 /// | `or_default` | `T` | `T::default()` | if it is not the default |
 /// | `always` | `T` | `T::default()` | always, because the specification requires the member |
 ///
+/// The keyword `result_type` is for the member `resultType`. It is as `optional`, but the text of a value of the wrong type is
+/// kept, so that `finish` can reject the result.
+///
 /// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value: the
 /// member is written first, and is ignored when the object is read. `finish` names a function that receives each object
 /// after it was read, and may change or reject the object.
@@ -160,6 +163,7 @@ macro_rules! object {
     };
 
     (@type optional $ty:ty) => { Option<$ty> };
+    (@type result_type $ty:ty) => { Option<$ty> };
     (@type $presence:ident $ty:ty) => { $ty };
 
     (@state required $field:ident) => { let mut $field: from_json::RequiredMember = None; };
@@ -170,6 +174,9 @@ macro_rules! object {
     };
     (@read optional $object:ident $field:ident $reader:ident) => {
         from_json::optional_member(&mut $object.$field, $reader)
+    };
+    (@read result_type $object:ident $field:ident $reader:ident) => {
+        $crate::result::read_type(&mut $object.$field, $reader)
     };
     (@read $presence:ident $object:ident $field:ident $reader:ident) => {
         from_json::default_member(&mut $object.$field, $reader)
@@ -193,6 +200,7 @@ macro_rules! object {
             $map.serialize_entry($key, value)?;
         }
     };
+    (@write result_type $($rest:tt)*) => { $crate::object::object!(@write optional $($rest)*) };
     (@write or_default $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
         if $self.$field != <$ty>::default() {
             $map.serialize_entry($key, &$self.$field)?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::json::Json;
 use crate::object::object;
+use crate::result::result;
 
 object! {
     /// The change notifications that a client requests with `subscriptions/listen`, or that the server agrees to send
@@ -93,17 +94,12 @@ pub struct SubscriptionsListenParams<'a> {
     pub notifications: &'a SubscriptionFilter,
 }
 
-object! {
+result! {
     /// Result of `subscriptions/listen`, which the server sends when it ends the subscription.
     ///
     /// Specification: basic/patterns/subscriptions, "Graceful Closure".
     #[doc(alias("subscriptions/listen", "SubscriptionsListenResultResponse"))]
-    pub struct SubscriptionsListenResult("an object") {
-        /// `resultType` of the response: `complete`, or `None` if the server sent none.
-        optional result_type: String = "resultType",
-        /// Additional metadata of the result (`_meta`). It contains the id of the subscription.
-        optional meta: Json = "_meta",
-    }
+    pub struct SubscriptionsListenResult {}
 }
 
 object! {

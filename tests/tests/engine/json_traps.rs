@@ -1,10 +1,13 @@
 //! Ways in which JSON, as it is usually read in Rust, goes wrong on what servers send.
 
+use mcpwire_core::internal::SubscriptionsListenResult;
 use mcpwire_core::{
-    CallError, CallToolResult, Config, ContentBlock, Json, Number, PeerErrorKind, Progress, RequestOptions,
+    CallError, CallToolOutcome, CallToolResult, CancelTaskResult, CompleteResult, Config, ContentBlock, Json,
+    ListToolsResult, Number, PeerErrorKind, Progress, ReadResourceResult, RequestOptions, Task,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, legacy};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The result of a call that is answered with the bytes, in which `@` stands for the id.
@@ -97,6 +100,48 @@ fn an_undeclared_type_of_a_result_is_reported_at_its_member() {
         assert_eq!(error.at, "result.resultType", "{error}");
         assert!(error.to_string().contains("\"other\""), "{error}");
     }
+}
+
+#[test]
+fn a_type_of_a_result_that_is_no_text_is_not_understood() {
+    for other in ["7", "[]", "{}", "true", "\"\"", "[\"complete\"]", "{\"a\":\"complete\"}"] {
+        let CallError::Invalid { error, .. } =
+            result(&format!(r#"{{"resultType":{other},"content":[]}}"#)).expect_err("it is no type")
+        else {
+            panic!("{other}")
+        };
+        assert_eq!(error.at, "result.resultType", "{error}");
+    }
+    for absent in ["null", "\"complete\""] {
+        result(&format!(r#"{{"content":[],"resultType":{absent}}}"#)).expect("a result");
+    }
+}
+
+type Reads = fn(&str, &str) -> bool;
+
+#[test]
+fn each_result_has_a_type_that_is_understood() {
+    fn is_result<T: DeserializeOwned>(members: &str, result_type: &str) -> bool {
+        let text = format!(r#"{{{members}"resultType":{result_type}}}"#);
+        Json::parse(text).expect("it is JSON").decode::<T>().is_ok()
+    }
+    let results: [(Reads, &str); 8] = [
+        (is_result::<CallToolResult>, r#""content":[],"#),
+        (is_result::<CallToolOutcome>, r#""content":[],"#),
+        (is_result::<ListToolsResult>, ""),
+        (is_result::<ReadResourceResult>, ""),
+        (is_result::<CompleteResult>, r#""completion":{"values":[]},"#),
+        (is_result::<CancelTaskResult>, ""),
+        (is_result::<SubscriptionsListenResult>, ""),
+        (is_result::<Task>, r#""taskId":"t","status":"working","#),
+    ];
+    for (is_result, members) in results {
+        assert!(is_result(members, "null") && is_result(members, "\"complete\""), "{members}");
+        for other in ["7", "[]", "false", "\"other\""] {
+            assert!(!is_result(members, other), "{members} {other}");
+        }
+    }
+    assert!(is_result::<Task>(r#""taskId":"t","#, "\"task\""));
 }
 
 #[test]

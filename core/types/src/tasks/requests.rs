@@ -8,7 +8,7 @@ use super::{Task, TaskStatus};
 use crate::ItemList;
 use crate::json::Json;
 use crate::object::object;
-use crate::result::paged_list;
+use crate::result::{paged_list, result};
 
 /// Parameters of `tasks/get`, `tasks/result` and `tasks/cancel`.
 #[derive(Debug, Serialize)]
@@ -35,13 +35,13 @@ pub struct UpdateTaskParams<'a> {
     pub input_responses: &'a Json,
 }
 
-object! {
+result! {
     /// Result of `tasks/cancel`.
     ///
     /// In protocol revision 2025-11-25, the result describes the task. In the tasks extension, it only confirms that
     /// the server received the request: the task may still continue, and even complete.
     #[doc(alias = "tasks/cancel")]
-    pub struct CancelTaskResult("an object") {
+    pub struct CancelTaskResult {
         /// Id of the task (protocol revision 2025-11-25). `None` in the tasks extension.
         optional task_id: String = "taskId",
         /// Status of the task (protocol revision 2025-11-25). `None` in the tasks extension.
@@ -61,11 +61,6 @@ object! {
         /// How long to wait before the next `tasks/get`, in milliseconds (protocol revision 2025-11-25). `None` in the
         /// tasks extension, or if the server sent no interval.
         optional poll_interval: u64 = "pollInterval",
-        /// `resultType` of the response: `complete`, or `None` if the server sent none (before protocol revision
-        /// 2026-07-28).
-        optional result_type: String = "resultType",
-        /// Additional metadata of the result (`_meta`).
-        optional meta: Json = "_meta",
     }
 }
 

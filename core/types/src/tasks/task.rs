@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::json::from_json::Mismatch;
 use crate::object::object;
 use crate::open_enum::open_enum;
+use crate::result::check_complete;
 
 object! {
     /// A task and its status: the result of `tasks/get`, and the parameters of notifications about the status of a
@@ -62,7 +63,7 @@ object! {
         optional error: Json = "error",
         /// `resultType` of the result that contains this task: `task` if the request created the task, `complete` for
         /// `tasks/get`. `None` if the server sent none.
-        optional result_type: String = "resultType",
+        result_type result_type: String = "resultType",
         /// Additional metadata of the task (`_meta`).
         optional meta: Json = "_meta",
     }
@@ -71,6 +72,9 @@ object! {
 fn check(task: Task) -> Result<Task, Mismatch> {
     if task.task_id.is_empty() {
         return Err(Mismatch::object("`taskId` is empty"));
+    }
+    if task.result_type.as_deref() != Some("task") {
+        check_complete(task.result_type.as_deref())?;
     }
     Ok(task)
 }

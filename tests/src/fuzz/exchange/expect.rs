@@ -89,10 +89,6 @@ pub(super) struct Client {
 
 const MAX_ROUNDS: u32 = 10;
 
-/// The engine reads a `resultType` that is no string as if it were absent. The specification (2026-07-28, basic,
-/// "`ResultType`") calls such a result invalid: set this to `false` when the engine does so too.
-const IGNORES_OTHER_KINDS_OF_RESULT_TYPE: bool = true;
-
 impl Client {
     pub(super) fn receive(&mut self, message: &Value) {
         match message {
@@ -182,10 +178,7 @@ impl Client {
 
     /// Returns `None` if the result is not the last one of the request.
     fn result(&mut self, request: Request, result: &Value) -> Option<Outcome> {
-        let result_type = match result.get("resultType") {
-            Some(value) if !value.is_string() && IGNORES_OTHER_KINDS_OF_RESULT_TYPE => None,
-            value => value.filter(|value| !value.is_null()),
-        };
+        let result_type = member(result, "resultType");
         let is_call = request.method == "tools/call";
         if self.is_modern && is_call && result_type == Some(&json!("input_required")) {
             return self.input_required(request, result);
