@@ -8,7 +8,8 @@ use mcpwire_types::json::scan::{key_text, members, skip_space};
 /// The kind of a JSON-RPC message, as its keys indicate. The rest of the message is not checked and may be malformed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MessageClass<'a> {
-    /// A response, or another object with an `id` but without a `method`.
+    /// A response, or another object with an `id` but without a `method`. It may have a `method` next to its `result` or
+    /// `error`.
     Response { id: WireId<'a> },
     /// An error response without an id. A server sends this response if it could not parse a message of the client.
     OrphanError,
@@ -24,7 +25,8 @@ pub(crate) enum MessageClass<'a> {
 
 /// Returns the kind of a JSON-RPC message, together with its id and method.
 ///
-/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes.
+/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. So a
+/// message with an id and one of these keys is a response, even if it also has a method.
 pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
     match usual_start(bytes) {
         Some((id, _)) => MessageClass::Response { id: WireId(id) },
@@ -52,7 +54,7 @@ fn peek_any_order(bytes: &[u8]) -> MessageClass<'_> {
                 Some(_) => {}
                 None => break,
             },
-            Key::Outcome if seen.method.is_none() => {
+            Key::Outcome => {
                 // Reading past a long result costs as much as half of decoding it, so the end of the message is read first.
                 if let Some(id) = seen.id.or_else(|| last_id(bytes)) {
                     return response(id);
@@ -62,14 +64,11 @@ fn peek_any_order(bytes: &[u8]) -> MessageClass<'_> {
                     break;
                 }
             }
-            Key::Outcome | Key::Other => {
+            Key::Other => {
                 if list.value().is_none() {
                     break;
                 }
             }
-        }
-        if let (Some(id), Some(method)) = (seen.id, seen.method) {
-            return MessageClass::Request { id, method: key_text(method) };
         }
     }
     seen.kind()
@@ -101,6 +100,9 @@ impl<'a> SeenMembers<'a> {
         match self {
             SeenMembers { id: None, method: Some(method), .. } => {
                 MessageClass::Notification { method: key_text(method) }
+            }
+            SeenMembers { id: Some(id), method: Some(method), has_outcome: false } => {
+                MessageClass::Request { id, method: key_text(method) }
             }
             // An object with only an id is treated as a response, so that the request with this id fails now instead
             // of timing out.
@@ -230,6 +232,22 @@ mod tests {
         for noise in ["", "null", "\"x\"", "{}", "{\"level\":\"info\"}", "{\"id\"", "Server started", "1"] {
             assert_eq!(peek(noise.as_bytes()), MessageClass::InvalidMessage, "{noise}");
         }
+    }
+
+    #[test]
+    fn a_message_with_a_method_and_an_outcome_is_a_response_in_any_order() {
+        let members = [r#""id":7"#, r#""method":"ping""#, r#""params":{"id":8}"#];
+        for outcome in [r#""result":{"id":9}"#, r#""error":{"code":1}"#, r#""result":null"#] {
+            let mut all = [members[0], members[1], members[2], outcome];
+            for turn in 0..24 {
+                all.swap(turn % 3, turn % 3 + 1);
+                assert_eq!(id(&alloc::format!("{{{}}}", all.join(","))), Some("7"), "{all:?}");
+            }
+        }
+        let request = br#"{"id":7,"method":"ping","params":{"result":1},"x":[}"#;
+        assert!(matches!(peek(request), MessageClass::Request { .. }));
+        assert!(matches!(peek(br#"{"method":"x","result":1}"#), MessageClass::Notification { .. }));
+        assert_eq!(peek(br#"{"method":"x","id":null,"result":1}"#), MessageClass::OrphanError);
     }
 
     #[test]

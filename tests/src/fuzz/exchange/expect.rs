@@ -103,10 +103,10 @@ impl Client {
         let id = message.get("id");
         let is_response = message.contains_key("result") || message.contains_key("error");
         match (message.get("method").and_then(Value::as_str), id) {
-            (Some(method), Some(id)) => self.request(id, method, message),
+            (Some(method), Some(id)) if !is_response => self.request(id, method, message),
             (Some(method), None) => self.notification(method, message),
-            (None, None | Some(Value::Null)) if is_response => self.without_id(message),
-            (None, Some(id)) => {
+            (_, None | Some(Value::Null)) if is_response => self.without_id(message),
+            (_, Some(id)) => {
                 let at = number(id).and_then(|id| self.requests.iter().position(|request| request.id == id));
                 if let Some(at) = at {
                     self.response(at, message);

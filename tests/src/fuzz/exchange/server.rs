@@ -26,10 +26,6 @@ const RESERVED: [&str; 17] = [
     "code",
 ];
 
-/// Whether a request may have a `result` or an `error` too. What such a message is depends on which of its members come
-/// first: the engine reads a response only up to its id and its result. JSON-RPC defines no such message.
-const REQUESTS_HAVE_MEMBERS_OF_RESPONSES: bool = false;
-
 const RESULT_TYPES: [&str; 4] = ["complete", "input_required", "task", "complete"];
 
 /// Draws one message, or a batch.
@@ -218,9 +214,7 @@ fn notification(input: &mut Bytes<'_>, client: &Client) -> Value {
 
 fn request(input: &mut Bytes<'_>) -> Value {
     let mut message = envelope(input);
-    if REQUESTS_HAVE_MEMBERS_OF_RESPONSES {
-        with_members_of_a_response(input, &mut message);
-    }
+    with_members_of_a_response(input, &mut message);
     let id = input.pick(&[0, 1, 2, 3, 4, 5]);
     let id = match id {
         0 => json!("a\"b"),
