@@ -436,9 +436,16 @@ impl Connection {
         }
     }
 
+    /// Tells the engine if the authorization of the requests has changed.
+    #[inline]
+    pub(crate) fn check_authorization(&mut self) {
+        self.state.check_authorization(&mut self.engine);
+    }
+
     /// Returns the next event, after passing it to the hooks.
     #[inline]
     fn next_event(&mut self) -> Option<Event> {
+        self.check_authorization();
         let event = self.engine.poll_event()?;
         if let Some(hooks) = &self.context.hooks {
             hooks.handle(&event, self.engine.session());

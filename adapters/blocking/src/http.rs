@@ -23,9 +23,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 pub use mcpwire_client::http::{
-    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, DefinitionSetting,
-    EnvToken, HttpClient, HttpOptions, HttpResponse, Refusal, RefusalFuture, ResponseFuture, ResponseHead, StaticToken,
-    TokenError, TokenFuture, TokenProvider,
+    AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
+    DefinitionSetting, EnvToken, HttpClient, HttpOptions, HttpResponse, Refusal, RefusalFuture, ResponseFuture,
+    ResponseHead, StaticToken, TokenError, TokenFuture, TokenProvider,
 };
 pub use mcpwire_smol::Runtime;
 

@@ -34,6 +34,9 @@ pub struct ConnectionContext {
     /// Authorizes the requests of a connection over HTTP.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn crate::http::Authorizer>>,
+    /// Tells when the requests of a connection over HTTP have another authorization. `None` without an authorizer.
+    #[cfg(feature = "http")]
+    pub authorization: Option<crate::http::AuthorizationContext>,
 }
 
 /// The details of a connection that error messages contain.

@@ -13,8 +13,8 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// The events that one consumer has not taken yet, in the order in which they occurred.
 ///
-/// The queue is bounded: beyond its limits, it drops and counts the oldest event. It never drops list changes, a new HTTP session
-/// and the end of the connection. It contains each of these at most once.
+/// The queue is bounded: beyond its limits, it drops and counts the oldest event. It never drops list changes, a new HTTP session,
+/// another authorization and the end of the connection. It contains each of these at most once.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     waiting: VecDeque<QueuedEvent>,
@@ -135,7 +135,7 @@ fn can_be_dropped(event: &Event) -> bool {
         ),
         Event::Closed(_) => false,
         #[cfg(feature = "http")]
-        Event::SessionReestablished => false,
+        Event::SessionReestablished | Event::AuthorizationChanged => false,
         _ => true,
     }
 }

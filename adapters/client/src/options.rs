@@ -515,6 +515,8 @@ impl ConnectOptions {
                 launcher,
                 #[cfg(feature = "http")]
                 authorizer: None,
+                #[cfg(feature = "http")]
+                authorization: None,
             },
         }
     }
@@ -542,6 +544,7 @@ impl OptionParts {
         default: impl FnOnce() -> Result<Arc<dyn crate::http::HttpClient>, crate::HttpSetupError>,
     ) -> Result<Arc<dyn crate::http::HttpClient>, crate::Error> {
         self.context.authorizer = self.http.shared_authorizer();
+        self.context.authorization = self.http.authorization_context();
         let client = std::mem::take(&mut self.http)
             .into_client(default)
             .and_then(|client| crate::http::check_applied(def, &*client).map(|()| client))
@@ -551,7 +554,13 @@ impl OptionParts {
             return Ok(client);
         }
         let server = Arc::clone(&self.context.name);
-        Ok(Arc::new(crate::http::HookedClient { server, on_request, hooks, client }))
+        let mut last_sent = None;
+        if on_request.is_some() && self.context.authorization.is_none() {
+            let last = Arc::<crate::http::LastAuthorization>::default();
+            self.context.authorization = Some(last.context.clone());
+            last_sent = Some(last);
+        }
+        Ok(Arc::new(crate::http::HookedClient { server, on_request, last_sent, hooks, client }))
     }
 }
 

@@ -26,8 +26,8 @@ pub struct Notifications(Consumer);
 /// [`McpClient::events`](crate::McpClient::events).
 ///
 /// The events are the server's notifications, invalid messages, refused requests of the server, messages that could not be
-/// delivered over HTTP, a new HTTP session after the server has ended the previous one, and the end of the connection. The queue
-/// has the same limits as that of [`Notifications`].
+/// delivered over HTTP, a new HTTP session after the server has ended the previous one, another authorization of the requests, and
+/// the end of the connection. The queue has the same limits as that of [`Notifications`].
 #[derive(Debug)]
 pub struct Events(Consumer);
 

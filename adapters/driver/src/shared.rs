@@ -49,6 +49,8 @@ impl Shared {
     pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
         state.set_hooks(options.context.hooks.clone());
         state.has_own_threads = runtime.has_own_threads();
+        #[cfg(feature = "http")]
+        state.connection.watch_authorization(options.context.authorization.as_ref());
         let listeners = Mutex::new(Listeners::new(&mut options));
         let OptionParts { context, handlers, .. } = options;
         let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
@@ -83,6 +85,7 @@ impl Shared {
     /// Calls `f` under the lock, then sends the engine's output or wakes the driver to send it.
     pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
+        state.check_authorization();
         let result = f(&mut state);
         Self::send_or_wake_driver(state);
         result

@@ -309,11 +309,18 @@ impl State {
         Ok(written)
     }
 
+    /// Tells the engine if the authorization of the requests has changed.
+    #[inline]
+    pub(crate) fn check_authorization(&mut self) {
+        self.connection.check_authorization(&mut self.engine);
+    }
+
     /// Handles events of the engine, until the queue of a consumer is half full. Returns whether there were events.
     ///
     /// Adds the tasks to wake to `wakers`.
     pub(crate) fn handle_events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
         let mut any = false;
+        self.check_authorization();
         while let Some(event) = self.engine.poll_event() {
             any = true;
             if let Some(hooks) = &self.hooks {

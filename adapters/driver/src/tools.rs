@@ -27,7 +27,9 @@ impl<R> McpClient<R> {
     /// Returns the stored list of tools, without sending a request.
     ///
     /// The list is empty before the first call of [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls it;
-    /// [`McpClient::initialize`] does not.
+    /// [`McpClient::initialize`] does not. The list remains when the server reports a change, and when the requests get another
+    /// authorization: call [`McpClient::list_tools`] after
+    /// [`Event::AuthorizationChanged`](mcpwire_core::Event::AuthorizationChanged).
     pub fn tools(&self) -> Tools {
         Tools::new(Arc::clone(self.connection.shared().lock().connection.client.tools.list()))
     }

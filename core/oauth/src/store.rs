@@ -82,6 +82,9 @@ pub struct StoredToken {
     /// Whether the authorization server refuses refreshes that name the resource.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub no_resource_on_refresh: bool,
+    /// Names the login that the token is of. `None` in the documents of earlier versions. See [`StoredToken::login`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    login: Option<String>,
     #[serde(flatten)]
     other: UnknownMembers,
 }
@@ -109,6 +112,7 @@ impl StoredToken {
         response: TokenResponse,
         previous: Option<&StoredToken>,
     ) -> Self {
+        let login = Some(login_of(&response.access_token));
         StoredToken {
             version: VERSION,
             generation: previous.map_or(0, |previous| previous.generation).saturating_add(1),
@@ -124,6 +128,7 @@ impl StoredToken {
             refresh_token: response.refresh_token,
             dpop_key: response.dpop_key,
             no_resource_on_refresh: false,
+            login,
             other: UnknownMembers::default(),
         }
     }
@@ -138,6 +143,7 @@ impl StoredToken {
             obtained_at: response.obtained_at,
             expires_at: response.expires_at,
             refresh_token: response.refresh_token.or_else(|| self.refresh_token.clone()),
+            login: Some(self.login()),
             ..self.clone()
         }
     }
@@ -169,6 +175,19 @@ impl StoredToken {
         self.resource == resource && self.endpoint.issuer == issuer
     }
 
+    /// Returns a text that names the login, or the grant without a user, that the token is of. It stays the same when the token
+    /// is refreshed.
+    ///
+    /// Earlier versions have not stored it. For their documents, it is the same until one of them refreshes the token.
+    fn login(&self) -> String {
+        self.login.clone().unwrap_or_else(|| login_of(&self.access_token))
+    }
+
+    /// Returns whether the token gives the same access as `other`: it is of the same login, and has the same scopes.
+    pub fn has_access_of(&self, other: &StoredToken) -> bool {
+        self.access_token == other.access_token || self.login() == other.login() && self.scopes() == other.scopes()
+    }
+
     /// Returns the scopes of the token: the granted ones, or those that were requested if the server did not say.
     pub fn scopes(&self) -> &Scopes {
         self.scopes_granted.as_ref().unwrap_or(&self.scopes_requested)
@@ -186,6 +205,11 @@ impl StoredToken {
         let early = (life / 10).min(core::time::Duration::from_secs(60));
         Some(self.obtained_at + (life.saturating_sub(early)))
     }
+}
+
+/// Returns the name of the login whose first access token this is: 128 bits of its hash.
+fn login_of(first_token: &Secret) -> String {
+    Sha256::digest(first_token.expose())[..16].iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
 }
 
 /// Why a stored document cannot be used.

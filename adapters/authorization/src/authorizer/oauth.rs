@@ -5,8 +5,8 @@ use std::future::ready;
 use std::sync::Arc;
 
 use mcpwire_driver::http::{
-    AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
-    ResponseHead, SettleFuture, TokenError,
+    AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
+    Refusal, RefusalFuture, ResponseHead, SettleFuture, TokenError,
 };
 use mcpwire_driver::protocol::printable;
 use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Scopes, Secret};
@@ -310,6 +310,10 @@ impl Authorizer for OAuth {
         if state.has_stepped_up && response.status < 400 {
             state.access.succeeded(&request.operation());
         }
+    }
+
+    fn context(&self) -> Option<AuthorizationContext> {
+        Some(self.0.shared.lock().context.clone())
     }
 
     fn settle(&self) -> SettleFuture<'_> {

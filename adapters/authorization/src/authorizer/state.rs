@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::{Credentials, Refusal};
+use mcpwire_driver::http::{AuthorizationContext, Credentials, Refusal};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, RenewalId, Secret, TokenId,
@@ -29,6 +29,9 @@ pub(super) struct Shared(Mutex<State>);
 
 pub(super) struct State {
     pub(super) access: Access,
+    /// Tells the connections when [`Access::context`] changes.
+    pub(super) context: AuthorizationContext,
+    seen_context: u64,
     pub(super) dpop_key: Option<Arc<dyn Signer>>,
     /// The client that has requested the token.
     pub(super) client: Option<ClientInformation>,
@@ -78,6 +81,8 @@ impl Shared {
     pub(super) fn new(server_url: &str, renews_by_grant: bool) -> Self {
         Shared(Mutex::new(State {
             access: Access::new(server_url).renews_by_grant(renews_by_grant),
+            context: AuthorizationContext::new(),
+            seen_context: 0,
             dpop_key: None,
             client: None,
             challenge: None,
@@ -100,6 +105,7 @@ impl Shared {
             let mut state = self.lock();
             let result = change(&mut state);
             state.collect_secrets();
+            state.tell_context();
             (result, std::mem::take(&mut state.waiting))
         };
         // Woken without the lock: a waker may run code of the program.
@@ -164,6 +170,14 @@ impl Drop for Loading<'_> {
 impl State {
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.secrets.iter()
+    }
+
+    /// Tells the connections if the authorization has changed. Nobody gets the new credentials before: the state is locked.
+    fn tell_context(&mut self) {
+        let context = self.access.context();
+        if std::mem::replace(&mut self.seen_context, context) != context {
+            self.context.change();
+        }
     }
 
     /// Adds the secrets of the current login to those that are known.

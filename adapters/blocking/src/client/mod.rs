@@ -189,6 +189,7 @@ impl McpClient {
         self.cancel_dropped();
         loop {
             let now = self.connection.now();
+            self.connection.check_authorization();
             let Connection { engine, state, .. } = &mut self.connection;
             match operation.poll(&mut state.client, &mut engine.calls(), now) {
                 Step::Wait(key) => {

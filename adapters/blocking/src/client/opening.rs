@@ -134,6 +134,8 @@ impl McpClient {
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.answers = Answers::new(handlers);
+        #[cfg(feature = "http")]
+        connection.state.watch_authorization(context.authorization.as_ref());
         connection.context = context;
         connection.process_started();
         McpClient { connection, dropped: DroppedHandles::default() }

@@ -137,6 +137,7 @@ impl McpClient {
         send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
     ) -> Result<Pending<M>, Error> {
         self.cancel_dropped();
+        self.connection.check_authorization();
         if self.connection.engine.session().keeps_answers_to::<M>() {
             // The server may have reported a change that makes a cached response stale.
             self.connection.catch_up();

@@ -30,7 +30,9 @@ impl McpClient {
     /// Returns the stored list of tools, without sending a request.
     ///
     /// The list is empty before [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls that method;
-    /// [`McpClient::initialize`] does not.
+    /// [`McpClient::initialize`] does not. The list remains when the server reports a change, and when the requests get another
+    /// authorization: call [`McpClient::list_tools`] after
+    /// [`Event::AuthorizationChanged`](mcpwire_core::Event::AuthorizationChanged).
     pub fn tools(&self) -> Tools {
         Tools::new(Arc::clone(self.connection.state.client.tools.list()))
     }

@@ -6,12 +6,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, poll_fn, ready};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
 use mcpwire_core::internal::MessageSummary;
 
+use super::authorization_context::AuthorizationContext;
 use super::token::{TokenError, TokenProvider};
 use super::{DefinitionSetting, HttpClient, HttpResponse, ResponseFuture, error_chain};
 use crate::catch_panic;
@@ -48,6 +49,15 @@ pub trait Authorizer: Send + Sync + 'static {
         let _ = (request, response);
     }
 
+    /// Returns the value that tells connections when the requests have another authorization. Called once, when the authorizer is
+    /// added to the options of a connection.
+    ///
+    /// The default implementation returns `None`: then each value of the header `Authorization` that differs from that of the
+    /// request before counts as another authorization, which is noticed when the request is sent.
+    fn context(&self) -> Option<AuthorizationContext> {
+        None
+    }
+
     /// Waits for the requests of the authorizer whose results must not be lost when the program ends, such as a token refresh. Called
     /// by the `shutdown` of a client. The default implementation returns at once.
     ///
@@ -70,6 +80,10 @@ impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
 
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
         (**self).responded(request, response);
+    }
+
+    fn context(&self) -> Option<AuthorizationContext> {
+        (**self).context()
     }
 
     fn settle(&self) -> SettleFuture<'_> {
@@ -126,7 +140,7 @@ impl<'a> AuthorizedRequest<'a> {
     }
 }
 
-const AUTHORIZATION: &str = "Authorization";
+pub(super) const AUTHORIZATION: &str = "Authorization";
 const DPOP: &str = "DPoP";
 
 /// The headers that authorize a request.
@@ -260,12 +274,42 @@ impl Authorizer for BearerTokens {
 pub(super) struct AuthorizingClient {
     pub(super) authorizer: Arc<dyn Authorizer>,
     pub(super) client: Arc<dyn HttpClient>,
+    pub(super) last_sent: Option<Arc<LastAuthorization>>,
+}
+
+/// The last value of the header `Authorization`, if nobody tells when the authorization changes.
+#[derive(Default)]
+pub(crate) struct LastAuthorization {
+    pub(crate) context: AuthorizationContext,
+    last: Mutex<LastRequest>,
+}
+
+#[derive(Default)]
+enum LastRequest {
+    #[default]
+    None,
+    /// The value, or `None` without the header.
+    Sent(Option<String>),
+}
+
+impl LastAuthorization {
+    /// Takes the value of a request that is about to be sent.
+    pub(super) fn sending(&self, authorization: Option<&str>) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            LastRequest::Sent(value) if value.as_deref() == authorization => return,
+            LastRequest::Sent(_) => self.context.change(),
+            LastRequest::None => {}
+        }
+        *last = LastRequest::Sent(authorization.map(str::to_owned));
+    }
 }
 
 impl HttpClient for AuthorizingClient {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
         let (authorizer, client) = (Arc::clone(&self.authorizer), Arc::clone(&self.client));
-        Box::pin(async move { send(&*authorizer, &*client, exchange).await })
+        let last_sent = self.last_sent.clone();
+        Box::pin(async move { send(&*authorizer, &*client, last_sent.as_deref(), exchange).await })
     }
 
     fn capacity(&self) -> usize {
@@ -280,6 +324,7 @@ impl HttpClient for AuthorizingClient {
 async fn send(
     authorizer: &dyn Authorizer,
     client: &dyn HttpClient,
+    last_sent: Option<&LastAuthorization>,
     exchange: Exchange,
 ) -> Result<HttpResponse, Failure> {
     // Shared with the HTTP client, so that a request that is not refused costs no copy.
@@ -287,6 +332,9 @@ async fn send(
     let mut attempts = 0;
     loop {
         let mut sent = guarded(|| authorizer.authorize(AuthorizedRequest(&exchange))).await?;
+        if let Some(last_sent) = last_sent {
+            last_sent.sending(sent.authorization.as_deref());
+        }
         let own_headers = add_headers(&mut exchange, &mut sent);
         let response = client.send_shared(Arc::clone(&exchange)).await?;
         attempts += 1;

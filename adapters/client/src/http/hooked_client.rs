@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use mcpwire_core::http::{Exchange, Failure, FailureKind, SettingsError};
 use mcpwire_core::internal::MessageSummary;
 
+use super::authorizer::{AUTHORIZATION, LastAuthorization};
 use super::{DefinitionSetting, HttpClient, HttpResponse, ResponseFuture};
 use crate::hooks::ConnectionHooks;
 use crate::{Direction, Reader, catch_panic};
@@ -83,6 +84,8 @@ impl fmt::Debug for RequestHead<'_> {
 pub(crate) struct HookedClient {
     pub(crate) server: Arc<str>,
     pub(crate) on_request: Option<OnRequest>,
+    /// Looks at the header `Authorization` that `on_request` sets. `None` if an authorizer sets it.
+    pub(crate) last_sent: Option<Arc<LastAuthorization>>,
     pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
     pub(crate) client: Arc<dyn HttpClient>,
 }
@@ -97,6 +100,9 @@ impl HttpClient for HookedClient {
             if let Err(message) = catch_panic(|| on_request(&info, &mut RequestHead(&mut exchange))) {
                 let detail = format!("the callback `on_request` panicked: {message}");
                 return Box::pin(ready(Err(Failure::new(FailureKind::NotMade, detail))));
+            }
+            if let Some(last_sent) = &self.last_sent {
+                last_sent.sending(RequestHead(&mut exchange).get(AUTHORIZATION));
             }
         }
         let Some(hooks) = &self.hooks else { return self.client.send(exchange) };

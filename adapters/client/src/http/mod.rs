@@ -36,6 +36,7 @@
 //! let options = HttpOptions::default().client(offline);
 //! ```
 
+mod authorization_context;
 mod authorizer;
 mod definition_setting;
 mod error_chain;
@@ -57,6 +58,9 @@ use std::sync::Arc;
 
 use mcpwire_core::http::{Exchange, Failure};
 
+pub use authorization_context::AuthorizationContext;
+pub(crate) use authorization_context::ContextWatch;
+pub(crate) use authorizer::LastAuthorization;
 pub use authorizer::{
     AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
     ResponseHead, SettleFuture,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::{Error, HttpSetupError, McpServerDef};
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
-use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens};
+use super::authorization_context::AuthorizationContext;
+use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens, LastAuthorization};
 use super::token::TokenProvider;
 use super::{DefinitionSetting, HttpClient};
 
@@ -24,6 +25,10 @@ pub struct HttpOptions {
     pub flavour: Option<Flavour>,
     client: Option<Arc<dyn HttpClient>>,
     authorizer: Option<Arc<dyn Authorizer>>,
+    /// The authorization context of the requests. `None` without an authorizer.
+    context: Option<AuthorizationContext>,
+    /// Finds changes of the authorization for an authorizer that does not tell them.
+    last_sent: Option<Arc<LastAuthorization>>,
 }
 
 impl HttpOptions {
@@ -43,6 +48,9 @@ impl HttpOptions {
     /// Sets the authorizer, which adds credentials to the requests and reacts when the server refuses them. Replaces
     /// [`token`](Self::token).
     pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
+        let context = authorizer.context();
+        self.last_sent = context.is_none().then(Arc::default);
+        self.context = context.or_else(|| Some(self.last_sent.as_ref()?.context.clone()));
         self.authorizer = Some(Arc::new(authorizer));
         self
     }
@@ -56,6 +64,11 @@ impl HttpOptions {
     /// Returns the authorizer, or the one that sends the tokens of the provider.
     pub(crate) fn shared_authorizer(&self) -> Option<Arc<dyn Authorizer>> {
         self.authorizer.clone()
+    }
+
+    /// Returns the authorization context of the requests, or `None` without an authorizer.
+    pub(crate) fn authorization_context(&self) -> Option<AuthorizationContext> {
+        self.context.clone()
     }
 
     /// Returns whether the program has set an authorizer or a provider of tokens.
@@ -92,7 +105,7 @@ impl HttpOptions {
     ) -> Result<Arc<dyn HttpClient>, HttpSetupError> {
         let client = self.client.map_or_else(default, Ok)?;
         Ok(match self.authorizer {
-            Some(authorizer) => Arc::new(AuthorizingClient { authorizer, client }),
+            Some(authorizer) => Arc::new(AuthorizingClient { authorizer, client, last_sent: self.last_sent }),
             None => client,
         })
     }
@@ -111,7 +124,7 @@ pub fn check_applied(def: &McpServerDef, client: &dyn HttpClient) -> Result<(), 
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        HttpOptions { listen: true, flavour: None, client: None, authorizer: None }
+        HttpOptions { listen: true, flavour: None, client: None, authorizer: None, context: None, last_sent: None }
     }
 }
 
@@ -122,6 +135,6 @@ impl fmt::Debug for HttpOptions {
             .field("flavour", &self.flavour)
             .field("has_client", &self.client.is_some())
             .field("has_authorizer", &self.authorizer.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }

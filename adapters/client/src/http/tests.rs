@@ -178,7 +178,13 @@ fn arcs_boxes_and_closures_are_http_clients() {
     assert_eq!(send(&Arc::clone(&shared)), (204, 1));
     let boxed: Box<dyn HttpClient> = Box::new(Arc::clone(&shared));
     assert_eq!(send(&boxed), (204, 1));
-    let hooked = HookedClient { server: Arc::from("a"), on_request: None, hooks: None, client: Arc::new(Narrow) };
+    let hooked = HookedClient {
+        server: Arc::from("a"),
+        on_request: None,
+        last_sent: None,
+        hooks: None,
+        client: Arc::new(Narrow),
+    };
     let authorizing = HttpOptions::default().client(Narrow).token(StaticToken("t0ken".into()));
     let authorizing = authorizing.into_client(|| Err(HttpSetupError::Missing)).unwrap();
     let wrappers: [&dyn HttpClient; 5] = [&Arc::new(Narrow), &Arc::clone(&shared), &boxed, &hooked, &authorizing];

@@ -19,14 +19,6 @@ pub(crate) use key::{is_cacheable, is_within};
 use mcpwire_types::vec_map::VecMap;
 pub(crate) use pending::PendingEntry;
 
-/// A number that identifies an authorization, such as an access token. Different authorizations must have different
-/// numbers in one cache.
-///
-/// A cached response without the scope `public` is returned only to requests with the number of the request that
-/// fetched it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct CacheContext(pub u64);
-
 /// Limits of a session's response cache: total size, number of responses, and lifetime of each response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -63,24 +55,24 @@ pub(crate) struct CachedAnswer {
 /// A cache of the responses of one server. When the cache is full ([`CacheLimits`]), it removes the least recently used
 /// response.
 ///
-/// A response with the scope `public` is returned for every [`CacheContext`]. Any other response is returned only for
-/// the context of the request that fetched it (specification: server/utilities/caching, "Cache Scope Field").
+/// All responses that are not `public` belong to the current authorization context. [`Cache::discard_private`] removes
+/// them when it changes (specification: server/utilities/caching, "Cache Scope Field").
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
-    entries: VecMap<EntryKey, CacheEntry>,
+    entries: VecMap<CacheKey, CacheEntry>,
     /// Total size of the cached responses and their keys, in bytes.
     bytes: usize,
     /// Counter that increases by one whenever an entry is stored or returned.
     uses: u64,
 }
 
-/// The authorization whose requests may receive the cached response (`None` if all may), and the key of the request.
-type EntryKey = (Option<CacheContext>, CacheKey);
-
 #[derive(Debug)]
 struct CacheEntry {
     answer: CachedAnswer,
+    /// Whether the response may be returned in every authorization context.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only the authorization of HTTP requests changes"))]
+    is_public: bool,
     /// When the response becomes stale. `None` if [`Cache::invalidate`] or [`Cache::invalidate_resource`] has already
     /// made it stale.
     fresh_until: Option<Timestamp>,
@@ -94,16 +86,14 @@ impl Cache {
         Cache { limits, entries: VecMap::default(), bytes: 0, uses: 0 }
     }
 
-    /// Returns the cached response to the request `key`, if it may be returned for `context` and is fresh at the time
-    /// `now`. Returns `None` otherwise.
-    pub(crate) fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
-        self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
+    /// Returns the cached response to the request `key` if it is fresh at the time `now`. Returns `None` otherwise.
+    pub(crate) fn fresh(&mut self, key: &CacheKey, now: Timestamp) -> Option<&CachedAnswer> {
+        self.find(key, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
-    /// Returns the cached response to the request `key`, even if it is stale, or `None` if the cache has no response
-    /// that may be returned for `context`.
-    pub(crate) fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
-        self.find(key, context, &|_| true)
+    /// Returns the cached response to the request `key`, even if it is stale, or `None` if there is none.
+    pub(crate) fn stale(&mut self, key: &CacheKey) -> Option<&CachedAnswer> {
+        self.find(key, &|_| true)
     }
 
     /// Stores `message`, the response received at the time `now`, in place of any earlier response to the same request.
@@ -111,20 +101,9 @@ impl Cache {
     ///
     /// The response is not stored if its result is incomplete or has no valid `ttlMs`, or if the response and its key
     /// are larger than a quarter of [`CacheLimits::bytes`]. The earlier response is removed in any case.
-    pub(crate) fn put(
-        &mut self,
-        key: CacheKey,
-        context: CacheContext,
-        message: &[u8],
-        id: u64,
-        now: Timestamp,
-    ) -> bool {
-        let places = [(None, key.clone()), (Some(context), key)];
-        for place in &places {
-            self.remove(place);
-        }
-        let [public, private] = places;
-        let weight = public.1.weight() + message.len();
+    pub(crate) fn put(&mut self, key: CacheKey, message: &[u8], id: u64, now: Timestamp) -> bool {
+        self.remove(&key);
+        let weight = key.weight() + message.len();
         // A single result must not evict all others.
         if self.limits.entries == 0 || weight > self.limits.bytes / 4 {
             return false;
@@ -135,7 +114,7 @@ impl Cache {
             return false;
         }
         while self.entries.len() >= self.limits.entries || self.bytes + weight > self.limits.bytes {
-            let Some(oldest) = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(place, _)| place.clone())
+            let Some(oldest) = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())
             else {
                 break;
             };
@@ -144,14 +123,14 @@ impl Cache {
         self.uses += 1;
         self.bytes += weight;
         let answer = CachedAnswer { message: message.into(), id };
-        let entry = CacheEntry { answer, fresh_until: Some(now + ttl), used: self.uses };
-        self.entries.insert(if hints.public { public } else { private }, entry);
+        let entry = CacheEntry { answer, is_public: hints.public, fresh_until: Some(now + ttl), used: self.uses };
+        self.entries.insert(key, entry);
         true
     }
 
-    /// Marks all cached responses to requests with this method as stale, for every [`CacheContext`].
+    /// Marks all cached responses to requests with this method as stale.
     pub(crate) fn invalidate(&mut self, method: &str) {
-        for ((_, key), entry) in self.entries.iter_mut() {
+        for (key, entry) in self.entries.iter_mut() {
             if key.method() == method {
                 entry.fresh_until = None;
             }
@@ -161,17 +140,27 @@ impl Cache {
     /// Marks the cached contents of the resource `uri` as stale, and also those of resources within it and of resources
     /// that contain it.
     pub(crate) fn invalidate_resource(&mut self, uri: &str) {
-        for ((_, key), entry) in self.entries.iter_mut() {
+        for (key, entry) in self.entries.iter_mut() {
             if key.reads(uri) {
                 entry.fresh_until = None;
             }
         }
     }
 
-    /// Removes all cached responses to requests with this method, for every [`CacheContext`].
+    /// Removes all cached responses to requests with this method.
     pub(crate) fn discard(&mut self, method: &str) {
-        self.entries.retain(|(_, key), entry| {
-            let stays = key.method() != method;
+        self.retain(&|key, _| key.method() != method);
+    }
+
+    /// Removes all cached responses that are not public.
+    #[cfg(feature = "http")]
+    pub(crate) fn discard_private(&mut self) {
+        self.retain(&|_, entry| entry.is_public);
+    }
+
+    fn retain(&mut self, keeps: &dyn Fn(&CacheKey, &CacheEntry) -> bool) {
+        self.entries.retain(|key, entry| {
+            let stays = keeps(key, entry);
             if !stays {
                 self.bytes -= key.weight() + entry.answer.message.len();
             }
@@ -196,25 +185,16 @@ impl Cache {
         self.bytes
     }
 
-    fn find(
-        &mut self,
-        key: &CacheKey,
-        context: CacheContext,
-        good: &dyn Fn(&CacheEntry) -> bool,
-    ) -> Option<&CachedAnswer> {
-        let place = [None, Some(context)]
-            .into_iter()
-            .map(|whose| (whose, key.clone()))
-            .find(|place| self.entries.get(place).is_some_and(good))?;
+    fn find(&mut self, key: &CacheKey, good: &dyn Fn(&CacheEntry) -> bool) -> Option<&CachedAnswer> {
+        let entry = self.entries.get_mut(key).filter(|entry| good(entry))?;
         self.uses += 1;
-        let entry = self.entries.get_mut(&place)?;
         entry.used = self.uses;
         Some(&entry.answer)
     }
 
-    fn remove(&mut self, place: &EntryKey) {
-        if let Some(entry) = self.entries.remove(place) {
-            self.bytes -= place.1.weight() + entry.answer.message.len();
+    fn remove(&mut self, key: &CacheKey) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.bytes -= key.weight() + entry.answer.message.len();
         }
     }
 }

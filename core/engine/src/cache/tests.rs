@@ -5,9 +5,6 @@ use super::key::MAX_PARAMS;
 use super::*;
 use mcpwire_types::json::Json;
 
-const ME: CacheContext = CacheContext(1);
-const OTHER: CacheContext = CacheContext(2);
-
 fn at(millis: u64) -> Timestamp {
     Timestamp::from_origin(Duration::from_millis(millis))
 }
@@ -25,7 +22,7 @@ fn answer(hints: &str) -> String {
 }
 
 fn keeps(hints: &str) -> bool {
-    Cache::new(limits()).put(key("tools/list", "{}"), ME, answer(hints).as_bytes(), 7, at(0))
+    Cache::new(limits()).put(key("tools/list", "{}"), answer(hints).as_bytes(), 7, at(0))
 }
 
 #[test]
@@ -57,23 +54,24 @@ fn a_time_to_live_is_a_number_above_none() {
 fn it_is_fresh_for_so_long_and_no_longer() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    assert!(cache.put(list.clone(), ME, answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(500)));
-    assert_eq!(cache.fresh(&list, ME, at(1499)).map(|answer| answer.id), Some(7));
-    assert_eq!(cache.fresh(&list, ME, at(1500)), None);
-    assert!(cache.stale(&list, ME).is_some());
+    assert!(cache.put(list.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(500)));
+    assert_eq!(cache.fresh(&list, at(1499)).map(|answer| answer.id), Some(7));
+    assert_eq!(cache.fresh(&list, at(1500)), None);
+    assert!(cache.stale(&list).is_some());
 }
 
 #[test]
 fn for_ever_is_as_long_as_the_limit() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    cache.put(list.clone(), ME, answer(r#""ttlMs":1152921504606846976,"#).as_bytes(), 7, at(0));
-    assert!(cache.fresh(&list, ME, at(3_599_999)).is_some());
-    assert!(cache.fresh(&list, ME, at(3_600_000)).is_none());
+    cache.put(list.clone(), answer(r#""ttlMs":1152921504606846976,"#).as_bytes(), 7, at(0));
+    assert!(cache.fresh(&list, at(3_599_999)).is_some());
+    assert!(cache.fresh(&list, at(3_600_000)).is_none());
 }
 
 #[test]
-fn only_what_is_public_is_shared() {
+#[cfg(feature = "http")]
+fn another_authorization_gets_only_what_is_public() {
     for (scope, shared) in [
         (r#""cacheScope":"public","#, true),
         (r#""cacheScope":"private","#, false),
@@ -82,21 +80,25 @@ fn only_what_is_public_is_shared() {
     ] {
         let mut cache = Cache::new(limits());
         let list = key("tools/list", "{}");
-        cache.put(list.clone(), ME, answer(&format!(r#""ttlMs":1000,{scope}"#)).as_bytes(), 7, at(0));
-        assert!(cache.fresh(&list, ME, at(1)).is_some());
-        assert_eq!(cache.fresh(&list, OTHER, at(1)).is_some(), shared, "{scope}");
-        assert_eq!(cache.stale(&list, OTHER).is_some(), shared, "{scope}");
+        cache.put(list.clone(), answer(&format!(r#""ttlMs":1000,{scope}"#)).as_bytes(), 7, at(0));
+        assert!(cache.fresh(&list, at(1)).is_some());
+        cache.discard_private();
+        assert_eq!(cache.fresh(&list, at(1)).is_some(), shared, "{scope}");
+        assert_eq!(cache.stale(&list).is_some(), shared, "{scope}");
+        assert_eq!((cache.len() == 1, cache.bytes() > 0), (shared, shared), "{scope}");
     }
 }
 
 #[test]
+#[cfg(feature = "http")]
 fn what_was_public_and_is_private_now_is_private() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    cache.put(list.clone(), ME, answer(r#""ttlMs":9,"cacheScope":"public","#).as_bytes(), 1, at(0));
-    cache.put(list.clone(), ME, answer(r#""ttlMs":9,"#).as_bytes(), 2, at(0));
+    cache.put(list.clone(), answer(r#""ttlMs":9,"cacheScope":"public","#).as_bytes(), 1, at(0));
+    cache.put(list.clone(), answer(r#""ttlMs":9,"#).as_bytes(), 2, at(0));
     assert_eq!(cache.len(), 1);
-    assert_eq!(cache.stale(&list, OTHER), None);
+    cache.discard_private();
+    assert_eq!(cache.stale(&list), None);
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn what_is_no_complete_result_is_not_kept() {
         "",
     ] {
         let mut cache = Cache::new(limits());
-        assert!(!cache.put(key("tools/list", "{}"), ME, message.as_bytes(), 7, at(0)), "{message}");
+        assert!(!cache.put(key("tools/list", "{}"), message.as_bytes(), 7, at(0)), "{message}");
     }
 }
 
@@ -154,11 +156,11 @@ fn ten_thousand_addresses_are_bounded() {
     let mut cache = Cache::new(limits());
     for number in 0..10_000u32 {
         let key = key("resources/read", &format!(r#"{{"uri":"test://{number}"}}"#));
-        cache.put(key, ME, answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
+        cache.put(key, answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
         assert!(cache.len() <= 16 && cache.bytes() <= 64 * 1024);
     }
     // The last ones stay.
-    assert!(cache.fresh(&key("resources/read", r#"{"uri":"test://9999"}"#), ME, at(1)).is_some());
+    assert!(cache.fresh(&key("resources/read", r#"{"uri":"test://9999"}"#), at(1)).is_some());
     cache.discard("resources/read");
     assert_eq!((cache.len(), cache.bytes()), (0, 0));
 }
@@ -167,14 +169,14 @@ fn ten_thousand_addresses_are_bounded() {
 fn one_answer_does_not_drive_out_all_others() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    cache.put(list.clone(), ME, answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
+    cache.put(list.clone(), answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
     let huge = format!(r#"{{"id":7,"result":{{"ttlMs":100000,"text":"{}"}}}}"#, "x".repeat(60 << 20));
-    assert!(!cache.put(key("resources/read", r#"{"uri":"a"}"#), ME, huge.as_bytes(), 7, at(0)));
-    assert!(cache.fresh(&list, ME, at(1)).is_some());
+    assert!(!cache.put(key("resources/read", r#"{"uri":"a"}"#), huge.as_bytes(), 7, at(0)));
+    assert!(cache.fresh(&list, at(1)).is_some());
     assert!(cache.bytes() < 1024);
     // What it would have replaced is gone all the same: it is older.
-    assert!(!cache.put(list.clone(), ME, huge.as_bytes(), 7, at(0)));
-    assert!(cache.stale(&list, ME).is_none());
+    assert!(!cache.put(list.clone(), huge.as_bytes(), 7, at(0)));
+    assert!(cache.stale(&list).is_none());
 }
 
 #[test]
@@ -182,12 +184,12 @@ fn what_was_used_longest_ago_goes_first() {
     let mut cache = Cache::new(CacheLimits::new(64 * 1024, 2, Duration::from_secs(1)));
     let [a, b, c] = ["a", "b", "c"].map(|uri| key("resources/read", &format!(r#"{{"uri":"{uri}"}}"#)));
     let message = answer(r#""ttlMs":1000,"#);
-    cache.put(a.clone(), ME, message.as_bytes(), 7, at(0));
-    cache.put(b.clone(), ME, message.as_bytes(), 7, at(0));
-    assert!(cache.fresh(&a, ME, at(1)).is_some());
-    cache.put(c, ME, message.as_bytes(), 7, at(0));
-    assert!(cache.fresh(&a, ME, at(1)).is_some());
-    assert!(cache.stale(&b, ME).is_none());
+    cache.put(a.clone(), message.as_bytes(), 7, at(0));
+    cache.put(b.clone(), message.as_bytes(), 7, at(0));
+    assert!(cache.fresh(&a, at(1)).is_some());
+    cache.put(c, message.as_bytes(), 7, at(0));
+    assert!(cache.fresh(&a, at(1)).is_some());
+    assert!(cache.stale(&b).is_none());
 }
 
 #[test]
@@ -203,9 +205,9 @@ fn an_update_touches_what_it_is_about() {
     ] {
         let mut cache = Cache::new(limits());
         let read = key("resources/read", &format!(r#"{{"uri":"{read}"}}"#));
-        cache.put(read.clone(), ME, answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(0));
+        cache.put(read.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(0));
         cache.invalidate_resource(updated);
-        assert_eq!(cache.fresh(&read, ME, at(1)).is_none(), touched, "{read:?} {updated}");
-        assert!(cache.stale(&read, ME).is_some());
+        assert_eq!(cache.fresh(&read, at(1)).is_none(), touched, "{read:?} {updated}");
+        assert!(cache.stale(&read).is_some());
     }
 }

@@ -24,6 +24,12 @@ impl ClientState {
         self.log_level = Some(Box::new(level.clone()));
     }
 
+    /// Forgets what depends on the authorization of the requests, because it has changed.
+    #[cfg(feature = "http")]
+    pub fn authorization_changed(&mut self) {
+        self.tools.authorization_changed();
+    }
+
     /// Updates the state for an event of the session, and sends what must be sent because of the event.
     ///
     /// Call this for each event that is neither a reply nor the progress of a request. If the server has ended its HTTP

@@ -18,12 +18,13 @@ pub struct KnownTools {
     /// The tools that earlier searches have looked for or seen, by name. Emptied when the list of tools is replaced or
     /// invalidated, and when the results of another search do not fit ([`MAX_FOUND`]).
     found: VecMap<String, ToolPresence>,
-    /// Number of `notifications/tools/list_changed` received from the server.
+    /// How many times the list of tools has changed: by `notifications/tools/list_changed`, or because the authorization
+    /// has.
     changes: u64,
 }
 
 impl KnownTools {
-    /// Returns how many times the server has reported a change of its list of tools.
+    /// Returns how many times the list of tools has changed.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
@@ -44,6 +45,16 @@ impl KnownTools {
     pub fn invalidate(&mut self) {
         self.changes += 1;
         self.list.invalidate();
+        self.found = VecMap::default();
+    }
+
+    /// Marks the list of tools as stale unless it is public, and discards the results of earlier searches.
+    #[cfg(feature = "http")]
+    pub(super) fn authorization_changed(&mut self) {
+        self.changes += 1;
+        if !self.list.hints().is_public {
+            self.list.invalidate();
+        }
         self.found = VecMap::default();
     }
 

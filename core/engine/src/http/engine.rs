@@ -142,6 +142,18 @@ impl Engine {
         self.end_exchange(id, Some(failure));
     }
 
+    /// Says that later requests have another authorization context than those before: another login, more scopes, or no
+    /// login any more. A refresh of the same login is none.
+    ///
+    /// The engine removes cached responses that are not `public`, and caches no response to a request that is pending
+    /// (specification: server/utilities/caching, "Cache Scope Field"). It reports
+    /// [`Event::AuthorizationChanged`] if the connection is open. Call this before the first request with the new
+    /// authorization, and before [`Engine::poll_event`] handles its response.
+    pub fn authorization_changed(&mut self) {
+        self.context.session.authorization_changed();
+        self.tool_calls.authorization_changed(self.context.exchanges.next_id());
+    }
+
     /// Returns the next event, or `None` if there is none at present.
     ///
     /// Whenever you have passed a part of an HTTP response or a timeout to the engine, call this method until it

@@ -179,6 +179,11 @@ impl Exchanges {
         self.table.len()
     }
 
+    /// Returns the id of the next exchange. Later exchanges have greater ids.
+    pub(super) fn next_id(&self) -> ExchangeId {
+        ExchangeId(self.next_id)
+    }
+
     pub(super) fn unsent(&self) -> usize {
         self.unsent
     }

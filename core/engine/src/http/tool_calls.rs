@@ -25,6 +25,8 @@ use mcpwire_types::json::scan::member;
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
     headers: ToolHeaders,
+    /// The first exchange that may have the current authorization. `None` if the authorization has not changed.
+    first: Option<ExchangeId>,
 }
 
 impl ToolCalls {
@@ -39,6 +41,11 @@ impl ToolCalls {
         request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(&request.method, message);
     }
 
+    /// Forgets the tools, because another authorization may have others. `first` is the next exchange.
+    pub(super) fn authorization_changed(&mut self, first: ExchangeId) {
+        *self = ToolCalls { headers: ToolHeaders::default(), first: Some(first) };
+    }
+
     /// Stores the tools if `message` is a tool list. If `message` rejects the headers of a tool call, fetches the tool
     /// list again.
     ///
@@ -47,7 +54,9 @@ impl ToolCalls {
         let Some(exchange) = context.exchanges.get(from) else { return false };
         match &exchange.purpose {
             Purpose::Request(request) if &*request.method == "tools/list" => {
-                self.headers.read_page(message);
+                if self.first.is_none_or(|first| from >= first) {
+                    self.headers.read_page(message);
+                }
                 false
             }
             Purpose::Request(call) if context.endpoint.is_modern() && call.is_tool_call() && !call.was_resent => {

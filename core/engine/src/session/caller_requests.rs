@@ -243,6 +243,12 @@ impl CallerRequests {
         self.tasks.notified(task, server_requests, context);
     }
 
+    /// Forgets the responses that belong to the old authorization.
+    #[cfg(feature = "http")]
+    pub(super) fn authorization_changed(&mut self, requests: &mut Requests) {
+        self.cache.authorization_changed(requests);
+    }
+
     pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
         self.cache.notified(notification, context.requests);
     }

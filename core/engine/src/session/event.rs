@@ -78,6 +78,12 @@ pub enum Event {
     /// server stored in the old HTTP session, such as the log level, is lost.
     #[cfg(feature = "http")]
     SessionReestablished,
+    /// Later requests have another authorization: another login, more scopes, or none. See
+    /// [`http::Engine::authorization_changed`](crate::http::Engine::authorization_changed).
+    ///
+    /// The server may offer other tools, prompts and resources now.
+    #[cfg(feature = "http")]
+    AuthorizationChanged,
     /// The server closed its output after receiving `server/discover`, as some legacy servers (up to revision
     /// 2025-11-25) do. The session has therefore ended.
     ///

@@ -14,7 +14,7 @@ use super::event::Notification;
 use super::prepared::{CacheUse, send_error};
 use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
-use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
+use crate::cache::{Cache, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
 use mcpwire_types::Era;
@@ -24,9 +24,6 @@ use mcpwire_types::json::scan;
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// The authorization to which the cached responses belong. Always the default, because only one session uses this
-    /// cache.
-    context: CacheContext,
 }
 
 /// The result of looking up a request in the cache.
@@ -40,7 +37,7 @@ pub(super) enum Lookup {
 
 impl ResponseCache {
     pub(super) fn new(limits: CacheLimits) -> Self {
-        ResponseCache { store: Cache::new(limits), context: CacheContext::default() }
+        ResponseCache { store: Cache::new(limits) }
     }
 
     /// Returns whether the cache contains no response.
@@ -82,7 +79,7 @@ impl ResponseCache {
         params.push(&mut text).map_err(|error| send_error(method, error))?;
         let text = core::str::from_utf8(&text).unwrap_or_default();
         let Some(key) = CacheKey::new(method, text, options.meta.as_ref()) else { return Ok(Lookup::Miss(None)) };
-        let cached = if options.fresh { None } else { self.store.fresh(&key, self.context, context.now) };
+        let cached = if options.fresh { None } else { self.store.fresh(&key, context.now) };
         Ok(match cached {
             Some(CachedAnswer { message, id }) => Lookup::Hit { message: message.clone(), id: *id },
             None => Lookup::Miss(Some(Box::new(PendingEntry::new(key, options.stale_if_error)))),
@@ -103,7 +100,7 @@ impl ResponseCache {
             return self.stale_or(&entry, reply);
         }
         if let Some(key) = entry.into_valid_key() {
-            self.store.put(key, self.context, message, *id, now);
+            self.store.put(key, message, *id, now);
         }
         reply
     }
@@ -112,7 +109,7 @@ impl ResponseCache {
         if !entry.stale_if_error() || matches!(reply.error(), Some(CallError::Cancelled { .. })) {
             return reply;
         }
-        match self.store.stale(entry.key(), self.context) {
+        match self.store.stale(entry.key()) {
             Some(CachedAnswer { message, id }) => {
                 Reply { outcome: ReplyOutcome::Answered { message: message.clone(), id: *id }, ..reply }
             }
@@ -135,6 +132,14 @@ impl ResponseCache {
             }
             _ => {}
         }
+    }
+
+    /// Removes the cached responses that are not public, because later requests have another authorization. Responses to
+    /// pending requests will not be cached: which authorization they were sent with is not known.
+    #[cfg(feature = "http")]
+    pub(super) fn authorization_changed(&mut self, requests: &mut Requests) {
+        self.store.discard_private();
+        invalidate_pending(requests, &|_| true);
     }
 
     fn invalidate(&mut self, methods: &[&str], requests: &mut Requests) {

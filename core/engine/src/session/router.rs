@@ -185,6 +185,15 @@ impl Session {
         self.events.pop_front()
     }
 
+    /// Forgets the responses that belong to the old authorization, and reports the change if the connection is open.
+    #[cfg(feature = "http")]
+    pub(crate) fn authorization_changed(&mut self) {
+        self.callers.authorization_changed(&mut self.requests);
+        if self.phase() == Phase::Ready {
+            self.add_event(Event::AuthorizationChanged);
+        }
+    }
+
     #[cfg(feature = "http")]
     pub(crate) fn add_event(&mut self, event: Event) {
         self.events.push_back(event);

@@ -60,6 +60,8 @@ pub struct Access {
     renews_by_grant: bool,
     dpop: Option<Dpop>,
     current: Option<Current>,
+    /// How many times the authorization context has changed.
+    context: u64,
     last_id: u64,
     last_renewal: u64,
     renewal: Renewal,
@@ -133,6 +135,7 @@ impl Access {
             renews_by_grant: false,
             dpop: None,
             current: None,
+            context: 0,
             last_id: 0,
             last_renewal: 0,
             renewal: Renewal::Idle,
@@ -168,6 +171,14 @@ impl Access {
         self.current.as_ref().map(|current| &current.token)
     }
 
+    /// Returns how many times the authorization context has changed: by a login, by a logout, or because a renewal has found the
+    /// token of another login or has got other scopes. The refresh of a login does not change it.
+    ///
+    /// Cached private responses of one context must not be used in another (server/utilities/caching, "Cache Scope Field").
+    pub const fn context(&self) -> u64 {
+        self.context
+    }
+
     /// Replaces the token by one that was stored, or that a login has got. Forgets that earlier renewals have failed.
     ///
     /// Fails if the token cannot be sent to the server, for example because it is bound to another key.
@@ -181,7 +192,7 @@ impl Access {
 
     /// Forgets the token, for example because the user logs out.
     pub fn forget(&mut self) {
-        self.current = None;
+        self.context += u64::from(self.current.take().is_some());
         self.renewal = Renewal::Idle;
     }
 
@@ -209,6 +220,8 @@ impl Access {
             }
             return;
         }
+        let is_same = self.current.as_ref().is_some_and(|current| token.has_access_of(&current.token));
+        self.context += u64::from(!is_same);
         self.last_id += 1;
         let scheme = if token.token_type == TokenType::Dpop { "DPoP " } else { "Bearer " };
         self.current = Some(Current {

@@ -532,3 +532,72 @@ fn o5_a_clock_that_jumps_costs_no_token() {
     assert!(!start_renewal);
     assert!(is_login(&refuse(&mut set_forward, 401, "Bearer error=\"invalid_token\"", Some(id), 0)));
 }
+
+/// The token of a login after another refresh.
+fn refreshed(token: &StoredToken, access_token: &str) -> StoredToken {
+    token.refreshed(crate::testing::issued(access_token))
+}
+
+#[test]
+fn a_refresh_of_the_same_login_is_the_same_authorization() {
+    let first = expiring_in(-1);
+    let mut access = access(first.clone());
+    let begin = access.context();
+    access.authorize(NOW);
+    let renewal = access.running_renewal().expect("the token has expired");
+    let second = refreshed(&first, "b");
+    assert!(access.renewed(renewal, Ok(second.clone()), NOW));
+    // Another process has refreshed it, too.
+    let read = StoredToken::from_bytes(&second.to_bytes()).unwrap();
+    access.replace(refreshed(&read, "c")).unwrap();
+    access.replace(second).unwrap();
+    assert_eq!(access.context(), begin);
+}
+
+#[test]
+fn a_login_a_logout_and_other_scopes_are_another_authorization() {
+    let mut access = Access::new(RESOURCE);
+    let mut contexts = alloc::vec![access.context()];
+    let mut changed = |access: &Access| {
+        contexts.push(access.context());
+        let [.., before, now] = contexts[..] else { panic!("there are two") };
+        before != now
+    };
+    access.forget();
+    assert!(!changed(&access), "there was no token");
+    let first = scoped("a", "a");
+    access.replace(first.clone()).unwrap();
+    assert!(changed(&access), "a login");
+    access.replace(stored(2)).unwrap();
+    assert!(changed(&access), "another login, also of the same user");
+    access.replace(first.clone()).unwrap();
+    assert!(changed(&access), "the first one again");
+    let mut wider = refreshed(&first, "b");
+    wider.scopes_granted = Some(Scopes::parse("a b"));
+    access.replace(wider).unwrap();
+    assert!(changed(&access), "a refresh with other scopes");
+    access.forget();
+    assert!(changed(&access), "a logout");
+    access.replace(first).unwrap();
+    assert!(changed(&access), "the same login after the logout");
+}
+
+#[test]
+fn the_login_of_another_process_that_a_renewal_finds_is_another_authorization() {
+    let mut access = access(expiring_in(-1));
+    let begin = access.context();
+    access.authorize(NOW);
+    let renewal = access.running_renewal().expect("the token has expired");
+    assert!(access.renewed(renewal, Ok(stored(9)), NOW));
+    assert_ne!(access.context(), begin);
+}
+
+#[test]
+fn a_document_of_an_earlier_version_names_its_login_when_it_is_refreshed() {
+    let mut json: serde_json::Value = serde_json::from_slice(&stored(1).to_bytes()).unwrap();
+    json.as_object_mut().unwrap().remove("login").expect("it is written");
+    let old = StoredToken::from_bytes(json.to_string().as_bytes()).unwrap();
+    let new = refreshed(&old, "b");
+    assert!(new.has_access_of(&old) && refreshed(&new, "c").has_access_of(&old));
+    assert!(!stored(2).has_access_of(&old));
+}

@@ -4,8 +4,8 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
-use mcpwire_driver::{Error, ErrorKind, Notifications};
+use mcpwire_core::{Era, Event as ConnectionEvent, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
+use mcpwire_driver::{Error, ErrorKind, Events};
 use mcpwire_supervisor::{Event, Failure, Retry, Stage};
 
 use super::super::attempts::AttemptKey;
@@ -67,9 +67,9 @@ pub(super) async fn negotiate(context: Context, target: Target, client: Client) 
     drop(opening);
     let event = match opened {
         Ok(()) => {
-            let notifications = client.notifications();
+            let events = client.events();
             let version = client.protocol_version().map(|version| version.to_string()).unwrap_or_default();
-            let listener = listen(context.clone(), target.clone(), client.clone(), notifications);
+            let listener = listen(context.clone(), target.clone(), client.clone(), events);
             context.attempts.add_task(target.key(), context.tasks().spawn_abortable(listener));
             let subscriber = subscribe(context.clone(), target.clone(), client);
             context.attempts.add_task(target.key(), context.tasks().spawn_abortable(subscriber));
@@ -81,9 +81,13 @@ pub(super) async fn negotiate(context: Context, target: Target, client: Client) 
 }
 
 /// Listens to a server, and reports to the supervisor when its tools change and when the connection ends.
-async fn listen(context: Context, target: Target, client: Client, mut notifications: Notifications) {
-    while let Some(notification) = notifications.next().await {
-        if notification == Notification::ToolsChanged {
+async fn listen(context: Context, target: Target, client: Client, mut events: Events) {
+    while let Some(event) = events.next().await {
+        if matches!(
+            event,
+            // The server may offer other tools to another login.
+            ConnectionEvent::Notification(Notification::ToolsChanged) | ConnectionEvent::AuthorizationChanged
+        ) {
             context.state.event(target.id, target.generation, Event::ListChanged);
         }
     }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use mcpwire_authorization::OAuth;
 use mcpwire_client::catch_panic;
 use mcpwire_driver::ConnectOptions;
-use mcpwire_driver::http::{AuthorizeFuture, AuthorizedRequest, Authorizer, Refusal, RefusalFuture, ResponseHead};
+use mcpwire_driver::http::{
+    AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, Refusal, RefusalFuture, ResponseHead,
+};
 use mcpwire_supervisor::{Event, Failure, Retry, ServerId, Stage};
 
 use super::super::attempts::AttemptKey;
@@ -189,6 +191,10 @@ impl Authorizer for LoginOfServer {
 
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
         self.0.responded(request, response);
+    }
+
+    fn context(&self) -> Option<AuthorizationContext> {
+        self.0.context()
     }
 }
 
