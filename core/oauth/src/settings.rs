@@ -1,10 +1,13 @@
 //! [`OAuthSettings`]: what a user or program can set for one server.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
+
+use sha2::{Digest, Sha256};
 
 use crate::auth_method::AuthMethod;
 use crate::scopes::Scopes;
 use crate::secret::Secret;
+use crate::store::hex;
 
 /// Settings of the OAuth flows of one server: the client, and what to do about servers that deviate from the specification.
 #[derive(Clone, Debug)]
@@ -116,6 +119,58 @@ impl OAuthSettings {
         self
     }
 
+    /// Returns a hash of the settings, to find out whether a login was begun with the same ones. It does not depend on the values of
+    /// secrets.
+    ///
+    /// A setting with its default value is left out, so that the hash stays the same when a later version has more settings.
+    pub fn fingerprint(&self) -> String {
+        // All fields are named, so that a new one cannot be forgotten.
+        let OAuthSettings {
+            client_name,
+            redirect_uri,
+            client_id,
+            client_secret,
+            client_issuer,
+            trusts_first_issuer,
+            auth_method,
+            metadata_url,
+            client_uri,
+            scopes,
+            device_grant,
+            dpop_bound_tokens,
+            quirks: Quirks { omit_resource, assume_pkce, lenient_issuer, accept_parent_resource },
+        } = self;
+        let scopes = scopes.as_ref().map(ToString::to_string);
+        let mut hash = Sha256::new();
+        let mut add = |name: &str, value: Option<&str>| {
+            for part in value.map(|value| [name, value]).into_iter().flatten() {
+                hash.update((part.len() as u64).to_be_bytes());
+                hash.update(part);
+            }
+        };
+        add("client_name", Some(client_name));
+        add("redirect_uri", Some(redirect_uri).filter(|uri| !uri.is_empty()).map(String::as_str));
+        add("client_id", client_id.as_deref());
+        add("client_secret", client_secret.as_ref().map(|_| ""));
+        add("client_issuer", client_issuer.as_deref());
+        add("auth_method", auth_method.map(AuthMethod::name));
+        add("client_metadata_url", metadata_url.as_deref());
+        add("client_uri", client_uri.as_deref());
+        add("scopes", scopes.as_deref());
+        for (name, is_set) in [
+            ("trust_first_issuer", trusts_first_issuer),
+            ("device_grant", device_grant),
+            ("dpop_bound_tokens", dpop_bound_tokens),
+            ("omit_resource", omit_resource),
+            ("assume_pkce", assume_pkce),
+            ("lenient_issuer", lenient_issuer),
+            ("accept_parent_resource", accept_parent_resource),
+        ] {
+            add(name, is_set.then_some(""));
+        }
+        hex(&hash.finalize())
+    }
+
     /// Sets the scopes to ask for instead of those that the server names. The scopes of challenges are asked for, too.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = Some(scopes);
@@ -162,5 +217,53 @@ impl OAuthSettings {
     pub fn accept_parent_resource(mut self, accepted: bool) -> Self {
         self.quirks.accept_parent_resource = accepted;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn settings() -> OAuthSettings {
+        OAuthSettings::new("test", "http://127.0.0.1/callback")
+    }
+
+    #[test]
+    fn each_setting_changes_the_fingerprint_and_the_value_of_a_secret_does_not() {
+        let all = [
+            settings(),
+            OAuthSettings::new("other", "http://127.0.0.1/callback"),
+            settings().redirect_uri("http://127.0.0.1/other"),
+            settings().client_id("a"),
+            settings().client_secret(Secret::new("a")),
+            settings().client_issuer("a"),
+            settings().trust_first_issuer(true),
+            settings().auth_method(AuthMethod::ClientSecretBasic),
+            settings().auth_method(AuthMethod::ClientSecretPost),
+            settings().client_metadata_url("a"),
+            settings().client_uri("a"),
+            settings().scopes(Scopes::parse("a")),
+            settings().scopes(Scopes::parse("a b")),
+            settings().device_grant(true),
+            settings().dpop_bound_tokens(true),
+            settings().omit_resource(true),
+            settings().assume_pkce(true),
+            settings().lenient_issuer(true),
+            settings().accept_parent_resource(true),
+        ];
+        let all: Vec<_> = all.iter().map(OAuthSettings::fingerprint).collect();
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[at + 1..].contains(one), "{at}");
+        }
+        let secret = |value: &str| settings().client_secret(Secret::new(value)).fingerprint();
+        assert_eq!(secret("a"), secret("b"));
+    }
+
+    /// Logins that wait for the user are stored with it.
+    #[test]
+    fn the_fingerprint_is_the_same_in_all_versions() {
+        let settings = settings().client_id("client-1").scopes(Scopes::parse("a b")).assume_pkce(true);
+        assert_eq!(settings.fingerprint(), "bd9546f39a0f25c3da33d69baf0d4ea739e6021704d2ca358daf58f295ceb9f5");
     }
 }

@@ -37,7 +37,7 @@ impl TokenKey {
     pub fn file_name(&self) -> String {
         let length = (self.resource.len() as u64).to_be_bytes();
         let hash = Sha256::new().chain_update(length).chain_update(&self.resource).chain_update(&self.account);
-        hash.finalize().iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
+        hex(&hash.finalize())
     }
 }
 
@@ -209,7 +209,12 @@ impl StoredToken {
 
 /// Returns the name of the login whose first access token this is: 128 bits of its hash.
 fn login_of(first_token: &Secret) -> String {
-    Sha256::digest(first_token.expose())[..16].iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
+    hex(&Sha256::digest(first_token.expose())[..16])
+}
+
+/// Returns the bytes as hexadecimal digits in lower case.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Why a stored document cannot be used.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcpwire_authorization::oauth::{ClientSource, TokenKey, TokenType};
 use mcpwire_authorization::{
     LoginError, LoginErrorKind, LoginPrompt, LoginRequest, LoginRequired, LoginWindow, OAuth, RevocationOutcome,
-    Scopes, TokenStore as _,
+    Scopes, TokenStore as _, login_document,
 };
 use mcpwire_driver::ErrorKind;
 use mcpwire_driver::http::{HttpClient, TokenError};
@@ -18,6 +18,7 @@ use mcpwire_testkit::HttpAnswer;
 use mcpwire_testkit::authorization::{AuthorizationServer, Deviation, Endpoint, ResourceDeviation};
 use mcpwire_tests::authorization::{AgreeingUser, REDIRECT_URI, Web, echo};
 use mcpwire_tests::watched;
+use serde_json::{Value, json};
 
 /// A user who never finishes the login. The list contains the URLs that were shown.
 #[derive(Clone, Default)]
@@ -217,6 +218,31 @@ fn a_stored_login_with_other_scopes_or_settings_is_not_gone_on_with() {
     });
 }
 
+/// Earlier versions named the settings of a login by their text for debugging.
+#[test]
+fn a_login_that_an_earlier_version_has_begun_can_be_finished_and_is_not_gone_on_with() {
+    watched(|| {
+        for finishes in [true, false] {
+            let web = Web::new();
+            let url = begin_and_end(&web, &web.build(web.oauth_without_user()));
+            let name = login_document(&web.server.url(), "").replace("token-", "login-");
+            let mut stored: Value = serde_json::from_slice(&web.store.load(&name).unwrap().unwrap()).unwrap();
+            stored["settings"] = json!("57b2a3d4");
+            web.store.save(&name, stored.to_string().as_bytes()).unwrap();
+            let updated = web.build(web.oauth_without_user());
+            if finishes {
+                let callback = web.time.run(log_in_at(&web, &url));
+                web.time.run(updated.finish_login(&callback)).expect("the user has the address of this login");
+            } else {
+                let user = web.user();
+                web.time.run(updated.login_with(&user, LoginRequest::default())).unwrap();
+                assert_ne!(user.shown(), [url]);
+            }
+            assert_eq!(web.time.run(updated.pending_login()), Ok(None));
+        }
+    });
+}
+
 #[test]
 fn a_login_that_is_too_old_cannot_be_finished() {
     watched(|| {
@@ -329,7 +355,7 @@ fn a_logout_deletes_the_token_even_if_it_cannot_be_revoked() {
             out.revocation
         };
         let removed = |web: &Web| {
-            web.authorization.deviate(Deviation::MetadataMember("revocation_endpoint".into(), serde_json::Value::Null));
+            web.authorization.deviate(Deviation::MetadataMember("revocation_endpoint".into(), Value::Null));
         };
         assert_eq!(log_out(&Web::new(), &removed), RevocationOutcome::Unsupported);
         let broken = |web: &Web| {

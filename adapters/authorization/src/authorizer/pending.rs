@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use mcpwire_oauth::{Discovered, LoginAttempt, OAuthSettings, Scopes, TokenKey, UnixTime};
+use mcpwire_oauth::{Discovered, LoginAttempt, OAuthSettings, Scopes, UnixTime};
 use serde::{Deserialize, Serialize};
 
 use super::login_request::LoginParameters;
@@ -20,7 +20,8 @@ pub(super) struct StoredAttempt {
     pub(super) attempt: LoginAttempt,
     /// The scopes that the caller chose.
     chosen_scopes: Option<Scopes>,
-    /// The fingerprint of the settings that the login was begun with.
+    /// [`OAuthSettings::fingerprint`] of the settings that the login was begun with. Earlier versions have computed it in another
+    /// way: such a login can be finished, but another login does not go on with it.
     settings: String,
 }
 
@@ -33,7 +34,7 @@ impl StoredAttempt {
         settings: &OAuthSettings,
     ) -> Self {
         let chosen_scopes = parameters.chosen_scopes.clone();
-        StoredAttempt { url, resource, attempt, chosen_scopes, settings: fingerprint(settings) }
+        StoredAttempt { url, resource, attempt, chosen_scopes, settings: settings.fingerprint() }
     }
 
     pub(super) fn expires_at(&self) -> UnixTime {
@@ -59,13 +60,8 @@ impl StoredAttempt {
             && self.chosen_scopes == parameters.chosen_scopes
             && has(&parameters.requested_before)
             && has(&parameters.challenge.as_ref().and_then(|challenge| challenge.scopes.clone()))
-            && self.settings == fingerprint(settings)
+            && self.settings == settings.fingerprint()
     }
-}
-
-/// Returns a hash of the settings, without their secrets.
-fn fingerprint(settings: &OAuthSettings) -> String {
-    TokenKey::new(format!("{settings:?}"), "").file_name()
 }
 
 /// A login that waits for the user: the URL to open, and what to do with the result.
