@@ -15,7 +15,8 @@ use mcpwire_files::{
 use crate::secret_keeper::{self, SecretKeeper, SplitDocument};
 use crate::store::{StoreFailed, StoreLock, TokenStore};
 
-/// Maximum size of a document, in bytes. Logins take a few KiB: access tokens with many claims are the largest part.
+/// Maximum size of a document, in bytes. The store neither writes nor reads a larger one. Logins take a few KiB: access tokens with
+/// many claims are the largest part.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Maximum time to wait for the lock of a document. A refresh holds the lock during its request, which takes at most 30 s, and
@@ -31,6 +32,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
 ///
 /// Each document has a lock, a file whose name ends in `.lock`. The system holds it for one process, and releases it when that
 /// process ends. The lock files stay: a process could otherwise lock a file that another one has just removed.
+///
+/// A document has at most 1 MiB. A larger one is not written, and the one before it stays.
 ///
 /// With [`keep_secrets_in`](Self::keep_secrets_in), refresh tokens and private keys of new logins are in a keychain. A login stays
 /// where it was first stored until it is deleted.
@@ -120,6 +123,14 @@ impl TokenStore for FileStore {
 
     fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
         let path = self.path(name)?;
+        if document.len() as u64 > MAX_BYTES {
+            return Err(StoreFailed(format!(
+                "the login was not stored in {}: it takes {} bytes, and at most {MAX_BYTES} can be read again. Log in with fewer \
+                 scopes, so that the tokens are smaller",
+                path.display(),
+                document.len()
+            )));
+        }
         self.create_directory()?;
         check_private_file(&path).map_err(refused)?;
         remove_leftovers(&path);

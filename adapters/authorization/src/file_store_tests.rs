@@ -31,6 +31,27 @@ fn new_store() -> (TempDir, FileStore) {
 }
 
 #[test]
+fn a_document_that_could_not_be_read_again_is_not_written() {
+    const LIMIT: usize = 1 << 20;
+    for has_keychain in [false, true] {
+        let (_directory, store) = new_store();
+        let store = if has_keychain { store.keep_secrets_in(Keychain::default()) } else { store };
+        let largest = login(&"x".repeat(LIMIT - login("").len()));
+        assert_eq!(largest.len(), LIMIT);
+        store.save(NAME, &largest).unwrap();
+        let too_large = login(&"y".repeat(LIMIT + 1 - login("").len()));
+        let error = store.save(NAME, &too_large).unwrap_err().to_string();
+        for part in ["1048577 bytes", "at most 1048576", "fewer scopes", &store.locate(NAME)] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(!error.contains("yyy"), "{error}");
+        assert_eq!(value(&store.load(NAME).unwrap().unwrap()), value(&largest), "the earlier login remains");
+        assert!(store.save("token-2", &too_large).is_err());
+        assert_eq!(store.load("token-2"), Ok(None));
+    }
+}
+
+#[test]
 fn documents_are_private_files_that_another_process_can_load() {
     let (_directory, store) = new_store();
     assert_eq!(store.load(NAME), Ok(None));
