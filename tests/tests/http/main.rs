@@ -11,6 +11,7 @@ mod failures;
 mod floods;
 mod headers;
 mod hosts_with_several_addresses;
+mod lost_sessions_on_sockets;
 mod messages;
 mod old;
 mod opening;

@@ -100,7 +100,7 @@ fn watched(web: &Web) -> Vec<Option<&str>> {
 /// Returns the times between the requests of this line.
 fn pauses(web: &Web, line: &str) -> Vec<Duration> {
     let times: Vec<_> = web.asked.iter().filter(|asked| asked.line() == line).map(|asked| asked.at).collect();
-    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect()
 }
 
 /// Returns the error with which the subscription has ended, and the method that failed.
