@@ -15,6 +15,7 @@ impl State {
         self.engine = engine;
         self.writer = Some(writer);
         self.needs_flush = false;
+        self.write_error = None;
         self.pid = process.pid();
         if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid) {
             hooks.process_started(pid);

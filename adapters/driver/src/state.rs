@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) writer: Option<Writer>,
     /// Whether bytes were written and not flushed.
     pub(crate) needs_flush: bool,
+    /// Why writing or flushing failed, until the driver ends the connection because of it. The writer is `None` then.
+    pub(crate) write_error: Option<std::io::Error>,
     slots: Slots,
     /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
@@ -121,6 +123,7 @@ impl State {
             engine,
             writer,
             needs_flush: false,
+            write_error: None,
             slots: Slots::default(),
             driver: None,
             opening: Opening::default(),
@@ -220,8 +223,8 @@ impl State {
             return Some(driver);
         }
         let mut cx = Context::from_waker(&driver);
-        let written = self.write(&mut cx, |_, _| {});
-        if written.is_err() || !self.engine.transmit().is_empty() {
+        self.write(&mut cx, |_, _| {});
+        if self.write_error.is_some() || !self.engine.transmit().is_empty() {
             return Some(driver);
         }
         if self.engine.session().has_events() || !self.is_timer_set_by(self.engine.poll_timeout()) {
@@ -259,18 +262,17 @@ impl State {
 
     /// Writes output of the engine until the stream is full. Returns whether any bytes were written.
     ///
-    /// # Errors
-    /// If the stream is closed or fails.
-    pub(crate) fn write(
-        &mut self,
-        cx: &mut Context<'_>,
-        watch: impl FnMut(Direction, &[u8]),
-    ) -> Result<bool, std::io::Error> {
+    /// If the stream is closed or fails, drops the writer and stores the error in `write_error`.
+    pub(crate) fn write(&mut self, cx: &mut Context<'_>, watch: impl FnMut(Direction, &[u8])) -> bool {
         // The writer may be code of the program. Its panic must not reach the caller of a request.
-        catch_panic(|| self.write_pending(cx, watch)).unwrap_or_else(|message| {
+        let written = catch_panic(|| self.write_pending(cx, watch)).unwrap_or_else(|message| {
             self.writer_panic = Some(message);
-            self.writer = None;
             Err(std::io::ErrorKind::BrokenPipe.into())
+        });
+        written.unwrap_or_else(|error| {
+            self.writer = None;
+            self.write_error = Some(error);
+            false
         })
     }
 
@@ -299,12 +301,17 @@ impl State {
                 Poll::Ready(Err(error)) => return Err(error),
             }
         }
-        if self.needs_flush
+        while self.needs_flush
             && let Some(writer) = &mut self.writer
-            && let Poll::Ready(flushed) = writer.as_mut().poll_flush(cx)
         {
-            self.needs_flush = false;
-            flushed?;
+            match writer.as_mut().poll_flush(cx) {
+                Poll::Pending => break,
+                Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Poll::Ready(flushed) => {
+                    self.needs_flush = false;
+                    flushed?;
+                }
+            }
         }
         Ok(written)
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
 /// Answers a request; `None` for a notification.
-fn answer(line: &str) -> Option<String> {
+pub(super) fn answer(line: &str) -> Option<String> {
     let message: Value = serde_json::from_str(line).expect("it is JSON");
     let id = message.get("id")?;
     let answer = match message["method"].as_str() {

@@ -59,6 +59,7 @@ mod shutdown_from_many_sides;
 mod silent_server;
 mod stderr_is_kept;
 mod stops_reading_server;
+mod streams_that_fail_once;
 mod subscriptions;
 mod tasks_of_servers;
 mod telemetry;

@@ -176,15 +176,14 @@ impl Driver {
                 traced_bytes.push((direction, bytes.to_vec()));
             }
         });
-        written.unwrap_or_else(|error| {
-            state.writer = None;
-            // A broken pipe means that the server has closed its end. The end of its output says that too.
-            if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
-                state.stream_failed(&error);
-            }
-            self.end_of_stream.input_broke(self.shared.clock.now());
-            true
-        })
+        // The caller of a request may have tried to write before.
+        let Some(error) = state.write_error.take() else { return written };
+        // A broken pipe means that the server has closed its end. The end of its output says that too.
+        if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
+            state.stream_failed(&error);
+        }
+        self.end_of_stream.input_broke(self.shared.clock.now());
+        true
     }
 
     fn read(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
