@@ -25,7 +25,7 @@ use std::thread::{self, Thread};
 pub use mcpwire_client::http::{
     AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
     DefinitionSetting, EnvToken, HttpClient, HttpOptions, HttpResponse, Refusal, RefusalFuture, ResponseFuture,
-    ResponseHead, StaticToken, TokenError, TokenFuture, TokenProvider,
+    ResponseHead, StaticToken, TokenError, TokenFuture, TokenProvider, disguised_ipv4,
 };
 pub use mcpwire_smol::Runtime;
 

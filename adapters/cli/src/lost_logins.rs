@@ -17,11 +17,7 @@ pub(crate) fn warn(logins: &[UnsettledLogin], reason: &str) {
     for login in logins {
         let mut command = match &login.server {
             Some(name) => format!("mcpwire login {}", text::word(name)),
-            // The query may contain a secret.
-            None => match login.server_url.split_once(['?', '#']) {
-                Some((url, _)) => format!("mcpwire login --url {}", text::word(&format!("{url}?..."))),
-                None => format!("mcpwire login --url {}", text::word(&login.server_url)),
-            },
+            None => format!("mcpwire login --url {}", text::word(&text::url_without_query(&login.server_url))),
         };
         if !login.account.is_empty() {
             command = format!("{command} --account {}", text::word(&login.account));

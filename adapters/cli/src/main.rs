@@ -12,6 +12,7 @@ mod login;
 mod lost_logins;
 mod process_end;
 mod save;
+mod secrets;
 mod session;
 mod show;
 mod text;

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use mcpwire_blocking::http::disguised_ipv4;
 use mcpwire_blocking::protocol::{is_invisible, printable};
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr;
@@ -37,6 +38,20 @@ pub(crate) fn name(text: &str) -> String {
 
 /// Maximum length of a name on the terminal, in characters. Valid names of configured servers have at most 100 characters.
 const LONGEST_NAME: usize = 100;
+
+/// Returns a URL on one line, for the user to decide on. If its host is an IPv4 address that does not look like one, names it, too.
+pub(crate) fn url(url: &str) -> String {
+    let address = disguised_ipv4(url).map(|address| format!(" (the host {address})")).unwrap_or_default();
+    line(url) + &address
+}
+
+/// Returns a URL on one line, with `?...` in place of its query and fragment, which may contain a secret.
+pub(crate) fn url_without_query(url: &str) -> String {
+    match url.split_once(['?', '#']) {
+        Some((url, _)) => line(url) + "?...",
+        None => line(url),
+    }
+}
 
 /// Returns the name as one word of a shell command, in quotes if necessary.
 pub(crate) fn word(name: &str) -> String {

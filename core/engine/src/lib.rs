@@ -129,7 +129,7 @@ pub mod internal {
     pub use mcpwire_types::json::read::{Reader, Text};
     pub use mcpwire_types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};
     #[cfg(feature = "http")]
-    pub use mcpwire_types::url::{resolve as resolve_url, same_origin};
+    pub use mcpwire_types::url::{disguised_ipv4, resolve as resolve_url, same_origin};
     pub use mcpwire_types::{
         DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult, SubscribeParams,
         SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams, revisions,

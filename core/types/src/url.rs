@@ -4,6 +4,8 @@
 use alloc::string::{String, ToString};
 #[cfg(feature = "http")]
 use alloc::vec::Vec;
+#[cfg(feature = "http")]
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// An absolute URL, split into scheme, authority and the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +105,46 @@ pub fn same_origin(one: &str, other: &str) -> bool {
 #[cfg(feature = "http")]
 pub fn host(url: &str) -> Option<&str> {
     Url::split(url).filter(Url::is_http)?.host()
+}
+
+/// Returns the IPv4 address that browsers and resolvers read in the host of an HTTP URL, if it is written in another way. So
+/// `0x7f.1` and `2130706433` are 127.0.0.1.
+///
+/// Such a host has one to four numbers, which may be octal or hexadecimal (WHATWG URL, "IPv4 parser"), or is an IPv6 address that
+/// contains an IPv4 address.
+#[cfg(feature = "http")]
+pub fn disguised_ipv4(url: &str) -> Option<Ipv4Addr> {
+    let host = host(url)?;
+    if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        return address.parse::<Ipv6Addr>().ok()?.to_ipv4_mapped();
+    }
+    let parts = host.strip_suffix('.').unwrap_or(host).split('.');
+    let numbers = parts.map(number).collect::<Option<Vec<u32>>>()?;
+    let (last, first) = numbers.split_last().filter(|(_, first)| first.len() <= 3)?;
+    let mut address = 0;
+    for (at, number) in first.iter().enumerate() {
+        address |= u32::from(u8::try_from(*number).ok()?) << (24 - 8 * at);
+    }
+    // The last number takes the place of all bytes that are left.
+    let is_in_place = u64::from(*last) < 1 << (32 - 8 * first.len());
+    let address = Ipv4Addr::from_bits(address | *last);
+    (is_in_place && address.to_string() != host).then_some(address)
+}
+
+/// Parses a number of a host: decimal, octal after `0`, or hexadecimal after `0x`.
+#[cfg(feature = "http")]
+fn number(text: &str) -> Option<u32> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None if text.len() > 1 && text.starts_with('0') => (text, 8),
+        None => (text, 10),
+    };
+    match digits {
+        "" if radix == 16 => Some(0),
+        // `from_str_radix` would accept a sign.
+        _ if !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) => None,
+        _ => u32::from_str_radix(digits, radix).ok(),
+    }
 }
 
 /// Splits an HTTP URL after its authority: returns the scheme and authority, and then the path, query and fragment.
@@ -213,6 +255,40 @@ mod tests {
         assert_eq!(host("https://user@Host:1/a"), Some("Host"));
         assert_eq!(host("http://[::1]:80/a"), Some("[::1]"));
         assert_eq!((host("http://:80/"), host("host")), (None, None));
+    }
+
+    #[test]
+    fn addresses_in_disguise() {
+        for host in
+            ["0x7f.1", "2130706433", "0177.0.0.1", "0X7F000001", "127.1", "127.0.1", "127.0.0.1.", "127.0.0.0x1"]
+        {
+            let url = alloc::format!("https://{host}:8080/mcp");
+            assert_eq!(disguised_ipv4(&url), Some(Ipv4Addr::LOCALHOST), "{host}");
+        }
+        assert_eq!(disguised_ipv4("http://user@0x/"), Some(Ipv4Addr::UNSPECIFIED));
+        assert_eq!(disguised_ipv4("http://0xffffffff"), Some(Ipv4Addr::BROADCAST));
+        assert_eq!(disguised_ipv4("http://[::ffff:7f00:1]/"), Some(Ipv4Addr::LOCALHOST));
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "[::1]",
+            "0x7f.example",
+            "1.2.3.4.5",
+            "256.1",
+            "1.256.1",
+            "1.2.65536",
+            "4294967296",
+            "0x100000000",
+            "08.1",
+            "+1.1",
+            "1..1",
+            ".1",
+            "0xg",
+            "1.2.3.4a",
+            "xn--pypal-4ve.example",
+        ] {
+            assert_eq!(disguised_ipv4(&alloc::format!("http://{host}/")), None, "{host}");
+        }
     }
 
     #[test]

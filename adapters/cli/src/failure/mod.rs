@@ -99,14 +99,15 @@ impl Failure {
         Self::usage("command", "no server is given: use --server NAME, --url URL, -- COMMAND, or --demo")
     }
 
-    /// Creates the failure for a URL without `http://` or `https://`. Suggests the complete URL, unless the URL may contain a
-    /// password.
+    /// Creates the failure for a URL without `http://` or `https://`. Suggests the URL without its query, unless the URL may contain
+    /// a password.
     pub(crate) fn url_without_scheme(url: &str) -> Self {
         let host = url.split(['/', ':', '?']).next().unwrap_or_default();
         let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
         // A URL with `@` may contain a password, so it is not shown.
         let is_plain = !host.is_empty() && !url.contains('@') && url.chars().all(|c| c.is_ascii_graphic());
-        let path = if url.contains('/') { "" } else { "/mcp" };
+        let path = if url.contains(['/', '?', '#']) { "" } else { "/mcp" };
+        let url = text::url_without_query(url);
         let failure = Self::usage("url", "invalid --url: a URL starts with http:// or https://");
         if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
     }
@@ -287,5 +288,7 @@ mod tests {
         assert!(shown("localhost:3911").contains("Did you mean http://localhost:3911/mcp?"));
         assert!(shown("example.com/mcp").contains("Did you mean https://example.com/mcp?"));
         assert!(!shown("me:hunter2@example.com").contains("hunter2"));
+        let with_key = shown("example.com/mcp?key=hunter2");
+        assert!(with_key.contains("Did you mean https://example.com/mcp?...?") && !with_key.contains("hunter2"));
     }
 }

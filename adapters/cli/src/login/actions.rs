@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_authorization::{ClientIssuerRequired, LoggedOut, LoginRequest, LoginStatus};
+use mcpwire_authorization::{ClientIssuerRequired, LoggedOut, LoginRequest, LoginStatus, Scopes};
 
 use super::server_login::ServerLogin;
 use super::steps::Way;
@@ -20,16 +20,25 @@ impl ServerLogin {
         if options.json || !is_at_terminal() {
             return Ok(false);
         }
+        let stored = self.status()?.map(|status| status.scopes);
         let interrupt = Interrupt::install();
-        let question = format!("{} wants you to log in. Log in now?", self.title());
-        let agreed = Prompt::new(interrupt.clone()).agrees_by_default(&question);
+        let mut prompt = Prompt::new(interrupt.clone());
+        let server = self.title_with_host();
+        let agreed = match &stored {
+            None => prompt.agrees_by_default(&format!("{server} wants you to log in. Log in now?")),
+            // The server decides when it asks, so Enter alone gives it nothing more.
+            Some(stored) => prompt.agrees(&step_up(&server, stored, scopes)),
+        };
         if interrupt.was_pressed() {
             return Err(Failure::interrupted());
         }
         if agreed {
+            // If the server named no scopes, those that the question has shown are requested.
+            let wanted: Scopes = scopes.iter().map(String::as_str).collect();
+            let wanted = if wanted.is_empty() { stored.unwrap_or_default() } else { wanted };
             let mut request = LoginRequest::default();
-            if !scopes.is_empty() {
-                request = request.scopes(scopes.iter().map(String::as_str).collect());
+            if !wanted.is_empty() {
+                request = request.scopes(wanted);
             }
             let status = self.log_in(Way::Browser, &request, None, options)?;
             Console::new(options).note(&format!("logged in to {} at {}", self.title(), text::line(&status.issuer)));
@@ -46,8 +55,8 @@ impl ServerLogin {
         let interrupt = Interrupt::install();
         let question = format!(
             "{} names the authorization server {}. Send the secret of the client {} there? Only if it has issued that secret.",
-            self.title(),
-            text::line(&required.issuer),
+            self.title_with_host(),
+            text::url(&required.issuer),
             text::line(&required.client_id)
         );
         let agreed = Prompt::new(interrupt.clone()).agrees(&question);
@@ -65,4 +74,14 @@ impl ServerLogin {
         self.list(false)?;
         Ok(done)
     }
+}
+
+/// Returns the question to a user whose stored login the server does not accept. `wanted` are the scopes that the server wants, and
+/// are empty if it named none.
+fn step_up(server: &str, stored: &Scopes, wanted: &[String]) -> String {
+    let new: Vec<&str> = wanted.iter().map(String::as_str).filter(|scope| !stored.contains(scope)).collect();
+    let what = if new.is_empty() { "wants you to log in again" } else { "wants you to log in with more scopes" };
+    let list = |scopes: Vec<&str>| if scopes.is_empty() { "none".to_owned() } else { text::line(&scopes.join(" ")) };
+    let (stored, new) = (list(stored.iter().collect()), list(new));
+    format!("{server} {what}.\n  scopes so far: {stored}\n  new scopes:    {new}\nLog in again?")
 }

@@ -11,6 +11,7 @@ use mcpwire_hub::redact::Redactor;
 use super::index::Index;
 use crate::failure::Failure;
 use crate::hub::word;
+use crate::secrets::secrets_of;
 use crate::text;
 
 /// The login of a user to one server over HTTP. The token is stored on this machine.
@@ -38,7 +39,7 @@ impl ServerLogin {
 
     /// Returns a redactor for the secrets of this login.
     pub(super) fn redactor(&self) -> Redactor {
-        let redactor = Redactor::default();
+        let redactor = Redactor::new(secrets_of(&self.def));
         redactor.also_of(&self.oauth);
         redactor
     }
@@ -71,6 +72,12 @@ impl ServerLogin {
         text::line(self.url().split(['?', '#']).next().unwrap_or_default())
     }
 
+    /// Returns the name of the configured server with its URL, or only the URL, for a question to the user.
+    pub(super) fn title_with_host(&self) -> String {
+        let url = text::url(&self.shown_url());
+        self.name.as_deref().map_or_else(|| url.clone(), |name| format!("{} at {url}", text::name(name)))
+    }
+
     /// Returns the name of the configured server, or its URL, for messages.
     pub(crate) fn title(&self) -> String {
         self.name.as_deref().map_or_else(|| self.shown_url(), text::name)
@@ -85,7 +92,7 @@ impl ServerLogin {
     fn command(&self, scopes: &[String]) -> String {
         let mut command = match &self.name {
             Some(name) => format!("mcpwire login {}", word(name)),
-            None => format!("mcpwire login --url {}", word(self.url())),
+            None => format!("mcpwire login --url {}", word(&text::url_without_query(self.url()))),
         };
         let account = self.account.iter().map(|account| ("account", account));
         for (option, value) in account.chain(scopes.iter().map(|scope| ("scope", scope))) {

@@ -90,7 +90,7 @@ impl ServerLogin {
         let guide = Guide {
             console: Console::new(options),
             json: options.json,
-            title: self.title(),
+            title: self.title_with_host(),
             secret_variables: self.settings.secret_variables().map(str::to_owned).collect(),
             has_asked: AtomicBool::new(false),
         };
@@ -151,7 +151,7 @@ async fn wanted(login: &ServerLogin, request: &LoginRequest) -> Result<LoginRequ
 struct Guide {
     console: Console,
     json: bool,
-    /// The name or URL of the server.
+    /// The server, with its URL.
     title: String,
     /// The environment variables that the browser must not inherit.
     secret_variables: Vec<String>,
@@ -166,7 +166,7 @@ impl Guide {
         let what =
             if opens { "Opening this page in your browser" } else { "Open this page in a browser on this machine" };
         self.show(&Step::OpenUrl { url }, || {
-            format!("Log in to {}. {what}:\n\n  {}\n", self.title, text::line(url).bold())
+            format!("Log in to {}. {what}:\n\n  {}\n", self.title, text::url(url).bold())
         });
         self.console.start("waiting for the browser");
         if !opens {
@@ -193,7 +193,7 @@ impl Guide {
                 "Log in to {}. Open this page in a browser on any machine:\n\n  {}\n\n\
                  At the end, the browser cannot reach a page whose address begins with http://. Paste that address here:",
                 self.title,
-                text::line(url).bold()
+                text::url(url).bold()
             )
         });
         read_line()
@@ -211,12 +211,12 @@ impl Guide {
             expires_at: utc_of_unix(expires),
         };
         self.show(&step, || {
-            let or = complete.map(|url| format!("\n  or open: {}", text::line(url))).unwrap_or_default();
+            let or = complete.map(|url| format!("\n  or open: {}", text::url(url))).unwrap_or_default();
             format!(
                 "Log in to {}. Open this page on any device, and enter the code:\n\n  page:    {}\n  code:    {}\n  \
                  expires: {}{or}\n",
                 self.title,
-                text::line(verification_uri).bold(),
+                text::url(verification_uri).bold(),
                 text::line(user_code).bold(),
                 local_of_unix(expires),
             )

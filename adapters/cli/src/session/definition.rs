@@ -16,15 +16,12 @@ use crate::args::{Options, Target, TlsArgs, Variable};
 use crate::failure::Failure;
 use crate::hub::{find_in, layout, not_started};
 use crate::login::{LoginStore, ServerLogin};
+use crate::secrets::secrets_of;
 use crate::text;
 
 /// Programs such as `npx` that start a server from a package or file. The server is then named after this package or file.
 const LAUNCHERS: [&str; 12] =
     ["npx", "bunx", "pnpx", "uvx", "uv", "pipx", "node", "bun", "deno", "python", "python3", "docker"];
-
-/// Minimum length of an HTTP header value that is hidden as a secret, in bytes. Hiding shorter values would hide ordinary
-/// words. Headers that are known to contain secrets are hidden at any length.
-const SHORTEST_SECRET: usize = 8;
 
 /// The server that a command connects to, the options for its HTTP connection, and the secrets to hide in output.
 pub(super) struct Definition {
@@ -123,14 +120,11 @@ impl Definition {
         server.client_certificate.clone_from(&target.http.tls.client_cert);
         server.client_key.clone_from(&target.http.tls.client_key);
         server.proxy.clone_from(&target.http.tls.proxy);
-        let mut secrets = Vec::new();
         for header in &target.http.headers {
             let (name, value) = header.parts()?;
             server = server.header(name, value);
-            if value.len() >= SHORTEST_SECRET || is_secret(name, value) {
-                secrets.push(Secret::new(value));
-            }
         }
+        let mut secrets = secrets_of(&server);
         let mut http = HttpOptions::default();
         if let Some(name) = &target.http.bearer_env {
             let Some(token) = env::var(name).ok().filter(|token| !token.trim().is_empty()) else {

@@ -89,14 +89,15 @@ fn a_terminal_is_asked_and_the_call_goes_on_after_the_login() {
     guarded.server.require("tools/call echo", "write");
     let url = guarded.server.url();
     let (browser, visited) = browser(&guarded);
-    for (command, logs_out) in [
-        (&["ping", "--url", &url][..], false),
-        (&["call", "echo", "--url", &url], true),
-        (&["tools", "--url", &url], true),
+    let (first, again) = (("Log in now? [Y/n]", "\n"), ("Log in again? [y/N]", "y\n"));
+    for (command, (question, answer_to_it), logs_out) in [
+        (&["ping", "--url", &url][..], first, false),
+        (&["call", "echo", "--url", &url], again, true),
+        (&["tools", "--url", &url], first, true),
     ] {
         let (mut call, screen, mut typing) = guarded.at_terminal(command, &browser);
-        screen.wait_for("Log in now? [Y/n]");
-        typing.write_all(b"\n").unwrap();
+        screen.wait_for(question);
+        typing.write_all(answer_to_it.as_bytes()).unwrap();
         let opened = wait_for("the browser", || fs::read_to_string(&visited).ok().filter(|urls| urls.ends_with('\n')));
         assert_eq!(visit(&answer(opened.trim_end())).status, 200);
         assert_eq!(call.wait().unwrap().code(), Some(0), "{}", screen.text());
@@ -107,6 +108,42 @@ fn a_terminal_is_asked_and_the_call_goes_on_after_the_login() {
         }
         fs::remove_file(&visited).unwrap();
     }
+}
+
+#[test]
+fn a_server_that_wants_more_scopes_gets_none_by_default() {
+    let guarded = Guarded::start().configured();
+    guarded.server.require("", "read").require("tools/call echo", "write");
+    let url = guarded.server.url();
+    guarded.log_in(&["--url", &url, "--scope", "read"]);
+    let before = guarded.authorization.requests().len();
+    for (target, server) in [(["--url", &*url], url.clone()), (["--server", "notes"], format!("notes at {url}"))] {
+        for typed in ["\n", "n\n", "\u{4}"] {
+            let words = [&["info"][..], &target].concat();
+            guarded.server.require("server/discover", "write");
+            let (mut call, screen, mut typing) = guarded.at_terminal(&words, "/bin/false");
+            screen.wait_for("Log in again? [y/N]");
+            let lines = format!(
+                "{server} wants you to log in with more scopes.\n  scopes so far: read\n  new scopes:    write\n"
+            );
+            assert!(screen.text().replace('\r', "").contains(&lines), "{}", screen.text());
+            typing.write_all(typed.as_bytes()).unwrap();
+            assert_eq!(call.wait().unwrap().code(), Some(6), "{}", screen.text());
+            screen.wait_for("log in first: mcpwire login");
+        }
+    }
+    assert_eq!(guarded.authorization.requests().len(), before, "the authorization server was not asked");
+    let without_terminal = guarded.run(&["info", "--url", &url]);
+    assert_eq!(without_terminal.code(), 6, "{without_terminal:?}");
+    assert!(without_terminal.stderr.contains("mcpwire login --url"), "{without_terminal:?}");
+    assert!(without_terminal.stderr.contains("--scope write"), "{without_terminal:?}");
+    let (browser, visited) = browser(&guarded);
+    let (mut call, screen, mut typing) = guarded.at_terminal(&["info", "--url", &url], &browser);
+    screen.wait_for("Log in again? [y/N]");
+    typing.write_all(b"y\n").unwrap();
+    let opened = wait_for("the browser", || fs::read_to_string(&visited).ok().filter(|urls| urls.ends_with('\n')));
+    assert_eq!(visit(&answer(opened.trim_end())).status, 200);
+    assert_eq!(call.wait().unwrap().code(), Some(0), "{}", screen.text());
 }
 
 #[test]

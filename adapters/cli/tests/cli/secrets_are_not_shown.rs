@@ -66,6 +66,59 @@ fn a_token_that_the_server_repeats_is_replaced_whole_and_in_parts() {
 }
 
 #[test]
+fn a_key_in_the_url_that_the_server_repeats_is_replaced() {
+    let url = refusing("no key hunter%2022 and no hunter 22, only k3y");
+    let url = format!("{url}?key=k3y&note=hunter%2022");
+    for more in [&[][..], &["--json"]] {
+        let finished = mcpwire(&[&["info", "--url", &url][..], more].concat());
+        assert!(finished.stderr.contains("no key [secret] and no [secret], only"), "{finished:?}");
+        assert!(!finished.stderr.contains("hunter"), "{finished:?}");
+    }
+}
+
+#[test]
+fn the_password_of_a_proxy_that_it_repeats_is_replaced() {
+    let place = scratch("proxy-secrets");
+    let place = ["--config-dir", place.to_str().unwrap()];
+    let url = refusing("bad password pass-w0rd%21, pass-w0rd! of me:pass-w0rd!, bWU6cGFzcy13MHJkIQ");
+    let proxy = url.trim_end_matches("/mcp").replace("//", "//me:pass-w0rd%21@");
+    let server = "http://somewhere.example/mcp";
+    let added = mcpwire(&[&["server", "add", "notes", "--url", server][..], &place].concat());
+    assert_eq!(added.code(), 0, "{added:?}");
+    let of_variables = [
+        &["info", "--url", server][..],
+        &["info", "--server", "notes"],
+        &["call", "notes__echo"],
+        &["server", "doctor"],
+    ];
+    let in_arguments = [&["info", "--url", server, "--proxy", &proxy][..]];
+    let lines = of_variables.map(|line| (line, Some(&proxy))).into_iter().chain(in_arguments.map(|line| (line, None)));
+    for (line, variable) in lines {
+        for more in [&[][..], &["--json"]] {
+            let mut program = command(&[line, &place, more].concat());
+            program.env_remove("no_proxy").env_remove("NO_PROXY").envs(variable.map(|proxy| ("http_proxy", proxy)));
+            let output = program.output().unwrap();
+            let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            assert!(shown.contains("bad password [secret], [secret] of [secret], [secret]"), "{line:?}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_command_that_is_suggested_has_no_query() {
+    let place = scratch("hints");
+    let place = ["--config-dir", place.to_str().unwrap()];
+    for (line, advice) in [
+        (&["whoami", "--url", "http://127.0.0.1:1/mcp?k=hunter2#x"][..], "--url 'http://127.0.0.1:1/mcp?...'"),
+        (&["tools", "--url", "127.0.0.1:1/mcp?k=hunter2"], "Did you mean http://127.0.0.1:1/mcp?...?"),
+        (&["login", "--url", "example.com?k=hunter2"], "Did you mean https://example.com?...?"),
+    ] {
+        let finished = mcpwire(&[line, &place].concat());
+        assert!(finished.stderr.contains(advice) && !finished.stderr.contains("hunter"), "{line:?}: {finished:?}");
+    }
+}
+
+#[test]
 fn a_variable_that_a_dying_server_prints_is_replaced() {
     let script = "echo \"cannot use $TOKEN\" >&2; exit 1";
     let line = ["info", "--env", "TOKEN=hunter22hunter22", "--", "sh", "-c", script];

@@ -1,7 +1,7 @@
 //! [`redirect_target`]: decides which redirects an HTTP client follows.
 
 use mcpwire_core::http::{Failure, FailureKind, Verb};
-use mcpwire_core::internal::{resolve_url, same_origin};
+use mcpwire_core::internal::{disguised_ipv4, resolve_url, same_origin};
 
 /// Maximum number of consecutive redirects that an HTTP client follows. More than 5 are probably a loop.
 pub const MAX_REDIRECTS: usize = 5;
@@ -26,7 +26,10 @@ pub fn redirect_target(verb: Verb, url: &str, status: u16, location: &[u8]) -> R
     match resolve_url(url, location.trim()) {
         None => refused(format!("invalid URL: {location}")),
         Some(target) if same_origin(url, &target) => Ok(Some(target)),
-        Some(_) => refused(format!("to another origin: {location}. If you trust it, use its URL for the server")),
+        Some(target) => {
+            let address = disguised_ipv4(&target).map(|address| format!(" (the host {address})")).unwrap_or_default();
+            refused(format!("to another origin: {location}{address}. If you trust it, use its URL for the server"))
+        }
     }
 }
 

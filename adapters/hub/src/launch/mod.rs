@@ -31,7 +31,7 @@ pub use preview::{Preview, Shown};
 use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
 use crate::logins::LoginSettings;
 use crate::redact::Redactor;
-use crate::secrets::SecretStore;
+use crate::secrets::{SecretStore, proxy_secrets};
 use crate::{HubError, HubErrorKind};
 
 /// Everything that is needed to start a server or to connect to it, with all secrets resolved.
@@ -78,7 +78,11 @@ impl Launch {
         // These are the very values that are started, so a variable that has just changed is noticed too.
         check_consent(config, &resolved.preview)?;
         resolved.check()?;
-        let redactor = Redactor::new(std::mem::take(&mut resolved.secrets));
+        let mut known = std::mem::take(&mut resolved.secrets);
+        if let McpTransport::Http { .. } = config.transport {
+            known.extend(proxy_secrets(config.proxy.as_deref()));
+        }
+        let redactor = Redactor::new(known);
         let start_timeout = start_timeout(config, instance);
         let (mut def, container) = match &config.transport {
             McpTransport::Http { .. } => {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
+use mcpwire_client::http::disguised_ipv4;
+
 use super::command;
 use super::container::Container;
 use super::instance::Instance;
@@ -127,7 +129,7 @@ pub(super) fn without_secret_query(url: &str) -> String {
 impl fmt::Display for Preview {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(url) = &self.url {
-            f.write_str(&escaped(url))?;
+            write!(f, "{}{}", escaped(url), address_of(url))?;
         } else {
             let words: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
             f.write_str(&words.join(" "))?;
@@ -145,7 +147,7 @@ impl fmt::Display for Preview {
             write!(f, "\n  header {}: {value}", escaped(name))?;
         }
         for (name, value) in &self.http {
-            write!(f, "\n  {name} {}", quoted(value))?;
+            write!(f, "\n  {name} {}{}", quoted(value), address_of(value))?;
         }
         for (name, recipient) in &self.passes {
             write!(f, "\n  gives the variable {} of this machine to {}", escaped(name), escaped(recipient))?;
@@ -163,6 +165,11 @@ impl fmt::Display for Shown {
             Shown::Nothing => f.write_str("<nothing>"),
         }
     }
+}
+
+/// Returns a remark for the host of a URL that is an IPv4 address but does not look like it. Empty for other texts.
+fn address_of(url: &str) -> String {
+    disguised_ipv4(url).map(|address| format!(" (the host {address})")).unwrap_or_default()
 }
 
 /// Quotes `word` as in a shell, if that is necessary, and escapes its invisible characters.

@@ -11,6 +11,7 @@ mod guess;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod memory;
+mod proxy;
 mod reference;
 mod store;
 mod value;
@@ -27,6 +28,7 @@ pub(crate) use guess::{is_placeholder, is_secret_name, is_secret_text, scheme, s
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringSecrets;
 pub use memory::MemorySecrets;
+pub use proxy::proxy_secrets;
 pub use reference::{NotASecretRef, SecretRef};
 pub use store::SecretStore;
 pub use value::Secret;
