@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::{Json, scan};
-use crate::result::{check_complete, read_type};
+use crate::result::check_complete;
 use crate::{ContentBlock, Extra};
 
 /// The result of `tools/call`.
@@ -59,7 +59,7 @@ impl FromJson for CallToolResult {
             "structuredContent" => from_json::optional_member(&mut result.structured_content, reader),
             "isError" => from_json::optional_member(&mut is_error, reader),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
-            "resultType" => read_type(&mut result_type, reader),
+            "resultType" => from_json::result_type_member(&mut result_type, reader),
             _ => result.extra.read(name, reader),
         })?;
         result.is_error = is_error.unwrap_or(false);

@@ -176,7 +176,7 @@ macro_rules! object {
         from_json::optional_member(&mut $object.$field, $reader)
     };
     (@read result_type $object:ident $field:ident $reader:ident) => {
-        $crate::result::read_type(&mut $object.$field, $reader)
+        from_json::result_type_member(&mut $object.$field, $reader)
     };
     (@read $presence:ident $object:ident $field:ident $reader:ident) => {
         from_json::default_member(&mut $object.$field, $reader)

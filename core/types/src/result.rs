@@ -4,18 +4,7 @@ use alloc::string::String;
 
 use crate::ItemList;
 use crate::json::from_json::Mismatch;
-use crate::json::read::{self, Reader};
 use crate::text::excerpt;
-
-/// Reads the value of `resultType` into `place`. Keeps the JSON text of a value that is no string, which is the name of
-/// no type, so that [`check_complete`] rejects it. Stores `None` for `null`.
-pub(crate) fn read_type(place: &mut Option<String>, reader: &mut Reader<'_>) -> read::Result<()> {
-    *place = match reader.next_byte() {
-        Some(b'"') => Some(reader.string()?.into()),
-        _ => Some(reader.raw()?).filter(|raw| *raw != "null").map(String::from),
-    };
-    Ok(())
-}
 
 /// Returns an error if the `resultType` of a result is not `complete`: the members of other types of result may have
 /// another meaning (specification: basic, "`ResultType`").

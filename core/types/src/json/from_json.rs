@@ -175,6 +175,17 @@ pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut R
     Ok(())
 }
 
+/// Reads the value of `resultType` into `place`. Keeps the JSON text of a value that is no string, which is the name of
+/// no type, so that the result is rejected. Stores `None` for `null`.
+#[inline(never)]
+pub(crate) fn result_type_member(place: &mut Option<String>, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = match reader.next_byte() {
+        Some(b'"') => Some(reader.string()?.into()),
+        _ => Some(reader.raw()?).filter(|raw| *raw != "null").map(String::from),
+    };
+    Ok(())
+}
+
 /// Reads the value of an object member into `place`. Stores the default value of `T` if the value is not a `T`, for
 /// example if it is `null`.
 #[inline(never)]
