@@ -131,9 +131,7 @@ impl Content {
     fn read(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         if reader.next_byte() != Some(b'[') {
             let raw = reader.raw()?;
-            if raw != "null" && !matches!(self, Content::Blocks(_)) {
-                *self = Content::Other(Json::trusted(raw));
-            }
+            *self = if raw == "null" { Content::Absent } else { Content::Other(Json::trusted(raw)) };
             return Ok(());
         }
         // Most results have exactly one block.

@@ -76,21 +76,32 @@ impl FromJson for InputRequiredResult {
             return from_json::skip_mismatch(reader).map(Err);
         }
         let mut result = InputRequiredResult::default();
+        let (mut inputs, mut inputs_start, mut state) = ("null", 0, "null");
         reader.members(&mut |name, reader| match name {
-            "inputRequests" if reader.next_byte() == Some(b'n') => reader.skip(),
-            "inputRequests" => read_inputs(&mut result.input_requests, reader),
+            "inputRequests" => {
+                reader.next_byte();
+                inputs_start = reader.position();
+                inputs = reader.raw()?;
+                Ok(())
+            }
             "requestState" => {
-                result.request_state = match reader.raw()? {
-                    "null" => None,
-                    text if text.starts_with('"') => Some(Json::trusted(text)),
-                    _ => return Err(ReadError::new("`requestState` is no string")),
-                };
+                state = reader.raw()?;
                 Ok(())
             }
             "resultType" => reader.skip(),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
             _ => result.extra.read(name, reader),
         })?;
+        if inputs != "null" {
+            let mut inner = Reader::new(inputs);
+            let read = read_inputs(&mut result.input_requests, &mut inner);
+            read.map_err(|error| inner.locate(error).moved(inputs_start))?;
+        }
+        result.request_state = match state {
+            "null" => None,
+            text if text.starts_with('"') => Some(Json::trusted(text)),
+            _ => return Ok(Err(Mismatch::member("`requestState` is no string", "requestState"))),
+        };
         if result.input_requests.is_empty() && result.request_state.is_none() {
             let reason = "a result of type \"input_required\" with neither `inputRequests` nor `requestState`";
             return Ok(Err(Mismatch::object(reason)));
@@ -105,7 +116,6 @@ fn read_inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read:
     if reader.next_byte() != Some(b'{') {
         return Err(ReadError::new("`inputRequests` is no object"));
     }
-    inputs.clear();
     reader.members(&mut |name, reader| {
         if inputs.len() == MAX_INPUTS {
             return Err(ReadError::new(alloc::format!("more than {MAX_INPUTS} inputs at once")));

@@ -226,6 +226,12 @@ fn a_key_that_is_repeated_is_an_error_in_the_envelope_and_the_last_one_counts_wi
     let read = result(r#"{"content":[{"type":"text","text":"a","text":"b"}],"isError":true,"isError":false}"#);
     let read = read.expect("a result");
     assert_eq!((text(&read).as_str(), read.is_error), ("b", false));
+    for last in ["null", "\"other\"", "{}"] {
+        let read = result(&format!(r#"{{"content":[],"content":{last}}}"#)).expect("a result");
+        assert!(read.without_content.is_some(), "{last}");
+    }
+    let json = Json::parse(r#"{"a":1,"\u0061":2}"#).expect("it is JSON");
+    assert_eq!(json.member::<u8>("a"), Some(2));
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn peek_any_order(bytes: &[u8]) -> MessageClass<'_> {
             },
             Key::Method => match list.value() {
                 Some([b'"', inner @ .., b'"']) => seen.method = Some(inner),
-                Some(_) => {}
+                Some(_) => seen.method = None,
                 None => break,
             },
             Key::Outcome => {

@@ -122,8 +122,8 @@ impl ServerRequests {
             return Err(RpcError::new(RpcError::INVALID_PARAMS, "Invalid params"));
         };
         context.config.capabilities.allow(method, params.as_ref())?;
-        let meta = params.as_ref().and_then(|params| params.member_text("_meta")).unwrap_or_default();
-        let task = scan::members(meta.as_bytes()).find(|member| member.is(RELATED_TASK)).map(|member| member.json());
+        let meta = params.as_ref().and_then(|params| params.member_text("_meta")).map(Json::trusted);
+        let task = meta.and_then(|meta| meta.member_text(RELATED_TASK).map(Json::trusted));
         let key = self.add(Origin::Request { id: id.to_string(), task });
         self.update_pause(context);
         context.report(Event::ServerRequest(ServerRequest { key, method: method.to_string(), params, during: None }));
@@ -240,13 +240,10 @@ impl ServerRequests {
     /// 2025-11-25: basic/utilities/cancellation).
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
-        let id = params.as_ref().and_then(|params| {
-            scan::members(params.get().as_bytes())
-                .find(|member| member.is("requestId"))
-                .map(|member| member.value.to_vec())
-        });
-        let is_cancelled = |origin: &Origin, cancelled: &[u8]| matches!(origin, Origin::Request { id, .. } if id.as_bytes() == cancelled);
-        match id.and_then(|id| self.pending.iter().position(|(_, origin)| is_cancelled(origin, &id))) {
+        let id = params.as_ref().and_then(|params| params.member_text("requestId"));
+        let is_cancelled =
+            |origin: &Origin, cancelled: &str| matches!(origin, Origin::Request { id, .. } if id == cancelled);
+        match id.and_then(|id| self.pending.iter().position(|(_, origin)| is_cancelled(origin, id))) {
             Some(at) => {
                 let (key, _) = self.pending.remove(at);
                 self.update_pause(context);

@@ -94,18 +94,17 @@ impl Json {
         self.get().starts_with('{')
     }
 
-    /// Deserializes the first member with the key `name`, with `serde_json`. Returns `None` if the value is not an object, has no such
+    /// Deserializes the last member with the key `name`, with `serde_json`. Returns `None` if the value is not an object, has no such
     /// member, or if the member is not a `T`.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.member_text(name).and_then(|text| from_str(text).ok())
     }
 
-    /// Returns the JSON text of the first member with the key `name`. Returns `None` if the value is not an object or
+    /// Returns the JSON text of the last member with the key `name`. Returns `None` if the value is not an object or
     /// has no such member.
     #[doc(hidden)]
     pub fn member_text(&self, name: &str) -> Option<&str> {
-        let found = scan::members(self.get().as_bytes()).find(|m| m.is(name))?;
-        core::str::from_utf8(found.value).ok()
+        scan::last_member(self.get().as_bytes(), name).and_then(|value| core::str::from_utf8(value).ok())
     }
 
     /// Creates a value from text that is known to be valid JSON. The text is not checked.

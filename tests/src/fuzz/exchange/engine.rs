@@ -10,6 +10,7 @@ use mcpwire_core::{
 use serde_json::{Value, json};
 
 use super::expect::{Client, Outcome, Report, Request, Sent};
+use super::layout::LONE_SURROGATE_TEXT;
 use crate::fuzz::bytes::Bytes;
 use crate::fuzz::reference;
 
@@ -160,8 +161,8 @@ impl Driver {
         let sent = str::from_utf8(self.engine.transmit()).expect("UTF-8").to_owned();
         self.engine.transmitted(usize::MAX);
         let parse = |line: &str| {
-            assert_eq!(reference::repeated_key(line), None, "{line}");
-            let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert_eq!(reference::repeated_key(&without_surrogates(line)), None, "{line}");
+            let message = parsed(line);
             assert_eq!(message["jsonrpc"], "2.0");
             message
         };
@@ -186,7 +187,7 @@ impl Driver {
                 Report::Task { which: self.which(key) }
             }
             Event::Notification(other) => {
-                Report::Notification(serde_json::to_value(&other).expect("it can be serialized"))
+                Report::Notification(value(&Json::from_value(&other).expect("it can be serialized")))
             }
             Event::InvalidMessage { .. } => Report::InvalidMessage,
             Event::UnmatchedError(error) => Report::UnmatchedError { code: error.code },
@@ -222,5 +223,14 @@ impl Driver {
 }
 
 fn value(json: &Json) -> Value {
-    serde_json::from_str(json.get()).expect("the client keeps JSON only")
+    parsed(json.get())
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(&without_surrogates(text)).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The client keeps the text of JSON that it does not read, with lone surrogates, which `serde_json` refuses.
+fn without_surrogates(text: &str) -> String {
+    text.replace(LONE_SURROGATE_TEXT, "\\ufffd")
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::layout::{NUMERAL, ONCE_MORE};
+
 /// A request of the client that has no final response yet.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
@@ -89,6 +91,8 @@ pub(super) struct Client {
 
 const MAX_ROUNDS: u32 = 10;
 
+const MAX_DEPTH: usize = 128;
+
 impl Client {
     pub(super) fn receive(&mut self, message: &Value) {
         match message {
@@ -102,7 +106,7 @@ impl Client {
         let Some(message) = message.as_object() else { return self.reports.push(Report::InvalidMessage) };
         let id = message.get("id");
         let is_response = message.contains_key("result") || message.contains_key("error");
-        match (message.get("method").and_then(Value::as_str), id) {
+        match (message.get("method").and_then(text), id) {
             (Some(method), Some(id)) if !is_response => self.request(id, method, message),
             (Some(method), None) => self.notification(method, message),
             (_, None | Some(Value::Null)) if is_response => self.without_id(message),
@@ -117,6 +121,9 @@ impl Client {
     }
 
     fn without_id(&mut self, message: &Map<String, Value>) {
+        if is_unreadable(message) {
+            return self.reports.push(Report::InvalidMessage);
+        }
         self.reports.push(match (message.get("result"), error_code(message)) {
             (None | Some(Value::Null), Some(code)) => Report::UnmatchedError { code },
             _ => Report::InvalidMessage,
@@ -128,11 +135,15 @@ impl Client {
         if self.is_modern || !(id.is_string() || id.is_number()) {
             return self.reports.push(refused);
         }
-        let id = id.clone();
+        let id = as_read(id);
         match method {
             "ping" => self.sent.push(Sent::Result { id }),
+            "roots/list" if is_unreadable(message) => {
+                self.reports.push(refused);
+                self.sent.push(Sent::Error { id, code: -32602 });
+            }
             "roots/list" => {
-                let params = message.get("params").cloned();
+                let params = message.get("params").map(as_read);
                 self.reports.push(Report::ServerRequest { method: method.to_owned(), params });
                 self.sent.push(Sent::Result { id });
             }
@@ -144,6 +155,9 @@ impl Client {
     }
 
     fn notification(&mut self, method: &str, message: &Map<String, Value>) {
+        if is_unreadable(message) {
+            return self.reports.push(Report::InvalidMessage);
+        }
         if method == "notifications/progress" {
             let id = message.get("params").and_then(|params| params.get("progressToken")).and_then(number);
             // The token of a request remains valid while its task runs.
@@ -152,7 +166,7 @@ impl Client {
         }
         let mut notification = json!({ "method": method });
         if let Some(params) = message.get("params") {
-            notification["params"] = params.clone();
+            notification["params"] = as_read(params);
         }
         self.reports.push(Report::Notification(notification));
     }
@@ -163,6 +177,7 @@ impl Client {
         let result = message.get("result").filter(|result| !result.is_null());
         let has_error = message.get("error").is_some_and(|error| !error.is_null());
         let outcome = match (result, has_error) {
+            _ if is_unreadable(message) => Outcome::Invalid,
             (Some(_), true) => Outcome::Invalid,
             (None, true) => error_code(message).map_or(Outcome::Invalid, Outcome::Error),
             // A caller of JSON text receives the `null`.
@@ -191,7 +206,7 @@ impl Client {
         };
         if is_call && request.follows_tasks && is_task {
             let task = if self.is_modern { result } else { &result["task"] };
-            if !task["taskId"].is_string() {
+            if text(&task["taskId"]).is_none() {
                 return Some(Outcome::Invalid);
             }
             self.reports.push(Report::Task { which: request.which });
@@ -202,7 +217,7 @@ impl Client {
             // A task or a question that nobody expects is no result of a tool, on no revision.
             return Some(Outcome::Invalid);
         }
-        Some(Outcome::Result(if request.is_typed { typed(result) } else { result.clone() }))
+        Some(Outcome::Result(if request.is_typed { typed(result) } else { as_read(result) }))
     }
 
     fn input_required(&mut self, mut request: Request, result: &Value) -> Option<Outcome> {
@@ -211,7 +226,7 @@ impl Client {
         }
         let is_wrong =
             |name: &str, is_right: fn(&Value) -> bool| member(result, name).is_some_and(|value| !is_right(value));
-        if is_wrong("inputRequests", Value::is_object) || is_wrong("requestState", Value::is_string) {
+        if is_wrong("inputRequests", Value::is_object) || is_wrong("requestState", |state| text(state).is_some()) {
             return Some(Outcome::Invalid);
         }
         // An empty object of inputs is none.
@@ -225,7 +240,7 @@ impl Client {
             return Some(Outcome::InputNotOffered);
         }
         for input in inputs.values() {
-            let params = input.get("params").cloned();
+            let params = member(input, "params").map(as_read);
             self.reports.push(Report::ServerRequest { method: "roots/list".into(), params });
         }
         let inputs = inputs.keys().cloned().collect();
@@ -250,7 +265,7 @@ fn typed(result: &Value) -> Value {
         Some(Value::Array(content)) => json!({
             "content": content.len(),
             "isError": result.get("isError") == Some(&Value::Bool(true)),
-            "structuredContent": result.get("structuredContent"),
+            "structuredContent": result.get("structuredContent").map(as_read),
         }),
         _ => json!("no content"),
     }
@@ -260,8 +275,38 @@ fn typed(result: &Value) -> Value {
 fn error_code(message: &Map<String, Value>) -> Option<i64> {
     match message.get("error")? {
         Value::Object(error) => Some(error.get("code").and_then(integer).unwrap_or(0)),
-        Value::String(_) => Some(0),
-        _ => None,
+        error => text(error).map(|_| 0),
+    }
+}
+
+/// Returns the contents of a text.
+fn text(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.starts_with(NUMERAL))
+}
+
+/// Returns the value with numbers in place of the texts that stand for them.
+fn as_read(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match text.strip_prefix(NUMERAL) {
+            Some(number) => serde_json::from_str(number).expect("a number"),
+            None => value.clone(),
+        },
+        Value::Array(list) => list.iter().map(as_read).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), as_read(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Returns whether the client cannot read the message: it is nested too deep, or has a member twice that it must have once.
+fn is_unreadable(message: &Map<String, Value>) -> bool {
+    message.contains_key(ONCE_MORE) || 1 + message.values().map(depth).max().unwrap_or(0) > MAX_DEPTH
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
     }
 }
 
@@ -272,9 +317,12 @@ fn number(id: &Value) -> Option<u64> {
 
 fn integer(value: &Value) -> Option<i64> {
     let text = match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.trim_start_matches(NUMERAL).to_owned(),
         Value::Number(number) => number.to_string(),
         _ => return None,
     };
-    text.strip_suffix(".0").unwrap_or(&text).parse().ok()
+    match text.split_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|digit| digit == b'0') => whole.parse().ok(),
+        _ => text.parse().ok(),
+    }
 }

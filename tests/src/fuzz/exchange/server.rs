@@ -1,8 +1,11 @@
 //! Draws what a server sends, as JSON values. Reserved words occur at every place where they have no meaning.
 
+use std::fmt::Display;
+
 use serde_json::{Map, Value, json};
 
 use super::expect::Client;
+use super::layout::{NUMERAL, ONCE_MORE};
 use crate::fuzz::bytes::Bytes;
 
 /// The member names that have a meaning somewhere in the protocol.
@@ -63,7 +66,7 @@ fn response(input: &mut Bytes<'_>, client: &Client) -> Value {
     let id = open_id(input, client).unwrap_or(99);
     let id = match input.byte() % 16 {
         0 => json!(id.to_string()),
-        1 => serde_json::from_str(&format!("{id}.0")).expect("it is JSON"),
+        1 => numeral(input, id),
         2 => json!(id + 1000),
         3 => json!("other"),
         4 => json!(format!("{id}.5")),
@@ -87,7 +90,30 @@ fn response(input: &mut Bytes<'_>, client: &Client) -> Value {
         6 => drop(message.insert("error".into(), junk(input, 2))),
         _ => drop(message.insert("result".into(), result(input, is_modern))),
     }
+    once_more(input, &mut message);
     Value::Object(message)
+}
+
+/// At times, repeats a member that a response must have once.
+fn once_more(input: &mut Bytes<'_>, message: &mut Map<String, Value>) {
+    let name = input.pick(&["id", "result", "error"]);
+    if input.byte() % 32 == 1 && message.contains_key(name) {
+        message.insert(ONCE_MORE.into(), json!(name));
+    }
+}
+
+/// A number in one of the forms that JSON has for it, or near it.
+fn numeral(input: &mut Bytes<'_>, number: impl Display) -> Value {
+    let text = match input.byte() % 8 {
+        0 => format!("{number}e0"),
+        1 => format!("{number}0E-1"),
+        2 => "-0".into(),
+        3 => "18446744073709551618".into(),
+        4 => "-9223372036854775810.0".into(),
+        5 => format!("{number}.000"),
+        _ => format!("{number}.0"),
+    };
+    Value::String(format!("{NUMERAL}{text}"))
 }
 
 /// An object with `jsonrpc`, and at times with a member that the specification does not define.
@@ -118,6 +144,9 @@ fn result(input: &mut Bytes<'_>, is_modern: bool) -> Value {
         let value = Value::Object(object(input, 3));
         result.insert(key.into(), value);
     }
+    if input.byte() % 16 == 1 {
+        result.insert("resultType".into(), junk(input, 1));
+    }
     if input.byte() % 4 == 1 {
         let len = input.pick(&[200, 250, 256, 300, 4000, 5000]);
         result.insert(input.pick(&["a", "long", "zzzz"]).into(), json!("x".repeat(len)));
@@ -134,7 +163,7 @@ fn tool_result(input: &mut Bytes<'_>, is_modern: bool) -> Map<String, Value> {
     block.insert("type".into(), json!("text"));
     block.insert(
         "text".into(),
-        json!(input.pick(&["", "\"resultType\":\"input_required\"", "{\"id\":2}", "ä\u{1f600}\\"])),
+        json!(input.pick(&["", "\"resultType\":\"input_required\"", "{\"id\":2}", "ä\u{1f600}\\", "x\u{fffd}"])),
     );
     if input.byte() & 1 == 1 {
         block.insert("_meta".into(), Value::Object(object(input, 3)));
@@ -153,7 +182,10 @@ fn input_required(input: &mut Bytes<'_>) -> Map<String, Value> {
     let mut result = Map::new();
     result.insert("resultType".into(), json!("input_required"));
     if !input.byte().is_multiple_of(4) {
-        result.insert("requestState".into(), json!(input.pick(&["s", "", "\"resultType\":\"complete\"", "ä\n"])));
+        result.insert(
+            "requestState".into(),
+            json!(input.pick(&["s", "", "\"resultType\":\"complete\"", "ä\n", "\u{fffd}"])),
+        );
         if input.byte() % 8 == 1 {
             result.insert("requestState".into(), junk(input, 1));
         }
@@ -187,7 +219,13 @@ fn error(input: &mut Bytes<'_>) -> Value {
     let code = input.pick(&[-32601, -32603, -32602, 1]);
     let mut error = Map::new();
     let other = if input.byte() % 8 == 1 { junk(input, 1) } else { Value::Null };
-    error.insert("code".into(), if other.is_null() { json!(code) } else { other });
+    let code = match input.byte() % 16 {
+        0 => json!(code.to_string()),
+        1 => numeral(input, code),
+        _ if other.is_null() => json!(code),
+        _ => other,
+    };
+    error.insert("code".into(), code);
     error.insert("message".into(), json!("no"));
     if input.byte() & 1 == 1 {
         error.insert("data".into(), junk(input, 3));
@@ -201,10 +239,16 @@ fn notification(input: &mut Bytes<'_>, client: &Client) -> Value {
     if input.byte() % 3 == 1 {
         let token = if input.byte() % 4 == 1 { old_id(input, client) } else { open_id(input, client) };
         let token = token.unwrap_or(99);
+        let token = match input.byte() % 4 {
+            0 => numeral(input, token),
+            1 => json!(input.pick(&["", "2\u{fffd}", "\u{fffd}"])),
+            2 => json!(token.to_string()),
+            _ => json!(token),
+        };
         message.insert("method".into(), json!("notifications/progress"));
         message.insert("params".into(), json!({ "progressToken": token, "progress": 1, "_meta": object(input, 2) }));
     } else {
-        message.insert("method".into(), json!(input.pick(&["notifications/x", "x", "id"])));
+        message.insert("method".into(), json!(input.pick(&["notifications/x", "x", "id", "x\u{fffd}"])));
         if input.byte() & 1 == 1 {
             message.insert("params".into(), Value::Object(object(input, 3)));
         }
@@ -215,9 +259,10 @@ fn notification(input: &mut Bytes<'_>, client: &Client) -> Value {
 fn request(input: &mut Bytes<'_>) -> Value {
     let mut message = envelope(input);
     with_members_of_a_response(input, &mut message);
-    let id = input.pick(&[0, 1, 2, 3, 4, 5]);
+    let id = input.pick(&[0, 1, 2, 3, 4, 5, 6]);
     let id = match id {
-        0 => json!("a\"b"),
+        0 => json!(input.pick(&["a\"b", "\u{fffd}"])),
+        6 => numeral(input, 2),
         1 => json!(-1),
         2 => json!(1.5),
         3 => Value::Null,
@@ -225,7 +270,7 @@ fn request(input: &mut Bytes<'_>) -> Value {
         _ => json!(2),
     };
     message.insert("id".into(), id);
-    message.insert("method".into(), json!(input.pick(&["ping", "roots/list", "x/unknown"])));
+    message.insert("method".into(), json!(input.pick(&["ping", "roots/list", "x/unknown", "x\u{fffd}"])));
     if input.byte() & 1 == 1 {
         message.insert("params".into(), Value::Object(object(input, 3)));
     }
@@ -252,6 +297,7 @@ fn without_id(input: &mut Bytes<'_>) -> Value {
         1 => drop(message.insert("result".into(), Value::Object(object(input, 2)))),
         _ => drop(message.insert("error".into(), error(input))),
     }
+    once_more(input, &mut message);
     Value::Object(message)
 }
 
@@ -266,15 +312,20 @@ fn object(input: &mut Bytes<'_>, depth: u8) -> Map<String, Value> {
 
 /// Any JSON value. At depth 0, a scalar.
 fn junk(input: &mut Bytes<'_>, depth: u8) -> Value {
-    match input.byte() % 12 {
+    match input.byte() % 14 {
         0 => Value::Null,
         1 => json!(2),
         2 => json!(true),
-        3 => json!(input.pick(&["2.0", "ping", "}", "\\\""])),
+        3 => json!(input.pick(&["2.0", "ping", "}", "\\\"", "\u{fffd}"])),
         4 => json!("x".repeat(input.pick(&[250, 256, 300, 5000]))),
         5 => json!(input.pick(&RESULT_TYPES)),
         6 => json!(1.5),
-        7 if depth > 0 => (0..input.byte() % 3).map(|_| junk(input, depth - 1)).collect(),
+        7 => numeral(input, 2),
+        // Deeper than the limit, or not.
+        8 if depth > 0 && input.byte().is_multiple_of(4) => {
+            (0..input.pick(&[100, 200])).fold(json!(1), |inner, _| json!([inner]))
+        }
+        9 if depth > 0 => (0..input.byte() % 3).map(|_| junk(input, depth - 1)).collect(),
         _ if depth > 0 => Value::Object(object(input, depth - 1)),
         _ => json!(-1),
     }

@@ -399,6 +399,5 @@ fn subscription_id(message: &[u8]) -> Option<u64> {
 
 /// Returns the JSON value at `path`, the names of nested members. Returns `None` if a member is missing.
 fn member<'a>(message: &'a [u8], path: &[&str]) -> Option<&'a [u8]> {
-    path.iter()
-        .try_fold(message, |value, name| scan::members(value).find(|member| member.is(name)).map(|member| member.value))
+    path.iter().try_fold(message, |value, name| scan::last_member(value, name))
 }
