@@ -188,7 +188,10 @@ mod other_users {
         for mode in [0o640, 0o604, 0o620, 0o666] {
             set_mode(&path, mode);
             for error in [store.load(NAME).unwrap_err(), store.save(NAME, b"new").unwrap_err()] {
-                assert!(error.0.contains("is open to other users (`chmod 600` closes it)"), "{error}");
+                assert!(
+                    error.0.contains("is open to other users (mode") && error.0.contains("`chmod 600 /"),
+                    "{error}"
+                );
                 assert!(!error.0.contains("secret-token"));
             }
         }
@@ -203,9 +206,16 @@ mod other_users {
         set_mode(&store.directory, 0o750);
         let open = || FileStore::open(&store.directory).err();
         for error in [store.load(NAME).err(), store.save(NAME, b"x").err(), store.lock(NAME).err(), open()] {
-            assert!(error.unwrap().0.contains("`chmod 700` closes it"));
+            assert!(error.unwrap().0.contains("`chmod 700 /"));
         }
         set_mode(&store.directory, 0o700);
+        // Whoever can write to the directory above could put another one in its place.
+        set_mode(directory.path(), 0o777);
+        for error in [store.load(NAME).err(), store.save(NAME, b"x").err(), store.lock(NAME).err(), open()] {
+            let error = error.unwrap().0;
+            assert!(error.contains("can be changed by every user (mode 0777). Run `chmod o-w /"), "{error}");
+        }
+        set_mode(directory.path(), 0o700);
         let link = directory.path().join("link");
         symlink(&store.directory, &link).unwrap();
         let error = FileStore::open(link).unwrap_err();

@@ -1,8 +1,6 @@
 //! [`Fs`]: the file operations. Tests replace them, to fail or to crash at each step.
 
 use std::fmt;
-#[cfg(unix)]
-use std::fs::Metadata;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::regular::{Links, open_regular, read_open_file};
+use crate::trusted::check_trusted;
 
 /// Maximum size of a file, in bytes. A hub's configuration of 1,000 servers takes 1 MiB, and 10,000 cached tools
 /// 10 MiB.
@@ -76,13 +75,8 @@ impl Fs for SystemFs {
         let mut options = OpenOptions::new();
         options.read(true);
         let Some((file, metadata)) = if_there(open_regular(path, options, Links::Follow))? else { return Ok(None) };
-        #[cfg(unix)]
-        {
-            check_owner(&metadata, "it")?;
-            check_directory(path)?;
-            // The file itself is elsewhere if the path is a link.
-            check_directory(&self.resolve(path)?)?;
-        }
+        // Nobody else can replace a file that passes, so the file that was opened is the one that is checked.
+        check_writers(path)?;
         read_open_file(file, &metadata, MAX_BYTES).map(Some)
     }
 
@@ -124,8 +118,8 @@ impl Fs for SystemFs {
         options.create(true).truncate(false).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        #[cfg(unix)]
-        check_directory(path)?;
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        check_writers(directory.unwrap_or(Path::new(".")))?;
         let (file, _) = open_regular(path, options, Links::Follow)?;
         match file.try_lock() {
             Ok(()) => Ok(file),
@@ -209,32 +203,9 @@ fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
     receiver.recv_timeout(timeout).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
 }
 
-/// Checks that only trusted users can write to the directory of the file at `path`, because whoever can write to a directory
-/// can replace the files in it.
-#[cfg(unix)]
-fn check_directory(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    check_owner(&fs::metadata(directory.unwrap_or(Path::new(".")))?, "its directory")
-}
-
-/// Checks that a file or directory belongs to this user or to the superuser, and that not every user can write to it. `what`
-/// names the file or directory in the error.
-///
-/// The configuration file says which programs to start, so a user who can write it can run programs as this user.
-#[cfg(unix)]
-fn check_owner(metadata: &Metadata, what: &str) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    /// Mode bit of directories such as `/tmp`, in which users cannot replace the files of other users.
-    const STICKY: u32 = 0o1000;
-    if metadata.uid() != 0 && metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(io::Error::other(format!("{what} belongs to another user. Change its owner with `chown`")));
-    }
-    let is_sticky = metadata.is_dir() && metadata.mode() & STICKY != 0;
-    if metadata.mode() & 0o002 != 0 && !is_sticky {
-        return Err(io::Error::other(format!("every user can write to {what}. Change its mode with `chmod o-w`")));
-    }
-    Ok(())
+/// Refuses a file that other users could change or replace: it may say which programs to start.
+fn check_writers(path: &Path) -> io::Result<()> {
+    check_trusted(path).map_err(io::Error::other)
 }
 
 fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {

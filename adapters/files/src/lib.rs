@@ -5,6 +5,7 @@
 //! | `regular` | [`open_regular`], [`read_regular`], ...: files whose paths come from the user or from a configuration |
 //! | `error` | `FileError`: names the file, the reason, and what to do |
 //! | `fs` | `Fs`: the file operations, which tests replace; `SystemFs`: those of the system, with locks across processes |
+//! | `trusted` | `check_trusted`: refuses a file that other users could change or replace |
 //! | `private` | `read_private`: reads a file that only this user may read |
 //! | `replace` | `replace`: replaces a file atomically |
 //! | `leftovers` | `remove_leftovers`: removes the temporary files of killed programs |
@@ -27,6 +28,8 @@ mod private;
 mod regular;
 #[cfg(feature = "replace")]
 mod replace;
+#[cfg(feature = "replace")]
+mod trusted;
 
 #[cfg(feature = "replace")]
 pub use error::FileError;
@@ -39,3 +42,5 @@ pub use private::{check_private_directory, check_private_file, read_private};
 pub use regular::{Links, open_regular, read_file_or_pipe, read_open_file, read_regular, read_to_end};
 #[cfg(feature = "replace")]
 pub use replace::{check_replace, replace, replace_for_now};
+#[cfg(feature = "replace")]
+pub use trusted::check_trusted;

@@ -6,6 +6,9 @@ use std::path::Path;
 
 use crate::FileError;
 use crate::regular::{Links, open_regular, read_open_file};
+use crate::trusted::check_trusted;
+#[cfg(unix)]
+use crate::trusted::quoted;
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -15,7 +18,8 @@ const FILE_MODE: u32 = 0o600;
 /// Systems without Unix permissions have no such check.
 ///
 /// # Errors
-/// [`FileError::NotPrivate`] if the file is a symbolic link, or belongs to other users or is open to them.
+/// [`FileError::NotPrivate`] if the file is a symbolic link, or belongs to other users or is open to them, or if other users can
+/// change a directory on the way to it.
 pub fn read_private(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, FileError> {
     if !check_private_file(path)? {
         return Ok(None);
@@ -57,7 +61,8 @@ fn check(path: &Path, is: fn(&FileType) -> bool, what: &str, mode: u32) -> Resul
     if !is(&metadata.file_type()) {
         return Err(not_private(path, format!("is not {what}")));
     }
-    check_owner(path, &metadata, mode).map(|()| true)
+    check_owner(path, &metadata, mode)?;
+    check_trusted(path).map(|()| true)
 }
 
 /// Checks that a file or directory belongs to this user and is closed to other users. The error recommends `mode`.
@@ -69,7 +74,9 @@ fn check_owner(path: &Path, metadata: &Metadata, mode: u32) -> Result<(), FileEr
         return Err(not_private(path, "belongs to another user".into()));
     }
     if metadata.mode() & 0o077 != 0 {
-        return Err(not_private(path, format!("is open to other users (`chmod {mode:o}` closes it)")));
+        let now = metadata.mode() & 0o7777;
+        let reason = format!("is open to other users (mode {now:04o}). Run `chmod {mode:o} {}`", quoted(path));
+        return Err(not_private(path, reason));
     }
     Ok(())
 }

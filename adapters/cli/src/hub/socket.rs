@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use mcpwire_hub::HubError;
-use mcpwire_hub::files::{Links, open_regular};
+use mcpwire_hub::files::{Links, check_trusted, open_regular};
 use mcpwire_hub::layout::Layout;
 use rustix::fs::{FlockOperation, flock};
 
@@ -59,17 +59,22 @@ pub(super) fn connect(layout: &Layout) -> Result<Option<UnixStream>, HubError> {
     }
 }
 
-/// Checks that the directory of the Unix socket belongs to this user, and that no other user can write to the directory.
+/// Checks that the directory of the Unix socket belongs to this user, and that no other user can write to the directory or
+/// replace it.
 fn check_directory(socket: &Path) -> Result<(), HubError> {
     let directory = socket.parent().unwrap_or(socket);
     let metadata = fs::metadata(directory).map_err(|error| failed("the hub's directory cannot be read", &error))?;
     if !is_ours(metadata.uid()) {
         return Err(foreign(directory, "belongs to another user"));
     }
-    if metadata.mode() & 0o022 != 0 {
-        return Err(foreign(directory, "can be written to by others (chmod 700 mends that)"));
+    let mode = metadata.mode() & 0o7777;
+    if mode & 0o022 != 0 {
+        return Err(foreign(
+            directory,
+            &format!("can be written to by others (mode {mode:04o}; `chmod 700` mends that)"),
+        ));
     }
-    Ok(())
+    check_trusted(directory).map_err(|error| HubError::conflict("hub", format!("the hub is not used, because {error}")))
 }
 
 /// Returns whether `uid` is the id of the user who runs this process.

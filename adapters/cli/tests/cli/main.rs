@@ -15,6 +15,7 @@ mod completions_of_shells;
 mod demo_server;
 mod exit_status_says_what_happened;
 mod features_beside_tools;
+mod files_of_others_are_refused;
 mod hosts_are_shown_as_addresses;
 mod inputs_are_read_with_a_limit;
 mod interrupted_logins_go_on;
