@@ -34,6 +34,7 @@ mod flow;
 mod form;
 mod grant;
 mod grants;
+mod hex;
 mod http;
 mod jwk;
 mod jwt;

@@ -1,6 +1,5 @@
 //! [`StoredToken`]: the document that a program stores for each token, and [`TokenKey`], its name.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
 use crate::scopes::Scopes;
 use crate::secret::Secret;
 use crate::time::UnixTime;
@@ -212,11 +212,6 @@ fn login_of(first_token: &Secret) -> String {
     hex(&Sha256::digest(first_token.expose())[..16])
 }
 
-/// Returns the bytes as hexadecimal digits in lower case.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |text, byte| text + &format!("{byte:02x}"))
-}
-
 /// Why a stored document cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -231,6 +226,8 @@ pub enum StoreError {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
     use super::*;
     use crate::testing::{ISSUER, NOW, RESOURCE, stored};
     use alloc::string::ToString;
