@@ -217,9 +217,13 @@ pub(crate) fn scripted<'a>(before: &[&'a str], list: &'a str, call: &'a str, fir
     [before, &["--", "sh", "-c", SCRIPTED, "scripted", list, call, first]].concat()
 }
 
-/// Returns a path for a file of one test.
+/// Returns a path for a file of one test. The tool refuses configurations in directories that other users can change, and the
+/// checkout may be in one.
 pub(crate) fn scratch(name: &str) -> std::path::PathBuf {
-    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}", std::process::id()));
+    let target = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let is_trusted = mcpwire_hub::files::check_trusted(&target).is_ok();
+    let place = if is_trusted { target } else { std::env::temp_dir() };
+    let directory = place.join(format!("cli-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory for the test");
     directory.join(name)
 }
