@@ -42,6 +42,22 @@ pub(super) struct Connection {
 pub(super) struct Remains {
     pub(super) client: Option<Client>,
     pub(super) container: Option<Container>,
+    kill: Arc<Mutex<()>>,
+}
+
+impl Remains {
+    /// Kills the process of the server, and waits for another thread that is killing it. May block for 500 ms.
+    pub(super) fn kill_process(&self) {
+        if let Some(client) = &self.client {
+            kill_process(client, &self.kill);
+        }
+    }
+}
+
+/// Kills the process of a server while `kill` is held: a second caller returns after the first one has killed the process.
+fn kill_process(client: &Client, kill: &Mutex<()>) {
+    let _turn = kill.lock().unwrap_or_else(PoisonError::into_inner);
+    client.kill();
 }
 
 /// An attempt to run a server. Dropping it kills the server's process, which may block.
@@ -54,6 +70,10 @@ pub(super) struct Attempt {
     calls_failed: CallsFailed,
     /// Tasks of this attempt that use the connection to the server. They are aborted when the attempt ends.
     tasks: Vec<AbortHandle>,
+    /// Whether the process is being killed. Its end is then reported by the kill alone.
+    is_killed: bool,
+    /// Held while the process is being killed.
+    kill: Arc<Mutex<()>>,
 }
 
 enum Phase {
@@ -156,8 +176,21 @@ impl Attempts {
     pub(super) fn stop(&self, key: AttemptKey) -> Option<Remains> {
         let mut attempts = self.lock();
         let attempt = attempts.get_mut(&key)?;
-        attempt.abort_tasks();
-        Some(Remains { client: attempt.client().cloned(), container: attempt.container.clone() })
+        Some(attempt.stop())
+    }
+
+    /// Does the same as [`stop`](Self::stop) before the process of the server is killed.
+    pub(super) fn begin_kill(&self, key: AttemptKey) -> Option<Remains> {
+        let mut attempts = self.lock();
+        let attempt = attempts.get_mut(&key)?;
+        attempt.is_killed = true;
+        Some(attempt.stop())
+    }
+
+    /// Returns whether [`begin_kill`](Self::begin_kill) was called for this attempt. A graceful stop may then end before the process
+    /// is dead.
+    pub(super) fn is_killed(&self, key: AttemptKey) -> bool {
+        self.lock().get(&key).is_some_and(|attempt| attempt.is_killed)
     }
 
     /// Removes an attempt to run a server. Dropping the returned attempt kills its process, which may block.
@@ -199,6 +232,8 @@ impl Attempt {
             fail_calls: Some(fail_calls),
             calls_failed: calls_failed.shared(),
             tasks: Vec::new(),
+            is_killed: false,
+            kill: Arc::default(),
         }
     }
 
@@ -215,6 +250,12 @@ impl Attempt {
         matches!(self.phase, Phase::Resolving(_) | Phase::LaunchFailed)
     }
 
+    fn stop(&mut self) -> Remains {
+        self.abort_tasks();
+        let kill = Arc::clone(&self.kill);
+        Remains { client: self.client().cloned(), container: self.container.clone(), kill }
+    }
+
     fn abort_tasks(&mut self) {
         self.tasks.drain(..).for_each(|task| task.abort());
     }
@@ -224,7 +265,7 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         self.abort_tasks();
         if let Some(client) = self.client() {
-            client.kill();
+            kill_process(client, &self.kill);
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn stop(context: &Context, key: AttemptKey) {
     let remains = context.attempts.stop(key);
     let in_task = context.clone();
     context.tasks().spawn(async move {
-        if let Some(Remains { client, container }) = remains {
+        if let Some(Remains { client, container, .. }) = remains {
             if let Some(client) = client {
                 // Errors are ignored: the state machine needs to know only that the process has ended.
                 let _ = client.shutdown().await;
@@ -26,7 +26,9 @@ pub(super) fn stop(context: &Context, key: AttemptKey) {
                 containers::stop(container, in_task.tasks()).await;
             }
         }
-        removed(&in_task, key).await;
+        if !in_task.attempts.is_killed(key) {
+            removed(&in_task, key).await;
+        }
     });
 }
 
@@ -34,13 +36,13 @@ pub(super) fn stop(context: &Context, key: AttemptKey) {
 ///
 /// The caller holds the lock of the hub's state. The process is killed on another thread, because that may block.
 pub(super) fn kill(context: &Context, key: AttemptKey) {
-    let remains = context.attempts.stop(key);
+    let remains = context.attempts.begin_kill(key);
     let in_task = context.clone();
     context.tasks().spawn(async move {
-        if let Some(Remains { client, container }) = remains {
+        if let Some(remains) = remains {
+            let (client, container) = (remains.client.clone(), remains.container.clone());
+            let _ = in_task.tasks().block(move || remains.kill_process()).await;
             if let Some(client) = client {
-                let killed = client.clone();
-                let _ = in_task.tasks().block(move || killed.kill()).await;
                 let _ = in_task.tasks().within(KILL_TIMEOUT, client.shutdown()).await;
             }
             if let Some(container) = container {
