@@ -12,6 +12,7 @@ mod big_results_pass_through;
 mod calls_become_tasks;
 mod calls_that_need_a_login;
 mod completions_of_shells;
+mod configurations_are_shown_without_secrets;
 mod demo_server;
 mod exit_status_says_what_happened;
 mod features_beside_tools;

@@ -19,6 +19,7 @@ mod package;
 mod problems;
 mod read;
 mod settings;
+mod shown;
 mod text;
 mod validate;
 mod value;
@@ -33,8 +34,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::redact::Redactor;
-use crate::secrets::secrets_in_args;
+use crate::secrets::hide_in_args;
 
 pub use oauth::{OAuthConfig, Redirect};
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
@@ -274,9 +274,10 @@ impl fmt::Debug for McpConfig {
             Some(url) => shown.field("url", &url).field("unix_socket", &self.unix_socket),
             None => shown.field("identifier", &self.package.identifier).field("version", &self.package.version),
         };
-        let redactor = Redactor::new(secrets_in_args(&self.args));
-        let args: Vec<String> = self.args.iter().map(|arg| redactor.redact(arg)).collect();
-        shown.field("args", &args).field("env_vars", &self.env_vars).field("headers", &self.headers);
+        shown
+            .field("args", &hide_in_args(&self.args))
+            .field("env_vars", &self.env_vars)
+            .field("headers", &self.headers);
         shown.field("variables", &self.variables).field("cwd", &self.cwd).field("origin", &self.origin);
         shown.finish_non_exhaustive()
     }

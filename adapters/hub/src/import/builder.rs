@@ -10,7 +10,7 @@ use super::{Dialect, command};
 use crate::config::{
     EnvVarConfig, EnvVarSpec, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
 };
-use crate::secrets::{Secret, SecretRef, is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
+use crate::secrets::{Secret, SecretRef, is_placeholder, is_secret, is_secret_name, scheme, split_secret};
 use crate::{HubError, HubErrorKind};
 
 /// An entry of `inputs` in a file of VS Code: a value that the user has to enter.
@@ -315,7 +315,7 @@ impl<'a> Builder<'a> {
         for (at, arg) in args.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| args[before].as_str());
             let field = format!("args.{at}");
-            let arg = match secret_in(before, arg) {
+            let arg = match split_secret(before, arg) {
                 Some((option, secret)) if !secret.contains("${") => {
                     let kept = self.keep(&format!("argument.{at}"), Secret::new(secret))?;
                     let variable = self.variable(&format!("secret.argument.{at}"), &EnvVarConfig::secret("", kept));
@@ -353,34 +353,6 @@ impl<'a> Builder<'a> {
         }
         Ok(all)
     }
-}
-
-/// Splits the argument `arg` before the secret in it: `--token=abc` into `--token=` and `abc`. Returns `None` if it contains no
-/// secret.
-///
-/// `before` is the previous argument: after `--token`, the whole argument `abc` is a secret.
-fn secret_in<'t>(before: Option<&str>, arg: &'t str) -> Option<(&'t str, &'t str)> {
-    let is_option = |text: &str| text.starts_with('-');
-    if let Some((option, value)) = arg.split_once('=')
-        && is_option(option)
-    {
-        let found = is_secret(option.trim_start_matches('-'), value);
-        return found.then(|| arg.split_at(option.len() + 1));
-    }
-    if is_option(arg) {
-        return None;
-    }
-    let named = before.is_some_and(|before| {
-        is_option(before) && !before.contains('=') && is_secret(before.trim_start_matches('-'), arg)
-    });
-    // `--header "Authorization: Bearer abc"`
-    let header = arg.split_once(':').filter(|(name, value)| is_secret_name(name) && is_secret_text(value));
-    if let Some((name, value)) = header {
-        let token = scheme(value.trim_start()).map_or(value.trim_start(), |(_, token)| token);
-        let at = arg.len() - token.len();
-        return (at > name.len()).then(|| arg.split_at(at));
-    }
-    (named || is_secret_text(arg)).then_some(("", arg))
 }
 
 fn from_environment(name: &str, unset: Option<String>, is_secret: bool) -> EnvVarConfig {

@@ -9,7 +9,7 @@ use super::command;
 use super::container::Container;
 use super::instance::Instance;
 use crate::config::{McpConfig, McpPackageType, McpTransport};
-use crate::secrets::is_secret;
+use crate::secrets::hide_in_url;
 
 /// A description of how a server would be started or contacted, for the user to review. It omits secret values, but shortens
 /// nothing. `Display` escapes characters that could hide a part of the text.
@@ -65,7 +65,7 @@ impl Preview {
             }
         };
         let files = config.http_files().map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-        let proxy = config.proxy.iter().map(|proxy| ("proxy".to_owned(), proxy.clone()));
+        let proxy = config.proxy.iter().map(|proxy| ("proxy".to_owned(), hide_in_url(proxy)));
         Preview {
             command,
             url: None,
@@ -113,17 +113,6 @@ pub(crate) fn argv(
 ) -> Vec<String> {
     let names = config.env_vars.keys().map(String::as_str);
     command::argv(config, runtime_args, args, container, names, &Instance::default())
-}
-
-/// Replaces the values in the query of the URL `url` that are probably secret by `<secret>`.
-pub(super) fn without_secret_query(url: &str) -> String {
-    let Some((address, query)) = url.split_once('?') else { return url.to_owned() };
-    let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
-    let shown = |pair: &str| match pair.split_once('=') {
-        Some((name, value)) if !value.starts_with('<') && is_secret(name, value) => format!("{name}=<secret>"),
-        _ => pair.to_owned(),
-    };
-    format!("{address}?{}{fragment}", query.split('&').map(shown).collect::<Vec<_>>().join("&"))
 }
 
 impl fmt::Display for Preview {

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcpwire_supervisor::Failure;
 use sha2::{Digest as _, Sha256};
 
-use super::preview::{Preview, Shown, without_secret_query};
+use super::preview::{Preview, Shown};
 use crate::HubError;
 use crate::config::{
     EnvVarConfig, EnvVarSpec, McpConfig, McpTransport, check_literal, fill, is_address, is_dangerous, names_in,
 };
 use crate::logins::LoginSettings;
 use crate::redact::percent_decoded;
-use crate::secrets::{Secret, SecretRef, SecretStore, is_secret, secrets_in_args};
+use crate::secrets::{Secret, SecretRef, SecretStore, hide_in_url, is_secret, secrets_in_args};
 
 /// The values of a configuration after secret references and variables were replaced. Optional values that are missing are left
 /// out.
@@ -94,7 +94,7 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore, reads: Read
     }
     let (login, described) = resolver.login(config, url.is_some());
     let mut preview = Preview::new(config, &shown_texts(&args), &shown_texts(&runtime_args));
-    preview.url = url.as_ref().map(|url| without_secret_query(&url.shown));
+    preview.url = url.as_ref().map(|url| hide_in_url(&url.shown));
     preview.env = shown(&env).chain(inherited).collect();
     preview.headers = shown(&headers).collect();
     preview.http.extend(described);

@@ -1,6 +1,10 @@
 //! Guesses which plain values of a configuration are secrets, by their names and their form.
 
 use super::Secret;
+use crate::config::names_in;
+
+/// The text that is shown in place of a secret.
+pub(crate) const HIDDEN: &str = "<secret>";
 
 /// Prefixes of the access tokens of well-known services, such as GitHub's `ghp_`.
 const PREFIXES: [&str; 26] = [
@@ -63,21 +67,89 @@ pub fn is_secret(name: &str, text: &str) -> bool {
     is_secret_text(text) || (is_secret_name(name) && !is_path && !is_plain && !text.starts_with("http"))
 }
 
-/// Returns the secrets that a command line probably contains, such as `X` in `--token X` or `--api-key=X`.
+/// Returns the secrets that a command line probably contains, such as `X` in `--token X`, `--api-key=X` or `API_KEY=X`.
 pub(crate) fn secrets_in_args(args: &[String]) -> impl Iterator<Item = Secret> {
-    let mut option = "";
-    args.iter().filter_map(move |arg| {
-        let name = std::mem::take(&mut option);
-        let (name, value) = match arg.strip_prefix('-').map(|option| option.trim_start_matches('-').split_once('=')) {
-            Some(Some(pair)) => pair,
-            Some(None) => {
-                option = arg.trim_start_matches('-');
-                return None;
-            }
-            None => (name, arg.as_str()),
+    parts_of_args(args).filter_map(|(_, secret)| secret.map(Secret::new))
+}
+
+/// Returns a command line with a mark in place of the secrets that it probably contains.
+pub(crate) fn hide_in_args(args: &[String]) -> Vec<String> {
+    let hide = |(plain, secret): (&str, Option<&str>)| match secret {
+        // A variable is replaced only when the server is started.
+        Some(secret) if names_in(secret).next().is_none() => format!("{plain}{HIDDEN}"),
+        secret => [plain, secret.unwrap_or_default()].concat(),
+    };
+    parts_of_args(args).map(hide).collect()
+}
+
+/// Splits each argument before the secret at its end, if it contains one.
+fn parts_of_args(args: &[String]) -> impl Iterator<Item = (&str, Option<&str>)> {
+    args.iter().enumerate().map(|(at, arg)| {
+        let before = at.checked_sub(1).map(|before| args[before].as_str());
+        let variable = || {
+            let (name, value) = arg.split_once('=').filter(|(name, value)| is_secret(name, value))?;
+            let is_word = !name.contains(char::is_whitespace) && !value.contains(char::is_whitespace);
+            is_word.then(|| arg.split_at(arg.len() - value.len()))
         };
-        is_secret(name, value).then(|| Secret::new(value))
+        let split = split_secret(before, arg).or_else(variable);
+        split.map_or((arg.as_str(), None), |(plain, secret)| (plain, Some(secret)))
     })
+}
+
+/// Returns a URL with a mark in place of its user and password, and of the values in its query that are probably secret.
+pub(crate) fn hide_in_url(url: &str) -> String {
+    let (address, query) = url.split_once('?').map_or((url, None), |(address, query)| (address, Some(query)));
+    let mut shown = match address.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find(['/', '#']).unwrap_or(rest.len()));
+            match authority.rsplit_once('@') {
+                Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{path}"),
+                None => address.to_owned(),
+            }
+        }
+        None => address.to_owned(),
+    };
+    if let Some(query) = query {
+        let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
+        let hide = |pair: &str| match pair.split_once('=') {
+            // A text in angle or curly brackets stands for a value.
+            Some((name, value)) if !value.starts_with(['<', '{']) && is_secret(name, value) => {
+                format!("{name}={HIDDEN}")
+            }
+            _ => pair.to_owned(),
+        };
+        let query = query.split('&').map(hide).collect::<Vec<_>>().join("&");
+        shown.extend(["?", &query, fragment]);
+    }
+    shown
+}
+
+/// Splits the argument `arg` before the secret in it: `--token=abc` into `--token=` and `abc`. Returns `None` if it contains no
+/// secret.
+///
+/// `before` is the previous argument: after `--token`, the whole argument `abc` is a secret.
+pub(crate) fn split_secret<'t>(before: Option<&str>, arg: &'t str) -> Option<(&'t str, &'t str)> {
+    let is_option = |text: &str| text.starts_with('-');
+    if let Some((option, value)) = arg.split_once('=')
+        && is_option(option)
+    {
+        let found = is_secret(option.trim_start_matches('-'), value);
+        return found.then(|| arg.split_at(option.len() + 1));
+    }
+    if is_option(arg) {
+        return None;
+    }
+    let named = before.is_some_and(|before| {
+        is_option(before) && !before.contains('=') && is_secret(before.trim_start_matches('-'), arg)
+    });
+    // `--header "Authorization: Bearer abc"`
+    let header = arg.split_once(':').filter(|(name, value)| is_secret_name(name) && is_secret_text(value));
+    if let Some((name, value)) = header {
+        let token = scheme(value.trim_start()).map_or(value.trim_start(), |(_, token)| token);
+        let at = arg.len() - token.len();
+        return (at > name.len()).then(|| arg.split_at(at));
+    }
+    (named || is_secret_text(arg)).then_some(("", arg))
 }
 
 /// Splits a credential such as `Bearer abc` into its authentication scheme and the rest. Returns `None` for other texts.

@@ -24,7 +24,9 @@ use uuid::Uuid;
 pub use environment::EnvSecrets;
 pub use file::FileSecrets;
 pub use guess::is_secret;
-pub(crate) use guess::{is_placeholder, is_secret_name, is_secret_text, scheme, secrets_in_args};
+pub(crate) use guess::{
+    HIDDEN, hide_in_args, hide_in_url, is_placeholder, is_secret_name, scheme, secrets_in_args, split_secret,
+};
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringSecrets;
 pub use memory::MemorySecrets;

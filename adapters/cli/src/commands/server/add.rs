@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
         console.warn(&text::line(&outcome));
     }
     handle.close();
-    if options.json { output::json(&config) } else { Ok(()) }
+    if options.json { output::json(&config.without_secrets()) } else { Ok(()) }
 }
 
 fn config(arguments: &AddServer, options: &Options) -> Result<McpConfig, Failure> {

@@ -78,7 +78,8 @@ pub(super) fn run(
     handle.close();
     if options.json {
         let refused: Vec<_> = refused.iter().map(|(name, why)| (name, why)).collect();
-        output::json(&serde_json::json!({ "imported": added, "refused": refused }))?;
+        let imported: Vec<_> = added.iter().map(McpConfig::without_secrets).collect();
+        output::json(&serde_json::json!({ "imported": imported, "refused": refused }))?;
     } else {
         output::page(|out| {
             for config in &added {

@@ -56,10 +56,10 @@ fn list(place: &Place, options: &Options) -> Result<(), Failure> {
     let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
     let secrets = Secrets::in_directory(layout.secrets());
     if options.json {
-        return output::json(&loaded.configs);
+        return output::json(&loaded.configs.iter().map(McpConfig::without_secrets).collect::<Vec<_>>());
     }
     let configs = loaded.configs.iter().map(|config| {
-        let shown = preview(config, &secrets);
+        let shown = preview(&config.without_secrets(), &secrets);
         let what = shown.url.clone().unwrap_or_else(|| shown.command.join(" "));
         let remark = match (config.enabled, config.has_consent(&secrets)) {
             (false, _) => "disabled",
@@ -79,7 +79,7 @@ fn list(place: &Place, options: &Options) -> Result<(), Failure> {
 fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
     let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
-    let config = find_in(loaded.configs, server).map_err(Failure::from_hub)?;
+    let config = find_in(loaded.configs, server).map_err(Failure::from_hub)?.without_secrets();
     let shown = preview(&config, &Secrets::in_directory(layout.secrets()));
     if options.json {
         return output::json(&config);

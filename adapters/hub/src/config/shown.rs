@@ -1,0 +1,57 @@
+//! [`McpConfig::without_secrets`]: a copy of a configuration to show.
+
+use serde_json::Value;
+
+use super::{EnvVarConfig, McpConfig, McpTransport, is_dangerous};
+use crate::secrets::{HIDDEN, hide_in_args, hide_in_url, is_secret};
+
+impl McpConfig {
+    /// Returns a copy for the user to read, in which `<secret>` replaces each value that is marked as secret or is probably one:
+    /// values of variables and headers, and parts of arguments and URLs. References to stored secrets stay.
+    ///
+    /// The copy cannot be started or saved.
+    pub fn without_secrets(&self) -> McpConfig {
+        let mut shown = self.clone();
+        if let McpTransport::Http { url } = &mut shown.transport {
+            *url = hide_in_url(url);
+        }
+        shown.package.identifier = hide_in_url(&shown.package.identifier);
+        shown.proxy = shown.proxy.map(|proxy| hide_in_url(&proxy));
+        shown.args = hide_in_args(&shown.args);
+        shown.runtime_args = hide_in_args(&shown.runtime_args);
+        // The user must see a value that loads code.
+        for (name, value) in shown.env_vars.iter_mut().filter(|(name, _)| !is_dangerous(name)) {
+            hide_value(name, value);
+        }
+        for (name, value) in shown.headers.iter_mut().chain(&mut shown.variables) {
+            hide_value(name, value);
+        }
+        if let Some(secret) = &mut shown.oauth.client_secret {
+            secret.is_secret = true;
+            hide_value("client_secret", secret);
+        }
+        hide_members("", &mut shown.config);
+        shown.other.iter_mut().for_each(|(name, value)| hide_members(name, value));
+        shown
+    }
+}
+
+fn hide_value(name: &str, config: &mut EnvVarConfig) {
+    if let Some(value) = &mut config.value
+        && !value.is_empty()
+        && (config.is_secret || is_secret(name, value))
+    {
+        HIDDEN.clone_into(value);
+    }
+}
+
+/// Hides texts in the value of the member `name`, which this program does not know.
+fn hide_members(name: &str, value: &mut Value) {
+    match value {
+        Value::String(text) if is_secret(name, text) => HIDDEN.clone_into(text),
+        Value::String(text) => *text = hide_in_url(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_members(name, item)),
+        Value::Object(members) => members.iter_mut().for_each(|(name, value)| hide_members(name, value)),
+        _ => {}
+    }
+}
