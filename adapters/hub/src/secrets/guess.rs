@@ -1,7 +1,6 @@
 //! Guesses which plain values of a configuration are secrets, by their names and their form.
 
 use super::Secret;
-use crate::config::names_in;
 
 /// The text that is shown in place of a secret.
 pub(crate) const HIDDEN: &str = "<secret>";
@@ -75,11 +74,15 @@ pub(crate) fn secrets_in_args(args: &[String]) -> impl Iterator<Item = Secret> {
 /// Returns a command line with a mark in place of the secrets that it probably contains.
 pub(crate) fn hide_in_args(args: &[String]) -> Vec<String> {
     let hide = |(plain, secret): (&str, Option<&str>)| match secret {
-        // A variable is replaced only when the server is started.
-        Some(secret) if names_in(secret).next().is_none() => format!("{plain}{HIDDEN}"),
+        Some(secret) if !is_reference(secret) => format!("{plain}{HIDDEN}"),
         secret => [plain, secret.unwrap_or_default()].concat(),
     };
     parts_of_args(args).map(hide).collect()
+}
+
+/// Returns whether a text stands for a value that is elsewhere, such as `{name}`, or `<secret>` in a text that is shown.
+fn is_reference(text: &str) -> bool {
+    text.starts_with(['<', '{'])
 }
 
 /// Splits each argument before the secret at its end, if it contains one.
@@ -112,8 +115,7 @@ pub(crate) fn hide_in_url(url: &str) -> String {
     if let Some(query) = query {
         let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
         let hide = |pair: &str| match pair.split_once('=') {
-            // A text in angle or curly brackets stands for a value.
-            Some((name, value)) if !value.starts_with(['<', '{']) && is_secret(name, value) => {
+            Some((name, value)) if !is_reference(value) && is_secret(name, value) => {
                 format!("{name}={HIDDEN}")
             }
             _ => pair.to_owned(),
