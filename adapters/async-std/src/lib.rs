@@ -63,6 +63,7 @@ impl Runtime for AsyncStd {
 
     #[cfg(feature = "http")]
     fn http_client(&self, def: &McpServerDef) -> Result<Arc<dyn http::HttpClient>, HttpSetupError> {
+        mcpwire_smol::start_reactor().map_err(|error| HttpSetupError::Client(error.to_string()))?;
         Ok(Arc::new(mcpwire_http::Client::new(Arc::new(AsyncStd), mcpwire_http::ClientOptions::of(def))?))
     }
 }

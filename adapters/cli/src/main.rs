@@ -11,6 +11,7 @@ mod log;
 mod login;
 mod lost_logins;
 mod process_end;
+mod runtime;
 mod save;
 mod secrets;
 mod session;

@@ -43,8 +43,13 @@ fn settle_once(console: &Console) {
 /// Runs the shutdown of a hub or a client, and waits at the same time as [`settle`] does: both wait for the same tokens.
 pub(crate) fn settle_during<T>(console: &Console, shutdown: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
-        scope.spawn(|| settle(console));
-        shutdown()
+        let waits = thread::Builder::new().spawn_scoped(scope, || settle(console)).is_ok();
+        let done = shutdown();
+        // Without a thread, one wait follows the other.
+        if !waits {
+            settle(console);
+        }
+        done
     })
 }
 

@@ -22,7 +22,7 @@ pub fn serve_stdio(log: Log) -> io::Result<()> {
 /// Pending calls are dropped then. A separate thread reads the input.
 pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, mut log: Log) -> io::Result<()> {
     let (sender, lines) = mpsc::sync_channel(READ_AHEAD);
-    thread::spawn(move || {
+    let read = move || {
         loop {
             let mut line = Vec::new();
             let read = input.read_until(b'\n', &mut line);
@@ -32,7 +32,8 @@ pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, m
                 return;
             }
         }
-    });
+    };
+    thread::Builder::new().spawn(read)?;
     let started = Instant::now();
     let mut server = Server::new(SystemTime::now());
     let route = Route::general(server.connect());

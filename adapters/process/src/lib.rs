@@ -33,10 +33,12 @@
 //! | `process`, `local` | [`Process`]: detects the exit of a server, and ends it |
 //! | `spawn`, `isolation` | starts a server in a new process group or session |
 //! | `tree`, `procfs` | signals the server and its descendants |
+//! | `descriptors` | [`check_descriptors`]: whether this process can open more files |
 //! | `shutdown` | [`ProcessShutdown`]: ends a server step by step |
 //!
 //! [`McpServerDef`]: mcpwire_client::McpServerDef
 
+mod descriptors;
 mod isolation;
 mod local;
 mod process;
@@ -47,6 +49,7 @@ mod spawn;
 #[cfg(unix)]
 mod tree;
 
+pub use descriptors::check_descriptors;
 pub use local::{kill_children, kill_tree};
 pub use process::{ExitHandle, Pipes, Process, RunningServer};
 pub use shutdown::{ProcessShutdown, ShutdownAction};

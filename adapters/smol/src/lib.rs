@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-pub use executor::spawn;
+pub use executor::{spawn, start, start_reactor};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 
@@ -55,7 +55,10 @@ impl CurrentRuntime for Smol {
 
 impl Runtime for Smol {
     fn spawn(&self, task: TaskFuture) {
-        spawn(task).detach();
+        // Without the thread, the task is dropped at once, and its connection fails.
+        if start().is_ok() {
+            spawn(task).detach();
+        }
     }
 
     #[cfg(feature = "http")]
@@ -71,6 +74,7 @@ impl Runtime for Smol {
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
         use async_io::Async;
 
+        start_reactor()?;
         let mut streams = Streams::new(Async::new(pipes.stdout)?, Async::new(pipes.stdin)?);
         streams.stderr = Some(Box::pin(Async::new(pipes.stderr)?));
         if let Some(exit) = exit {
@@ -91,6 +95,7 @@ impl Runtime for Smol {
 
     #[cfg(feature = "http")]
     fn http_client(&self, def: &McpServerDef) -> Result<Arc<dyn http::HttpClient>, HttpSetupError> {
+        start_reactor().map_err(|error| HttpSetupError::Client(error.to_string()))?;
         Ok(Arc::new(mcpwire_http::Client::new(Arc::new(Smol), mcpwire_http::ClientOptions::of(def))?))
     }
 }

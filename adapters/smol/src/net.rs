@@ -6,6 +6,7 @@ use async_io::Async;
 use mcpwire_driver::http::{ConnectFuture, Net, ResolveFuture, Socket};
 
 use crate::Smol;
+use crate::executor::start_reactor;
 
 impl Net for Smol {
     fn resolve(&self, host: String, port: u16) -> ResolveFuture {
@@ -15,6 +16,7 @@ impl Net for Smol {
 
     fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture {
         Box::pin(async move {
+            start_reactor()?;
             let stream = Async::<TcpStream>::connect(address).await?;
             stream.get_ref().set_nodelay(true)?;
             Ok(Box::pin(stream) as Socket)
@@ -25,6 +27,9 @@ impl Net for Smol {
     fn connect_unix(&self, path: std::path::PathBuf) -> ConnectFuture {
         use std::os::unix::net::UnixStream;
 
-        Box::pin(async move { Ok(Box::pin(Async::<UnixStream>::connect(path).await?) as Socket) })
+        Box::pin(async move {
+            start_reactor()?;
+            Ok(Box::pin(Async::<UnixStream>::connect(path).await?) as Socket)
+        })
     }
 }

@@ -4,7 +4,12 @@ use std::future::pending;
 use std::sync::OnceLock;
 use std::thread;
 
+use mcpwire_driver::process::check_descriptors;
 use tokio::runtime::{Builder, Handle};
+
+/// Maximum number of descriptors that a runtime opens when it is built, with some to spare: a poller with a copy and a waker, and
+/// two ends and a copy of the socket for signals.
+const RUNTIME_DESCRIPTORS: usize = 8;
 
 /// Returns the runtime that lives as long as the process. The first call starts its thread, which sleeps while there are no tasks.
 ///
@@ -15,6 +20,8 @@ pub(crate) fn get() -> Option<Handle> {
 }
 
 fn start() -> Option<Handle> {
+    // Where the feature `signal` of tokio is enabled, building a runtime panics without descriptors.
+    check_descriptors(RUNTIME_DESCRIPTORS).ok()?;
     let runtime = Builder::new_current_thread().enable_all().build().ok()?;
     let handle = runtime.handle().clone();
     let run = move || runtime.block_on(pending::<()>());

@@ -1,14 +1,14 @@
 //! [`Background`]: sends HTTP requests on the background thread.
 
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_client::catch_panic;
 use mcpwire_client::http::{DefinitionSetting, HttpClient, ResponseFuture};
-use mcpwire_core::http::Exchange;
-use mcpwire_smol::{Runtime as _, Smol, spawn};
+use mcpwire_core::http::{Exchange, Failure, FailureKind};
+use mcpwire_smol::{Runtime as _, Smol, spawn, start};
 
 /// An HTTP client that sends requests on the background thread of [`spawn`], without being polled by the caller. The caller reads
 /// the body of the response.
@@ -39,6 +39,11 @@ impl Background {
 
 impl HttpClient for Background {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
+        if let Err(error) = start() {
+            let failure =
+                Failure::new(FailureKind::NotMade, format!("the background thread cannot be started: {error}"));
+            return Box::pin(ready(Err(failure)));
+        }
         // Dropping the task cancels it.
         Box::pin(spawn(self.0.send(exchange)))
     }

@@ -84,11 +84,12 @@ mod quit {
     use tokio::signal::unix::{SignalKind, signal};
 
     use super::Interrupt;
+    use crate::runtime::runtime;
 
     /// Makes SIGQUIT (Ctrl-\\) count as two interrupts. By default, SIGQUIT would end this process, but not servers that ignore
     /// the end of their standard input.
     pub(super) fn install(interrupt: Interrupt) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = runtime()?;
         let context = runtime.enter();
         let mut signals = signal(SignalKind::quit())?;
         drop(context);

@@ -87,12 +87,14 @@ impl Console {
         bar.set_message(text::line(what));
         let (over, is_over) = mpsc::channel();
         let shown = bar.clone();
-        thread::spawn(move || {
+        let show = move || {
             if is_over.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(Duration::from_millis(100));
             }
-        });
+        };
+        // Without a thread, no progress is shown.
+        let _ = thread::Builder::new().spawn(show);
         *self.running() = Some(Running { bar, what: what.to_owned(), _over: over });
     }
 

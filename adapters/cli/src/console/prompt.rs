@@ -61,12 +61,14 @@ impl Terminal for Prompt {
     /// that thread stays until this process ends.
     fn read(&mut self) -> Typed {
         let (typed, line) = mpsc::channel();
-        thread::spawn(move || {
+        let read = move || {
             let mut line = String::new();
             let read = io::stdin().read_line(&mut line);
             // The receiver was dropped if there was an interrupt.
             let _ = typed.send(read.ok().filter(|length| *length > 0).map(|_| line));
-        });
+        };
+        // Without a thread, the input counts as ended.
+        let _ = thread::Builder::new().spawn(read);
         loop {
             match line.recv_timeout(GLANCE) {
                 Ok(Some(line)) => return Typed::Line(line.trim_end_matches(['\r', '\n']).to_owned()),

@@ -65,7 +65,7 @@ mod unix {
     ///
     /// Ctrl-Z is ignored meanwhile, because a stopped process could not restore the settings of the terminal.
     pub(super) fn read_hidden() -> io::Result<Ended> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = crate::runtime::runtime()?;
         runtime.block_on(async {
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut quit = signal(SignalKind::quit())?;
@@ -76,11 +76,12 @@ mod unix {
             let _hidden = Hidden::begin()?;
             let (sender, line) = oneshot::channel();
             // A blocking read cannot be interrupted. After a signal, this thread stays until the process ends.
-            thread::spawn(move || {
+            let read = move || {
                 let mut line = String::new();
                 let read = io::stdin().read_line(&mut line);
                 let _ = sender.send(read.map(|length| (length > 0).then_some(line)));
-            });
+            };
+            thread::Builder::new().spawn(read)?;
             let of = |kind: SignalKind| Ok(Ended::Signal(kind.as_raw_value()));
             tokio::select! {
                 line = line => line.map_err(io::Error::other)?.map(Ended::Line),

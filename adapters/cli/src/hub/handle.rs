@@ -252,6 +252,5 @@ pub(super) fn end_at_second_interrupt(function: impl Fn() + Send + 'static) {
 
 /// Creates the single-threaded tokio runtime on which a hub runs.
 pub(crate) fn runtime() -> Result<Runtime, HubError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| HubError::unavailable(format!("the system provides no runtime: {error}")))
+    crate::runtime::runtime().map_err(|error| HubError::unavailable(format!("the runtime cannot be started: {error}")))
 }

@@ -174,12 +174,15 @@ impl Guide {
         }
         let (opener, console) = (opener(url, &self.secret_variables), self.console.clone());
         // A browser in the terminal runs until the user closes it.
-        thread::spawn(move || {
+        let open = move || {
             if !opener.and_then(|mut opener| opener.status()).is_ok_and(|status| status.success()) {
                 console.note("no browser was opened (the variable BROWSER can name one): open the page yourself, on this machine");
                 console.note("if the browser is on another machine, press Ctrl-C, and add --no-browser to the command");
             }
-        });
+        };
+        if let Err(error) = thread::Builder::new().spawn(open) {
+            self.console.note(&format!("no browser was opened ({error}): open the page yourself, on this machine"));
+        }
     }
 
     /// Shows the URL of the login page, and reads the address that the user pastes.

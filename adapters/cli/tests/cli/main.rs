@@ -16,6 +16,7 @@ mod configurations_are_shown_without_secrets;
 mod demo_server;
 mod exit_status_says_what_happened;
 mod features_beside_tools;
+mod few_descriptors;
 mod files_of_others_are_refused;
 mod hosts_are_shown_as_addresses;
 mod inputs_are_read_with_a_limit;

@@ -104,6 +104,8 @@ impl HttpServer {
 
     /// Serves clients forever. Fails only if the runtime cannot be created.
     pub fn run(self) -> io::Result<()> {
+        // Where the feature `signal` of tokio is enabled, building a runtime panics without descriptors. A pipe has two.
+        drop((0..4).map(|_| io::pipe()).collect::<io::Result<Vec<_>>>()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;

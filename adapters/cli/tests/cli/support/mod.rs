@@ -14,6 +14,7 @@ pub(crate) mod terminal;
 use std::fmt;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -131,6 +132,16 @@ impl Running {
         wait_for(what, || self.stderr.so_far().contains(what).then_some(()));
     }
 
+    /// Waits until the process has written this to standard error, or has closed it. Returns whether it has written this.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn wait_for_stderr_or_end(&self, what: &str) -> bool {
+        wait_for(what, || {
+            let is_closed = self.stderr.is_closed();
+            let is_written = self.stderr.so_far().contains(what);
+            (is_written || is_closed).then_some(is_written)
+        })
+    }
+
     /// Waits for the end of the process. After [`WATCHDOG`], kills the process and fails the test.
     pub(crate) fn finish(mut self) -> Finished {
         let status = loop {
@@ -151,6 +162,7 @@ impl Running {
 /// The output of a process, collected as it arrives.
 struct Output {
     bytes: Arc<Mutex<Vec<u8>>>,
+    is_closed: Arc<AtomicBool>,
     closed: mpsc::Receiver<()>,
 }
 
@@ -158,20 +170,28 @@ impl Output {
     fn collect(pipe: Option<impl Read + Send + 'static>) -> Self {
         let mut pipe = pipe.expect("it is piped");
         let bytes = Arc::new(Mutex::new(Vec::new()));
-        let collected = Arc::clone(&bytes);
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let (collected, at_end) = (Arc::clone(&bytes), Arc::clone(&is_closed));
         let (sender, closed) = mpsc::channel();
         thread::spawn(move || {
             let mut chunk = [0; 16 * 1024];
             while let Ok(length @ 1..) = pipe.read(&mut chunk) {
                 collected.lock().expect("nobody panics").extend_from_slice(&chunk[..length]);
             }
+            at_end.store(true, Ordering::SeqCst);
             sender.send(())
         });
-        Self { bytes, closed }
+        Self { bytes, is_closed, closed }
     }
 
     fn so_far(&self) -> String {
         String::from_utf8_lossy(&self.bytes.lock().expect("nobody panics")).into_owned()
+    }
+
+    /// Returns whether the process has closed its output. Then the whole output was collected.
+    #[cfg(target_os = "linux")]
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
     }
 
     fn whole(self) -> String {
