@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use mcpwire_blocking::protocol::{Base64Error, ContentBlock, ResourceContents};
+use mcpwire_hub::files::check_link;
 
 use crate::failure::Failure;
 use crate::text;
@@ -103,6 +104,7 @@ impl<'a> Folder<'a> {
 
     /// Writes `bytes` to a new file, and returns its path. Adds a number to `name` if a file of that name exists already.
     fn write(&mut self, name: String, bytes: &[u8]) -> io::Result<PathBuf> {
+        check_link(self.directory)?;
         fs::create_dir_all(self.directory)?;
         let (stem, extension) = name.rsplit_once('.').map_or((&*name, ""), |(stem, ending)| (stem, ending));
         let dot = if extension.is_empty() { "" } else { "." };

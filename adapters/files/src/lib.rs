@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `regular` | [`open_regular`], [`read_regular`], ...: files whose paths come from the user or from a configuration |
+//! | `output` | [`create_output`]: files that the user names for output |
 //! | `error` | `FileError`: names the file, the reason, and what to do |
 //! | `fs` | `Fs`: the file operations, which tests replace; `SystemFs`: those of the system, with locks across processes |
 //! | `trusted` | `check_trusted`: refuses a file that other users could change or replace |
@@ -23,6 +24,7 @@ mod fs;
 #[cfg(feature = "replace")]
 #[clippy::msrv = "1.89"]
 mod leftovers;
+mod output;
 #[cfg(feature = "replace")]
 mod private;
 mod regular;
@@ -37,6 +39,7 @@ pub use error::FileError;
 pub use fs::{Fs, NewFile, SystemFs};
 #[cfg(feature = "replace")]
 pub use leftovers::remove_leftovers;
+pub use output::{check_link, check_own_file, create_output};
 #[cfg(feature = "replace")]
 pub use private::{check_private_directory, check_private_file, read_private};
 pub use regular::{Links, open_regular, read_file_or_pipe, read_open_file, read_regular, read_to_end};

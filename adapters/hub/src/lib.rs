@@ -35,7 +35,9 @@ mod tasks;
 /// Functions that open files safely: an MCP configuration file that is a named pipe or a device cannot block the program.
 #[doc(hidden)]
 pub mod files {
-    pub use mcpwire_files::{Links, check_trusted, open_regular, read_file_or_pipe, read_to_end};
+    pub use mcpwire_files::{
+        Links, check_link, check_trusted, create_output, open_regular, read_file_or_pipe, read_to_end,
+    };
 }
 
 /// The asynchronous runtimes on which a hub can run. See [`HubOptions::on`].

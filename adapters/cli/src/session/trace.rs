@@ -1,10 +1,11 @@
 //! [`Trace`]: writes the trace file (`--trace FILE`), with one JSON object per message.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
+use mcpwire_hub::files::create_output;
 use mcpwire_hub::redact::Redactor;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -32,18 +33,9 @@ enum Message<'a> {
 
 impl Trace {
     /// Creates the trace file with mode 0600, so that only the user can read it. An existing file is emptied, and gets this
-    /// mode too.
+    /// mode too. Files of other users and symbolic links to files are refused.
     pub(super) fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
-        #[cfg(unix)]
-        if file.metadata()?.is_file() {
-            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-        }
-        Ok(Self { out: Some(file), redactor })
+        Ok(Self { out: Some(create_output(path)?), redactor })
     }
 
     /// Writes a message to the trace file, without secrets. A message that is not JSON is written as text.

@@ -31,6 +31,7 @@ mod logins_that_fail;
 mod logins_with_a_browser;
 mod logins_without_a_browser;
 mod messages_of_the_server_go_to_stderr;
+mod outputs_replace_no_files_of_others;
 mod prompts_restore_the_terminal;
 mod secrets_are_not_shown;
 mod servers_are_named_rightly;

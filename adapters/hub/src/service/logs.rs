@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use mcpwire_core::printable;
 use mcpwire_driver::CallbackPanic;
-use mcpwire_files::{Links, open_regular, read_regular};
+use mcpwire_files::{Links, check_own_file, open_regular, read_regular};
 
 use crate::redact::Redactor;
 
@@ -164,7 +164,9 @@ fn open(path: &Path) -> io::Result<File> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(directory)?;
     }
-    Ok(open_regular(path, options, Links::Refuse)?.0)
+    let (file, metadata) = open_regular(path, options, Links::Refuse)?;
+    check_own_file(&metadata)?;
+    Ok(file)
 }
 
 /// Removes the time from the start of a line of a log file. A line that an earlier version of the hub wrote has no
