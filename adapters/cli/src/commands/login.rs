@@ -1,15 +1,13 @@
 //! `mcpwire login`: logs the user in to a server.
 
 use mcpwire_authorization::{LoginRequest, LoginStatus};
-use mcpwire_hub::launch::preview;
-use mcpwire_hub::secrets::Secrets;
 use mcpwire_hub::store::Store;
 
 use super::whoami::show;
 use crate::args::{LoginArgs, Options};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::hub::{HubHandle, Request, find_in, layout};
+use crate::hub::{HubHandle, Previews, Request, find_in, layout};
 use crate::login::{ClientArgs, LoginStore, Way};
 
 pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failure> {
@@ -48,7 +46,6 @@ fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Optio
     let LoginArgs { login: place, issuer, .. } = arguments;
     let Some(name) = &place.server else { return Ok(()) };
     let layout = layout(&place.place)?;
-    let secrets = Secrets::in_directory(layout.secrets());
     let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
     let mut config = find_in(configs, name).map_err(Failure::from_hub)?;
     let is_client_of_login = config.oauth.client_id.is_some() && config.oauth.client_id == status.client_id;
@@ -56,11 +53,13 @@ fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Optio
     if !is_client_of_login || !is_asked_for || config.oauth.issuer.as_ref() == Some(&status.issuer) {
         return Ok(());
     }
-    let was_approved = config.has_consent(&secrets);
+    let mut previews = Previews::open(&place.place)?;
+    let was_approved = previews.preview(&config)?.is_approved;
     config.oauth.issuer = Some(status.issuer.clone());
-    if was_approved && !config.has_consent(&secrets) {
+    let preview = previews.preview(&config)?;
+    if was_approved && !preview.is_approved {
         // The user has just named or confirmed the only thing that has changed.
-        config.give_consent(&preview(&config, &secrets));
+        preview.approve(&mut config);
     }
     let mut handle = HubHandle::open(&place.place, options)?;
     let updated = handle.ask::<()>(Request::Update { config: config.to_json() });

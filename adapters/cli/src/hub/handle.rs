@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::client::Client;
 use super::options::{AddHandlers, hub_options, layout};
-use super::protocol::{Request, Row};
+use super::protocol::{Request, Row, decoded};
 use super::service::HubService;
 use crate::args::{Options, Place};
 use crate::console::{Console, Interrupt};
@@ -193,7 +193,7 @@ impl HubHandle {
             HubHandle::InProcess(own) => own.wait(own.service.answer(request, &mut |_| {})),
             HubHandle::Remote(remote) => remote.client.ask(&request, &mut |_| {}),
         };
-        json?.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
+        decoded(&json?)
     }
 
     /// Requests the status of all servers. `request` is [`Request::Status`], or [`Request::Try`] to start servers first.

@@ -6,6 +6,7 @@ mod advice;
 mod client;
 mod handle;
 mod options;
+mod previews;
 mod protocol;
 #[cfg(unix)]
 mod server;
@@ -20,6 +21,7 @@ pub(crate) use self::handle::{HubHandle, InProcess, runtime};
 #[cfg(unix)]
 pub(crate) use self::options::hub_options;
 pub(crate) use self::options::layout;
+pub(crate) use self::previews::{Previewed, Previews};
 pub(crate) use self::protocol::{Request, Row};
 #[cfg(unix)]
 pub(crate) use self::server::serve;

@@ -6,6 +6,7 @@
 use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::service::{StatusDetail, Usage};
 use mcpwire_hub::{HubError, HubErrorKind};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,6 +42,11 @@ pub(crate) enum Request {
         start: bool,
     },
     Update {
+        config: Value,
+    },
+    /// Returns what a server would start if the hub started it now, as a [`Previewed`](super::previews::Previewed). The server need
+    /// not be configured yet.
+    Preview {
         config: Value,
     },
     Remove {
@@ -126,6 +132,11 @@ pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
 pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {
     Json::from_value(value).map_err(|error| HubError::unavailable(error.to_string()))
+}
+
+/// Decodes the JSON of a response.
+pub(super) fn decoded<T: DeserializeOwned>(json: &Json) -> Result<T, HubError> {
+    json.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
 }
 
 #[cfg(all(test, unix))]

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
 use super::advice::{refusal, with_login_command};
+use super::previews::Previewed;
 use super::protocol::{OnProgress, Request, Row, json};
 use crate::text;
 
@@ -75,6 +76,11 @@ impl HubService {
                 json(&results.into_iter().map(Result::err).collect::<Vec<Option<HubError>>>())
             }
             Request::Update { config } => done(update(hub, McpConfig::from_json(&config)?).await),
+            Request::Preview { config } => {
+                let (config, secrets) = (McpConfig::from_json(&config)?, hub.secrets());
+                let previewed = spawn_blocking(move || Previewed::new(&config, &*secrets)).await;
+                json(&previewed.map_err(|error| HubError::unavailable(format!("the preview failed: {error}")))?)
+            }
             Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
             Request::Reload => done(hub.reload().await),
             Request::Tools { server } => {

@@ -8,6 +8,7 @@ mod a_login_token_is_not_shown;
 mod a_server_asks_the_user;
 mod a_trace_has_every_message;
 mod an_interrupt_ends_everything;
+mod approvals_of_the_running_hub;
 mod big_results_pass_through;
 mod calls_become_tasks;
 mod calls_that_need_a_login;

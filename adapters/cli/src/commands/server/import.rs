@@ -7,7 +7,6 @@ use std::path::Path;
 use mcpwire_hub::HubError;
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::import::{Dialect, ImportOptions, import, keep_all_secrets, read_file};
-use mcpwire_hub::launch::preview;
 use mcpwire_hub::secrets::{SecretStore as _, Secrets};
 use owo_colors::OwoColorize as _;
 
@@ -15,7 +14,7 @@ use super::approval::approves;
 use crate::args::{Options, Place};
 use crate::console::{Console, output};
 use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, Request, enable_command, layout};
+use crate::hub::{HubHandle, Previews, Request, enable_command, layout};
 use crate::input;
 use crate::text;
 
@@ -42,10 +41,11 @@ pub(super) fn run(
     let secrets = Secrets::in_directory(layout(place)?.secrets());
     // All questions are asked before the first change, so that Ctrl-C at a question changes nothing.
     let mut servers = imported.servers;
+    let mut previews = Previews::open(place)?;
     for server in &mut servers {
-        let preview = preview(&server.config, &secrets);
+        let preview = previews.preview(&server.config)?;
         if trust || approves(&server.config, &preview, options)? {
-            server.config.give_consent(&preview);
+            preview.approve(&mut server.config);
         }
     }
     let mut handle = HubHandle::open(place, options)?;
@@ -72,7 +72,7 @@ pub(super) fn run(
             }
         }
     }
-    if handle.is_remote() && added.iter().any(|config| config.enabled && config.has_consent(&secrets)) {
+    if handle.is_remote() && added.iter().any(|config| config.enabled && config.consent.is_some()) {
         console.warn("the running hub starts them; see mcpwire status");
     }
     handle.close();
@@ -84,7 +84,7 @@ pub(super) fn run(
         output::page(|out| {
             for config in &added {
                 let mut remark = String::new();
-                if !config.has_consent(&secrets) {
+                if config.consent.is_none() {
                     remark = format!(". Review and approve: {}", enable_command(config.name.trim()));
                 }
                 writeln!(out, "{} {}{remark}", "added".green(), text::name(&config.name))?;

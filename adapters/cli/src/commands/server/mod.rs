@@ -8,8 +8,6 @@ mod import;
 use std::io::Write as _;
 
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::launch::preview;
-use mcpwire_hub::secrets::Secrets;
 use mcpwire_hub::service::log_tail;
 use mcpwire_hub::store::Store;
 use owo_colors::OwoColorize as _;
@@ -19,7 +17,7 @@ use super::hub::of_running_hub;
 use crate::args::{Options, Place, ServerCommand};
 use crate::console::output;
 use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, Request, find_in, layout, not_started};
+use crate::hub::{HubHandle, Previews, Request, find_in, layout, not_started};
 use crate::show::{self, Layout};
 use crate::text;
 use crate::time::local;
@@ -54,25 +52,25 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
 fn list(place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
     let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
-    let secrets = Secrets::in_directory(layout.secrets());
     if options.json {
         return output::json(&loaded.configs.iter().map(McpConfig::without_secrets).collect::<Vec<_>>());
     }
-    let configs = loaded.configs.iter().map(|config| {
-        let shown = preview(&config.without_secrets(), &secrets);
-        let what = shown.url.clone().unwrap_or_else(|| shown.command.join(" "));
-        let remark = match (config.enabled, config.has_consent(&secrets)) {
+    let mut previews = Previews::open(place)?;
+    let mut configs = Vec::new();
+    for config in &loaded.configs {
+        let shown = previews.preview(config)?;
+        let remark = match (config.enabled, shown.is_approved) {
             (false, _) => "disabled",
             (true, false) => "not approved yet",
             (true, true) => "",
         };
-        [config.name.trim().to_owned(), what, remark.to_owned()]
-    });
+        configs.push([config.name.trim().to_owned(), shown.summary, remark.to_owned()]);
+    }
     let broken = loaded.broken.iter().map(|broken| {
         let name = broken.name.clone().unwrap_or_else(|| "?".to_owned());
         [name, format!("cannot be read: {}", hub_message(&broken.error)), String::new()]
     });
-    let lines = show::server_list(configs.chain(broken), Layout::of_stdout());
+    let lines = show::server_list(configs.into_iter().chain(broken), Layout::of_stdout());
     output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
 }
 
@@ -80,10 +78,10 @@ fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
     let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
     let config = find_in(loaded.configs, server).map_err(Failure::from_hub)?.without_secrets();
-    let shown = preview(&config, &Secrets::in_directory(layout.secrets()));
     if options.json {
         return output::json(&config);
     }
+    let shown = Previews::open(place)?.preview(&config)?.text;
     output::page(|out| {
         writeln!(out, "{} ({})", text::name(config.name.trim()).bold(), config.id)?;
         writeln!(out, "{shown}")
@@ -95,14 +93,14 @@ fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
 fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
     let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
-    let secrets = Secrets::in_directory(layout.secrets());
+    let mut previews = Previews::open(place)?;
     let chosen = if all { Ok(configs) } else { chosen(&configs, servers) };
     let mut chosen = chosen?;
     for config in &mut chosen {
         config.enabled = true;
-        let preview = preview(config, &secrets);
-        if !config.has_consent(&secrets) && (trust || approves(config, &preview, options)?) {
-            config.give_consent(&preview);
+        let preview = previews.preview(config)?;
+        if !preview.is_approved && (trust || approves(config, &preview, options)?) {
+            preview.approve(config);
         }
     }
     let mut handle = HubHandle::open(place, options)?;
