@@ -1,10 +1,14 @@
-//! [`Counting`]: an allocator that knows what each thread has asked of it.
+//! [`Counting`]: an allocator that knows what each thread has asked of it, and what is in the memory that it gets back.
 
 // An allocator cannot be written without it. This one hands every call on to the system's as it came.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::backtrace::Backtrace;
 use std::cell::Cell;
+use std::slice;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The system's allocator, with counters.
 ///
@@ -54,6 +58,46 @@ pub fn allocated<T>(work: impl FnOnce() -> T) -> (T, Allocated) {
     (value, counted)
 }
 
+/// Texts that are looked for in memory that is given back. Empty unless a program looks for some.
+static WATCHED: OnceLock<&'static [&'static str]> = OnceLock::new();
+
+/// How many pieces of memory that were given back had one of them.
+static FOUND: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks for these texts in all memory that any thread gives back from now on. [`given_back`] tells how often one was in it. New
+/// memory is then filled with zeros. A program does this once, at its start.
+///
+/// # Panics
+/// When it is done twice.
+pub fn watch(texts: &'static [&'static str]) {
+    WATCHED.set(texts).expect("it is done once");
+}
+
+/// How many pieces of memory with one of the watched texts were given back.
+pub fn given_back() -> usize {
+    FOUND.load(Ordering::SeqCst)
+}
+
+fn is_watching() -> bool {
+    WATCHED.get().is_some()
+}
+
+/// Looks at memory that is given back.
+fn look(memory: &[u8]) {
+    thread_local!(static IS_LOOKING: Cell<bool> = const { Cell::new(false) });
+    let texts = WATCHED.get().copied().unwrap_or_default();
+    let Some(text) = texts.iter().find(|text| memory.windows(text.len()).any(|part| part == text.as_bytes())) else {
+        return;
+    };
+    // What the report allocates is not looked at.
+    if IS_LOOKING.replace(true) {
+        return;
+    }
+    FOUND.fetch_add(1, Ordering::SeqCst);
+    println!("`{text}` in {} bytes that are given back by\n{}", memory.len(), Backtrace::force_capture());
+    IS_LOOKING.set(false);
+}
+
 fn count(times: usize, freed: usize, taken: usize) {
     let difference = taken.cast_signed() - freed.cast_signed();
     let live = LIVE.get() + difference;
@@ -68,6 +112,10 @@ fn count(times: usize, freed: usize, taken: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, 0, layout.size());
+        if is_watching() {
+            // SAFETY: see above.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
         // SAFETY: see above.
         unsafe { System.alloc(layout) }
     }
@@ -80,12 +128,29 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(1, layout.size(), size);
+        if is_watching() {
+            // SAFETY: the caller says that `size` is not zero, and that the sum does not overflow. The old memory is given back
+            // once, and the two pieces do not overlap.
+            return unsafe {
+                let new = System.alloc_zeroed(Layout::from_size_align_unchecked(size, layout.align()));
+                if !new.is_null() {
+                    new.copy_from_nonoverlapping(pointer, size.min(layout.size()));
+                    self.dealloc(pointer, layout);
+                    count(0, 0, layout.size());
+                }
+                new
+            };
+        }
         // SAFETY: see above.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(0, layout.size(), 0);
+        if is_watching() {
+            // SAFETY: the memory is the caller's until it is given back, and was filled with zeros at first.
+            look(unsafe { slice::from_raw_parts(pointer, layout.size()) });
+        }
         // SAFETY: see above.
         unsafe { System.dealloc(pointer, layout) }
     }

@@ -35,7 +35,7 @@ pub mod web;
 pub use adapter::{Adapter, Answering, Call, Failure, Heard, OverHttp, Statuses};
 pub use blocking::Blocking;
 pub use canned::{Canned, KeyOrder};
-pub use counting::{Allocated, Counting, allocated};
+pub use counting::{Allocated, Counting, allocated, given_back, watch};
 pub use on_drop::OnDrop;
 pub use process_table::{has_ended, peak_memory, process_exists};
 pub use progress::done_of_total;

@@ -12,6 +12,7 @@
 //! A refresh token belongs to one account, server and issuer. The document of a login is named by account and server, because
 //! the issuer is known only after the document is read; the document names its issuer, and the token goes to no other one.
 
+use std::io;
 use std::sync::Arc;
 
 use futures_channel::oneshot;
@@ -20,6 +21,7 @@ use mcpwire_oauth::{ClientInformation, SigningAlgorithm, StoreError, StoredToken
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use zeroize::Zeroizing;
 
 use crate::format::{self, Versioned};
 use crate::signing_key::{KeyError, SigningKey};
@@ -264,6 +266,7 @@ impl Documents {
             }
             let failed = |error: KeyError| StoreFailed(error.to_string());
             let (key, document) = SigningKey::generate().map_err(failed)?;
+            let document = Zeroizing::new(document);
             store.save(&name, &document)?;
             Ok(key)
         })
@@ -330,8 +333,29 @@ fn read<'d, T: Deserialize<'d>>(document: &'d [u8]) -> Result<T, StoreError> {
     serde_json::from_slice(document).map_err(|_| StoreError::Damaged)
 }
 
-fn write(document: &impl Serialize) -> Result<Vec<u8>, StoreFailed> {
-    serde_json::to_vec(document).map_err(|_| StoreFailed("the login cannot be written as JSON".into()))
+/// Writes a document, which is erased from memory when it is dropped.
+fn write(document: &impl Serialize) -> Result<Zeroizing<Vec<u8>>, StoreFailed> {
+    let failed = |_| StoreFailed("the login cannot be written as JSON".into());
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, document).map_err(failed)?;
+    // Long enough, so that it does not grow and leave copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(length.0));
+    serde_json::to_writer(&mut *bytes, document).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Counts the bytes that are written.
+struct Length(usize);
+
+impl io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use mcpwire_files::{
     FileError, Fs, SystemFs, check_private_directory, check_private_file, check_replace, read_private,
     remove_leftovers, replace,
 };
+use zeroize::Zeroizing;
 
 use crate::secret_keeper::{self, SecretKeeper, SplitDocument};
 use crate::store::{StoreFailed, StoreLock, TokenStore};
@@ -98,9 +100,9 @@ impl FileStore {
         Ok(self.directory.join(name))
     }
 
-    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, StoreFailed> {
+    fn read(&self, path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, StoreFailed> {
         check_private_directory(&self.directory).map_err(refused)?;
-        read_private(path, MAX_BYTES).map_err(refused)
+        Ok(read_private(path, MAX_BYTES).map_err(refused)?.map(Zeroizing::new))
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreFailed> {
@@ -111,8 +113,8 @@ impl FileStore {
 impl TokenStore for FileStore {
     fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
         let path = self.path(name)?;
-        let Some(bytes) = self.read(&path)? else { return Ok(None) };
-        let Some(members) = secret_keeper::marked(&bytes) else { return Ok(Some(bytes)) };
+        let Some(mut bytes) = self.read(&path)? else { return Ok(None) };
+        let Some(members) = secret_keeper::marked(&bytes) else { return Ok(Some(mem::take(&mut *bytes))) };
         let unusable = |reason: &str| StoreFailed(format!("the login in {} {reason}. Log in again", path.display()));
         let Some(keeper) = &self.keeper else {
             return Err(unusable("has its secret in the keychain, which this program does not use"));
@@ -136,8 +138,9 @@ impl TokenStore for FileStore {
         remove_leftovers(&path);
         let Some(keeper) = &self.keeper else { return self.replace(&path, document) };
         let stored = self.read(&path)?;
-        let is_in_file =
-            |stored: Vec<u8>| secret_keeper::marked(&stored).is_none() && secret_keeper::split(name, &stored).is_some();
+        let is_in_file = |stored: Zeroizing<Vec<u8>>| {
+            secret_keeper::marked(&stored).is_none() && secret_keeper::split(name, &stored).is_some()
+        };
         let uses_keychain = !stored.is_some_and(is_in_file);
         match secret_keeper::split(name, document) {
             Some(SplitDocument { rest, secret }) if uses_keychain => {

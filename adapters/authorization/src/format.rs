@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use crate::store::{StoreFailed, TokenStore};
 
@@ -49,9 +50,9 @@ pub(crate) fn check_version(store: &dyn TokenStore, name: &str, document: &[u8])
     }
 }
 
-/// Loads a document. Fails if it is of a later version.
-pub(crate) fn load(store: &dyn TokenStore, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
-    let document = store.load(name)?;
+/// Loads a document, which is erased from memory when it is dropped. Fails if it is of a later version.
+pub(crate) fn load(store: &dyn TokenStore, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreFailed> {
+    let document = store.load(name)?.map(Zeroizing::new);
     if let Some(document) = &document {
         check_version(store, name, document)?;
     }

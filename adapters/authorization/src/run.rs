@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,6 +12,7 @@ use mcpwire_driver::Runtime;
 use mcpwire_driver::http::{HttpClient, HttpResponse};
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_oauth::{Action, Error, FetchError, Flow, Input, KeyUse, Request, Response, UnixTime};
+use zeroize::Zeroizing;
 
 use crate::addresses::Addresses;
 use crate::signer::Signer;
@@ -125,10 +127,12 @@ impl FlowRunner {
             (name, String::from_utf8_lossy(&value).into_owned())
         });
         let headers = headers.collect();
-        let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+        // As large as a body may be, so that it does not grow and leave copies behind. Both are erased.
+        let mut text = Zeroizing::new(Vec::with_capacity(Request::MAX_RESPONSE));
+        let mut buffer = Zeroizing::new([0; 4096]);
         loop {
-            match poll_fn(|cx| body.as_mut().poll_read(cx, &mut buffer)).await {
-                Ok(0) => return Ok(Response { status, headers, body: text }),
+            match poll_fn(|cx| body.as_mut().poll_read(cx, &mut *buffer)).await {
+                Ok(0) => return Ok(Response { status, headers, body: mem::take(&mut *text) }),
                 Ok(count) if text.len() + count > Request::MAX_RESPONSE => return Err(FetchError::TooLarge),
                 Ok(count) => text.extend_from_slice(&buffer[..count]),
                 Err(error) => return Err(FetchError::Failed(error.to_string())),

@@ -1,5 +1,6 @@
 //! [`SecretKeeper`]: keeps the secrets of a [`FileStore`](crate::FileStore) apart from its files, such as in a keychain.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::store::StoreFailed;
@@ -48,8 +49,16 @@ pub(crate) fn split(name: &str, document: &[u8]) -> Option<SplitDocument> {
 
 /// Returns the members of a file whose secret is not in it.
 pub(crate) fn marked(file: &[u8]) -> Option<Map<String, Value>> {
+    /// The mark alone, so that the tokens of other files are not copied.
+    #[derive(Deserialize)]
+    struct Mark {
+        secret_in_keychain: bool,
+    }
+
+    serde_json::from_slice(file).ok().filter(|mark: &Mark| mark.secret_in_keychain)?;
     let Ok(Value::Object(mut members)) = serde_json::from_slice(file) else { return None };
-    (members.remove(MARK)? == Value::Bool(true)).then_some(members)
+    members.remove(MARK)?;
+    Some(members)
 }
 
 /// Puts the secret into the document again. Returns `None` if it does not fit.

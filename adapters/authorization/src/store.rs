@@ -5,6 +5,8 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use zeroize::Zeroizing;
+
 /// Keeps the documents of logins: tokens, registrations, private keys. They are secrets.
 ///
 /// The methods may block: they are called on threads that may. Names contain only lower-case letters, digits and `-`.
@@ -82,10 +84,10 @@ pub type StoreLock = Box<dyn Send>;
 #[error("{0}")]
 pub struct StoreFailed(pub String);
 
-/// A store in memory. Tokens are lost with the program.
+/// A store in memory. Tokens are lost with the program. Documents are erased from memory when they are replaced or removed.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
-    documents: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    documents: Arc<Mutex<BTreeMap<String, Zeroizing<Vec<u8>>>>>,
     locked: Arc<(Mutex<Vec<String>>, Condvar)>,
 }
 
@@ -98,11 +100,11 @@ impl MemoryStore {
 
 impl TokenStore for MemoryStore {
     fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
-        Ok(lock(&self.documents).get(name).cloned())
+        Ok(lock(&self.documents).get(name).map(|document| document.to_vec()))
     }
 
     fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
-        lock(&self.documents).insert(name.to_owned(), document.to_vec());
+        lock(&self.documents).insert(name.to_owned(), Zeroizing::new(document.to_vec()));
         Ok(())
     }
 

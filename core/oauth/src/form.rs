@@ -2,15 +2,18 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
+
+use zeroize::Zeroizing;
 
 /// The media type of forms.
 pub(crate) const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 
-/// A form, encoded while it is built.
+/// A form, encoded while it is built. It is erased from memory when it is dropped, and when it grows.
 ///
 /// `Debug` is missing on purpose: forms contain codes and secrets.
 #[derive(Clone, Default)]
-pub(crate) struct Form(String);
+pub(crate) struct Form(Zeroizing<String>);
 
 impl Form {
     pub(crate) fn new() -> Self {
@@ -19,12 +22,23 @@ impl Form {
 
     /// Adds a parameter.
     pub(crate) fn push(&mut self, name: &str, value: &str) {
+        // Each byte takes up to three, and two signs are added.
+        self.make_room(3 * (name.len() + value.len()) + 2);
         if !self.0.is_empty() {
             self.0.push('&');
         }
         encode_to(&mut self.0, name);
         self.0.push('=');
         encode_to(&mut self.0, value);
+    }
+
+    /// Makes room for so many bytes. The old buffer is erased, which `String` would not do.
+    fn make_room(&mut self, bytes: usize) {
+        if self.0.capacity() - self.0.len() < bytes {
+            let mut larger = Zeroizing::new(String::with_capacity(2 * (self.0.len() + bytes)));
+            larger.push_str(&self.0);
+            self.0 = larger;
+        }
     }
 
     /// Adds a parameter, and returns the form.
@@ -41,9 +55,9 @@ impl Form {
         }
     }
 
-    /// Returns the encoded form.
-    pub(crate) fn into_string(self) -> String {
-        self.0
+    /// Returns the encoded form. It is no longer erased.
+    pub(crate) fn into_string(mut self) -> String {
+        mem::take(&mut *self.0)
     }
 }
 

@@ -7,6 +7,7 @@ use core::fmt;
 
 use mcpwire_types::ProtocolVersion;
 use mcpwire_types::url::without_query;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::error::Step;
 
@@ -55,7 +56,7 @@ impl fmt::Debug for Request {
     }
 }
 
-/// The response to a [`Request`].
+/// The response to a [`Request`]. Its body is erased from memory when it is dropped.
 ///
 /// `Debug` does not show the body: it may contain tokens.
 #[derive(Clone, PartialEq, Eq)]
@@ -74,6 +75,14 @@ impl Response {
         self.headers.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 }
+
+impl Drop for Response {
+    fn drop(&mut self) {
+        self.body.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Response {}
 
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,6 +110,12 @@ mod tests {
     use super::*;
     use std::format;
     use std::string::ToString;
+
+    #[test]
+    fn a_response_is_erased_when_it_is_dropped() {
+        fn is_erased_on_drop<T: ZeroizeOnDrop>() {}
+        is_erased_on_drop::<Response>();
+    }
 
     #[test]
     fn t4_debug_of_requests_and_responses_shows_no_values() {

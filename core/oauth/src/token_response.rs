@@ -1,10 +1,12 @@
 //! [`TokenResponse`]: reads the responses of token endpoints, and classifies their errors.
 
 use alloc::string::String;
+use core::ops::Deref;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use zeroize::Zeroize;
 
 use crate::error::{Error, ErrorKind, Step};
 use crate::http::{FetchError, Request, Response};
@@ -99,8 +101,29 @@ pub(crate) fn can_be_sent(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+/// The members of a response. Their texts are erased from memory when it is dropped.
+pub(crate) struct ResponseObject(Map<String, Value>);
+
+impl Deref for ResponseObject {
+    type Target = Map<String, Value>;
+
+    fn deref(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+impl Drop for ResponseObject {
+    fn drop(&mut self) {
+        for value in self.0.values_mut() {
+            if let Value::String(text) = value {
+                text.zeroize();
+            }
+        }
+    }
+}
+
 /// Reads the JSON object of a successful response of an authorization server, or the error.
-pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<Map<String, Value>, Error> {
+pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<ResponseObject, Error> {
     let status = response.status;
     // An error of the server itself says nothing about the grant, whatever its body says.
     if status >= 500 || status == 429 || status == 408 {
@@ -113,7 +136,7 @@ pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<
     let body = (response.body.len() <= Request::MAX_RESPONSE)
         .then(|| serde_json::from_slice::<Map<String, Value>>(&response.body).ok())
         .flatten();
-    let Some(body) = body else {
+    let Some(body) = body.map(ResponseObject) else {
         return Err(temporary(step, "the response cannot be read", url, response));
     };
     // Some servers report errors with status 200.

@@ -5,12 +5,14 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, poll_fn, ready};
+use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
 use mcpwire_core::internal::MessageSummary;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::authorization_context::AuthorizationContext;
 use super::token::{TokenError, TokenProvider};
@@ -143,13 +145,13 @@ impl<'a> AuthorizedRequest<'a> {
 pub(super) const AUTHORIZATION: &str = "Authorization";
 const DPOP: &str = "DPoP";
 
-/// The headers that authorize a request.
+/// The headers that authorize a request. They are erased from memory when they are dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// The value of the header `Authorization`.
-    authorization: Option<String>,
+    authorization: Option<Zeroizing<String>>,
     /// The value of the header `DPoP`.
-    proof: Option<String>,
+    proof: Option<Zeroizing<String>>,
     /// A number of the authorizer's choice.
     pub id: u64,
 }
@@ -174,12 +176,12 @@ impl Credentials {
     /// As [`bearer`](Self::bearer), for token and proof.
     pub fn dpop(token: &str, proof: &str) -> Result<Self, TokenError> {
         let mut credentials = Credentials::with_scheme("DPoP", token)?;
-        credentials.proof = Some(checked(proof)?.to_owned());
+        credentials.proof = Some(Zeroizing::new(checked(proof)?.to_owned()));
         Ok(credentials)
     }
 
     fn with_scheme(scheme: &str, token: &str) -> Result<Self, TokenError> {
-        let authorization = Some([scheme, " ", checked(token)?].concat());
+        let authorization = Some(Zeroizing::new([scheme, " ", checked(token)?].concat()));
         Ok(Credentials { authorization, proof: None, id: 0 })
     }
 }
@@ -289,7 +291,7 @@ enum LastRequest {
     #[default]
     None,
     /// The value, or `None` without the header.
-    Sent(Option<String>),
+    Sent(Option<Zeroizing<String>>),
 }
 
 impl LastAuthorization {
@@ -297,11 +299,11 @@ impl LastAuthorization {
     pub(super) fn sending(&self, authorization: Option<&str>) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
-            LastRequest::Sent(value) if value.as_deref() == authorization => return,
+            LastRequest::Sent(value) if value.as_ref().map(|value| value.as_str()) == authorization => return,
             LastRequest::Sent(_) => self.context.change(),
             LastRequest::None => {}
         }
-        *last = LastRequest::Sent(authorization.map(str::to_owned));
+        *last = LastRequest::Sent(authorization.map(|value| Zeroizing::new(value.to_owned())));
     }
 }
 
@@ -328,26 +330,43 @@ async fn send(
     exchange: Exchange,
 ) -> Result<HttpResponse, Failure> {
     // Shared with the HTTP client, so that a request that is not refused costs no copy.
-    let mut exchange = Arc::new(exchange);
+    let mut with_headers = AuthorizedExchange { own_headers: exchange.headers.len(), exchange: Arc::new(exchange) };
     let mut attempts = 0;
     loop {
-        let mut sent = guarded(|| authorizer.authorize(AuthorizedRequest(&exchange))).await?;
+        let exchange = &mut with_headers.exchange;
+        let mut sent = guarded(|| authorizer.authorize(AuthorizedRequest(exchange))).await?;
         if let Some(last_sent) = last_sent {
-            last_sent.sending(sent.authorization.as_deref());
+            last_sent.sending(sent.authorization.as_ref().map(|value| value.as_str()));
         }
-        let own_headers = add_headers(&mut exchange, &mut sent);
-        let response = client.send_shared(Arc::clone(&exchange)).await?;
+        with_headers.own_headers = add_headers(exchange, &mut sent);
+        let response = client.send_shared(Arc::clone(exchange)).await?;
         attempts += 1;
         let head = ResponseHead::new(&response);
-        caught(|| authorizer.responded(AuthorizedRequest(&exchange), head))?;
+        caught(|| authorizer.responded(AuthorizedRequest(exchange), head))?;
         if !matches!(response.status, 401 | 403) || attempts == MAX_ATTEMPTS {
             return Ok(response);
         }
-        take_headers(&mut exchange, own_headers, &mut sent);
-        let refusal = Refusal { request: AuthorizedRequest(&exchange), sent: &sent, response: head, attempts };
+        take_headers(exchange, with_headers.own_headers, &mut sent);
+        let refusal = Refusal { request: AuthorizedRequest(exchange), sent: &sent, response: head, attempts };
         match guarded(|| authorizer.refused(refusal)).await? {
             AfterRefusal::Repeat => {}
             AfterRefusal::GiveUp => return Ok(response),
+        }
+    }
+}
+
+/// A request with the headers of the credentials at the end. They are erased from memory when it is dropped, if the HTTP client has
+/// released the request.
+struct AuthorizedExchange {
+    exchange: Arc<Exchange>,
+    /// The number of the other headers.
+    own_headers: usize,
+}
+
+impl Drop for AuthorizedExchange {
+    fn drop(&mut self) {
+        if let Some(exchange) = Arc::get_mut(&mut self.exchange) {
+            exchange.headers.iter_mut().skip(self.own_headers).for_each(|(_, value)| value.zeroize());
         }
     }
 }
@@ -362,7 +381,7 @@ fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> u
     let own_headers = headers.len();
     headers.reserve_exact(1 + usize::from(credentials.proof.is_some()));
     let added = [(AUTHORIZATION, credentials.authorization.take()), (DPOP, credentials.proof.take())];
-    headers.extend(added.into_iter().filter_map(|(name, value)| Some((Cow::Borrowed(name), value?))));
+    headers.extend(added.into_iter().filter_map(|(name, value)| Some((Cow::Borrowed(name), mem::take(&mut *value?)))));
     own_headers
 }
 
@@ -370,7 +389,7 @@ fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> u
 fn take_headers(exchange: &mut Arc<Exchange>, own_headers: usize, credentials: &mut Credentials) {
     for (name, value) in Arc::make_mut(exchange).headers.drain(own_headers..) {
         let place = if name == DPOP { &mut credentials.proof } else { &mut credentials.authorization };
-        *place = Some(value);
+        *place = Some(Zeroizing::new(value));
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::{self, Vec};
+use core::mem;
 
 use mcpwire_types::url::same_origin;
 
@@ -43,8 +44,8 @@ impl Search {
     pub(super) fn receive(&mut self, input: Input) -> Result<Option<(Vec<u8>, String)>, Error> {
         let error = |kind, reason: String| Error::new(kind, self.step, reason).at(&self.asked);
         let failure = match input {
-            Input::Response(response) if response.status == 200 && response.body.len() <= Request::MAX_RESPONSE => {
-                return Ok(Some((response.body, self.asked.clone())));
+            Input::Response(mut response) if response.status == 200 && response.body.len() <= Request::MAX_RESPONSE => {
+                return Ok(Some((mem::take(&mut response.body), self.asked.clone())));
             }
             Input::Response(Response { status: 200, .. }) | Input::FetchFailed(FetchError::TooLarge) => {
                 error(ErrorKind::Misconfigured, format!("it is larger than {} bytes", Request::MAX_RESPONSE))
