@@ -56,8 +56,8 @@ impl Timer for FastTimer {
 }
 
 /// A server that ends its first session when `restart` is heard, and then refuses to open another one, once. It reports a change
-/// when the client has subscribed again.
-fn restarting_server(restart: Lines) -> Web {
+/// when the client has subscribed again. `stream` hears when the event stream of the first session is open.
+fn restarting_server(restart: Lines, stream: Lines) -> Web {
     let initialized = AtomicUsize::new(0);
     Web::start(move |request, reply| {
         let session = request.header("mcp-session-id");
@@ -75,6 +75,7 @@ fn restarting_server(restart: Lines) -> Web {
             },
             ("GET", Some("s0")) if restart.all().is_empty() => {
                 reply.stream();
+                stream.push("open");
                 restart.wait_for("restart");
                 reply.cut();
             }
@@ -99,8 +100,8 @@ fn restarting_server(restart: Lines) -> Web {
 }
 
 fn a_subscription_outlives_a_restart_whose_first_renewal_fails<H: Host>() {
-    let restart = Lines::default();
-    let web = restarting_server(restart.clone());
+    let (restart, stream) = (Lines::default(), Lines::default());
+    let web = restarting_server(restart.clone(), stream.clone());
     H::start().block_on(async {
         let mut config = Config::new("mcpwire-tests", "1.0");
         config.negotiate = Negotiate::Legacy;
@@ -113,6 +114,8 @@ fn a_subscription_outlives_a_restart_whose_first_renewal_fails<H: Host>() {
         client.initialize().await.expect("it opens");
         let wanted = SubscriptionFilter::new().resource("file:///a");
         let mut subscription = client.subscribe(&wanted).await.expect("the server watches");
+        // A server that refuses a stream that was never open may offer none.
+        stream.heard("open").await;
         restart.push("restart");
         // Nothing but the subscription needs the session.
         loop {
