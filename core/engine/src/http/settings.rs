@@ -48,6 +48,9 @@ pub struct Settings {
     ///
     /// A message or a new event id on the stream resets the number of attempts to 0. Five attempts take about half a
     /// minute, because the delays double. If the server is unreachable, the request fails after about 3 s.
+    ///
+    /// While subscriptions need the `GET` event stream of a legacy server, ten further attempts follow, at most one a
+    /// minute. After them, the subscriptions end with the error.
     pub max_attempts: u32,
     /// Maximum number of bytes to keep of the body of an HTTP error response. Default: 64 KiB.
     ///
