@@ -2,6 +2,8 @@
 //! a day of calls.
 
 use mcpwire_blocking::protocol::{CallTool, Ticket};
+use mcpwire_hub::import::{ImportOptions, import};
+use mcpwire_hub::store::Store;
 use mcpwire_tests::{Allocated, Canned, Counting, KeyOrder, allocated};
 
 #[global_allocator]
@@ -69,4 +71,25 @@ fn answers_in_the_reverse_order_leave_nothing_behind() {
     round(&mut canned);
     let ((), counted) = allocated(|| (0..10).for_each(|_| round(&mut canned)));
     assert_eq!(counted.held, 0, "{counted:?}");
+}
+
+/// The import of many servers: reading them, and adding them to the configuration file.
+#[test]
+fn each_imported_server_costs_the_same() {
+    let bytes_of = |servers: usize| {
+        let entries: Vec<String> =
+            (0..servers).map(|at| format!(r#""server {at}":{{"command":"x","args":["{at}"]}}"#)).collect();
+        let text = format!(r#"{{"mcpServers":{{{}}}}}"#, entries.join(","));
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path().join("servers.json"));
+        let (results, counted) = allocated(|| {
+            let imported = import(&text, &ImportOptions::default()).unwrap();
+            let configs: Vec<_> = imported.servers.into_iter().map(|server| server.config).collect();
+            store.create_all(&configs).unwrap()
+        });
+        assert!(results.len() == servers && results.iter().all(Result::is_ok));
+        counted.bytes
+    };
+    let (few, many) = (bytes_of(500), bytes_of(2_000));
+    assert!(many < 5 * few, "500 servers take {few} bytes, and 2000 take {many}");
 }

@@ -1,5 +1,7 @@
 //! [`Document`]: the text of the configuration file, and its entries.
 
+use std::collections::HashSet;
+
 use jsonc_parser::cst::{CstArray, CstRootNode};
 use serde_json::Value;
 use uuid::Uuid;
@@ -64,21 +66,13 @@ impl Document {
         &self.entries
     }
 
-    /// Parses the text to a syntax tree that can be edited without losing comments. Returns the root and the list of servers in
-    /// it, or `None` if the text cannot be parsed.
-    pub(super) fn tree(&self) -> Option<(CstRootNode, CstArray)> {
-        let root = CstRootNode::parse(&self.text, &jsonc::OPTIONS).ok()?;
-        let servers = root.object_value()?.array_value("servers")?;
-        Some((root, servers))
-    }
-
     /// Returns the configurations of the servers, and the entries that are unreadable. If several entries have the same id,
     /// only the first one is used, and the others count as unreadable.
     pub(super) fn loaded(&self) -> Loaded {
-        let (mut configs, mut broken) = (Vec::<McpConfig>::new(), Vec::new());
+        let (mut configs, mut broken, mut ids) = (Vec::<McpConfig>::new(), Vec::new(), HashSet::new());
         for (index, entry) in self.entries.iter().enumerate() {
             match McpConfig::from_json(entry) {
-                Ok(config) if configs.iter().any(|other| other.id == config.id) => {
+                Ok(config) if !ids.insert(config.id) => {
                     let error = HubError::conflict("id", format!("another entry has the id {} too", config.id));
                     broken.push(BrokenEntry { index, id: Some(config.id), name: Some(config.name), error });
                 }
@@ -90,6 +84,14 @@ impl Document {
         }
         Loaded { configs, broken, revision: Revision::of(self.text.as_bytes()) }
     }
+}
+
+/// Parses the text of a configuration file to a syntax tree that can be edited without losing comments. Returns the root and the list
+/// of servers in it, or `None` if the text cannot be parsed.
+pub(super) fn tree(text: &str) -> Option<(CstRootNode, CstArray)> {
+    let root = CstRootNode::parse(text, &jsonc::OPTIONS).ok()?;
+    let servers = root.object_value()?.array_value("servers")?;
+    Some((root, servers))
 }
 
 pub(super) fn id_of(entry: &Value) -> Option<Uuid> {

@@ -1,22 +1,31 @@
 //! [`Draft`]: an editable copy of the configuration file, whose changes are not written yet.
 
-use jsonc_parser::cst::{CstArray, CstRootNode};
+use std::collections::HashSet;
+use std::mem;
+
+use jsonc_parser::cst::{CstArray, CstInputValue, CstRootNode};
 use mcpwire_supervisor::ServerId;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::document::{Document, id_of, name_of};
+use super::document::{self, Document, id_of, name_of};
 use super::merge;
 use crate::HubError;
 use crate::config::{McpConfig, folded};
 
 /// An editable copy of the configuration file. [`Store::modify`](super::Store::modify) writes its changes to the file.
 pub struct Draft {
-    document: Document,
+    /// The text of the file, without the changes that are in `tree` and `added`.
+    text: String,
     /// The text as a syntax tree, which keeps the comments. `None` before the first change.
     tree: Option<(CstRootNode, CstArray)>,
+    /// The entries that are not in the text or tree yet. They follow those that are.
+    added: Vec<CstInputValue>,
     /// The entries of the servers, in the order of the file.
     entries: Vec<DraftEntry>,
+    /// The ids and the folded names of `entries`.
+    ids: HashSet<Uuid>,
+    folded_names: HashSet<String>,
 }
 
 /// The entry of one server in the configuration file.
@@ -40,25 +49,61 @@ impl DraftEntry {
 }
 
 impl Draft {
-    pub(super) fn new(document: Document) -> Self {
-        let entries = document.entries().iter().map(DraftEntry::parse).collect();
-        Draft { document, tree: None, entries }
+    pub(super) fn new(document: &Document) -> Self {
+        let mut draft = Draft {
+            text: document.text().to_owned(),
+            tree: None,
+            added: Vec::new(),
+            entries: document.entries().iter().map(DraftEntry::parse).collect(),
+            ids: HashSet::new(),
+            folded_names: HashSet::new(),
+        };
+        draft.index();
+        draft
+    }
+
+    /// Collects the ids and names of the entries, after a change other than an addition.
+    fn index(&mut self) {
+        self.ids = self.entries.iter().filter_map(|entry| entry.id).collect();
+        self.folded_names = self.entries.iter().filter_map(|entry| entry.folded_name.clone()).collect();
     }
 
     /// Returns the text of the configuration file with the changes that were made to this draft.
-    pub(super) fn text(&self) -> String {
-        self.tree.as_ref().map_or_else(|| self.document.text().to_owned(), |(root, _)| root.to_string())
+    pub(super) fn text(mut self) -> Result<String, HubError> {
+        self.write_added()?;
+        Ok(self.tree.map_or(self.text, |(root, _)| root.to_string()))
     }
 
-    /// Returns the list of servers in the syntax tree, and parses the text first if there is no tree yet.
-    fn servers(&mut self) -> Result<&CstArray, HubError> {
+    /// Returns the syntax tree with its list of servers, and parses the text first if there is no tree yet.
+    fn tree(&mut self) -> Result<&(CstRootNode, CstArray), HubError> {
         if self.tree.is_none() {
-            self.tree = self.document.tree();
+            self.tree = document::tree(&self.text);
         }
-        let tree = self.tree.as_ref().ok_or_else(|| {
-            HubError::validation("servers", "the file cannot be changed: its list of servers was not found")
-        });
-        Ok(&tree?.1)
+        self.tree.as_ref().ok_or_else(unchangeable)
+    }
+
+    /// Returns the list of servers in the syntax tree, with all entries.
+    fn servers(&mut self) -> Result<&CstArray, HubError> {
+        self.write_added()?;
+        Ok(&self.tree()?.1)
+    }
+
+    /// Writes the added entries to the text, all at once: the syntax tree looks at all entries whenever one is appended.
+    fn write_added(&mut self) -> Result<(), HubError> {
+        if self.added.is_empty() {
+            return Ok(());
+        }
+        let added = mem::take(&mut self.added);
+        let (root, servers) = self.tree()?;
+        servers.ensure_multiline();
+        // The tree writes the entries in the style of the file. One entry that is a list of them makes room, and a mark its place.
+        let list = servers.append(CstInputValue::Array(added)).as_array().ok_or_else(unchangeable)?;
+        let entries = elements(&list.to_string()).ok_or_else(unchangeable)?;
+        let mark = Uuid::new_v4().to_string();
+        list.replace_with(CstInputValue::String(mark.clone()));
+        self.text = root.to_string().replacen(&format!("\"{mark}\""), &entries, 1);
+        self.tree = None;
+        Ok(())
     }
 
     /// Returns the configurations of all servers whose entries are readable.
@@ -75,14 +120,16 @@ impl Draft {
     /// describes.
     pub fn create(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
-        if self.place(config.id).is_some() {
+        if self.ids.contains(&config.id) {
             return Err(HubError::conflict("id", format!("the id {} belongs to another server", config.id)));
         }
-        self.name_is_free(config)?;
-        let servers = self.servers()?;
-        servers.ensure_multiline();
-        servers.append(merge::entry(&config.to_json()));
+        if self.folded_names.contains(&config.folded_name()) {
+            return Err(name_taken(config));
+        }
+        self.added.push(merge::entry(&config.to_json()));
         self.entries.push(DraftEntry::new(config));
+        self.ids.insert(config.id);
+        self.folded_names.insert(config.folded_name());
         Ok(())
     }
 
@@ -102,6 +149,7 @@ impl Draft {
             (None, ..) => {}
         }
         self.entries[place] = DraftEntry::new(config);
+        self.index();
         Ok(())
     }
 
@@ -112,6 +160,7 @@ impl Draft {
             node.remove();
         }
         self.entries.remove(place);
+        self.index();
         Ok(())
     }
 
@@ -132,11 +181,27 @@ impl Draft {
         let name = config.folded_name();
         let is_taken = |entry: &DraftEntry| entry.id != Some(config.id) && entry.folded_name.as_ref() == Some(&name);
         if self.entries.iter().any(is_taken) {
-            return Err(HubError::conflict(
-                "name",
-                format!("the name `{}` belongs to another server", config.name.trim()),
-            ));
+            return Err(name_taken(config));
         }
         Ok(())
     }
+}
+
+fn name_taken(config: &McpConfig) -> HubError {
+    HubError::conflict("name", format!("the name `{}` belongs to another server", config.name.trim()))
+}
+
+fn unchangeable() -> HubError {
+    HubError::validation("servers", "the file cannot be changed: its list of servers was not found")
+}
+
+/// Returns the elements of a JSON list that has several lines, with the indentation of the list itself.
+fn elements(list: &str) -> Option<String> {
+    let (_, elements) = list.split_once('\n')?;
+    let (elements, end) = elements.rsplit_once('\n')?;
+    let outer = end.strip_suffix(']')?;
+    let inner = &elements[..elements.len() - elements.trim_start_matches([' ', '\t']).len()];
+    // Strings in JSON have no line breaks, so all lines begin with the indentation.
+    let lines = elements.trim_end_matches(['\r', ',']).split('\n').map(|line| line.strip_prefix(inner));
+    Some(lines.collect::<Option<Vec<_>>>()?.join(&format!("\n{outer}")))
 }

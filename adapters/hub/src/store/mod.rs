@@ -162,9 +162,9 @@ impl Store {
         let _held = self.lock()?;
         let document = self.read()?;
         let before = document.text().to_owned();
-        let mut draft = Draft::new(document);
+        let mut draft = Draft::new(&document);
         let value = change(&mut draft)?;
-        let after = draft.text();
+        let after = draft.text()?;
         // Check that the changed file is readable before it is written.
         let document = Document::parse(after.as_bytes()).map_err(|reason| {
             HubError::validation(

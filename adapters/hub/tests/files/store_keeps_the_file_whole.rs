@@ -296,3 +296,63 @@ fn two_programs_with_200_updates_each_lose_none() {
     assert!(loaded.configs[1..].iter().all(|own| own.args == numbers));
     assert_eq!(loaded.get(shared.id).unwrap().config, 400);
 }
+
+#[test]
+fn servers_that_are_added_together_are_written_as_one_by_one() {
+    let known = McpConfig::npm("known", "one");
+    let entry = known.to_json().to_string();
+    let mut configs: Vec<McpConfig> =
+        (0..5).map(|at| McpConfig::binary(format!("server {at}"), "program").args(["a\nb\t]", ","])).collect();
+    configs[2] = McpConfig::http("plain", "https://localhost/");
+    for text in [
+        String::new(),
+        "{\n    \"servers\": [\n        // none\n    ]\n}\n".to_owned(),
+        "{\n\t\"servers\": [\n\t]\n}\n".to_owned(),
+        "{\r\n  \"servers\": [\r\n  ]\r\n}\r\n".to_owned(),
+        "{\"servers\":[]}".to_owned(),
+        format!("{{\"servers\":[{entry}], \"version\": 1}}"),
+        format!("{{\n  \"servers\": [\n    {entry}, // the first\n  ],\n}}\n"),
+        format!("{{\n  \"servers\": [\n    {entry} // the first\n  ]\n}}\n"),
+        format!("/* all */ {{\n\t\t\"servers\": [ {entry},\n{entry} ]\n}}\n").replacen(&known.id.to_string(), "x", 1),
+    ] {
+        let (together, singly) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (together, singly) = (store(&together), store(&singly));
+        for store in [&together, &singly] {
+            fs::create_dir_all(store.path().parent().unwrap()).unwrap();
+            if !text.is_empty() {
+                fs::write(store.path(), &text).unwrap();
+            }
+        }
+        assert!(together.create_all(&configs).unwrap().iter().all(Result::is_ok), "{text}");
+        for config in &configs {
+            singly.create(config).unwrap();
+        }
+        let [together, singly] = [together, singly].map(|store| fs::read_to_string(store.path()).unwrap());
+        assert_eq!(together, singly, "{text}");
+    }
+}
+
+#[test]
+fn additions_can_be_mixed_with_other_changes() {
+    let directory = TempDir::new().unwrap();
+    let store = store(&directory);
+    let [first, second, third] = ["first", "second", "third"].map(|name| McpConfig::npm(name, "package"));
+    let ((), loaded) = store
+        .modify(|draft| {
+            draft.create(&first)?;
+            draft.create(&second)?;
+            let mut renamed = first.clone();
+            renamed.name = "fourth".to_owned();
+            draft.update(&renamed)?;
+            assert_error(draft.create(&McpConfig::npm(" FOURTH", "package")), ErrorCode::Conflict, "name");
+            draft.delete(second.id)?;
+            let mut again = third.clone();
+            again.name = "second".to_owned();
+            draft.create(&again)?;
+            assert_error(draft.create(&again), ErrorCode::Conflict, "id");
+            draft.create(&McpConfig::npm("first", "package"))
+        })
+        .unwrap();
+    let names: Vec<&str> = loaded.configs.iter().map(|config| config.name.as_str()).collect();
+    assert_eq!(names, ["fourth", "second", "first"]);
+}
