@@ -1,10 +1,18 @@
 //! Changes of the configuration and their effects on running servers.
 
 use std::fs;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
+use std::time::Duration;
 
-use mcpwire_hub::McpService;
-use mcpwire_hub::config::{McpConfig, Origin};
+use futures_channel::oneshot;
+use mcpwire_hub::config::{EnvVarConfig, McpConfig, Origin};
+use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore};
 use mcpwire_hub::store::Store;
+use mcpwire_hub::{Hub, HubError, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::Value;
 
@@ -31,9 +39,9 @@ async fn ids_and_names_are_taken_once() {
 
 #[tokio::test]
 async fn servers_are_added_at_once_and_those_that_cannot_be_are_named() {
-    let in_memory = mcpwire_hub::HubOptions::in_memory();
+    let in_memory = HubOptions::in_memory();
     let place = Place::new();
-    for hub in [place.hub_with([]).await, mcpwire_hub::Hub::open(in_memory).await.unwrap()] {
+    for hub in [place.hub_with([]).await, Hub::open(in_memory).await.unwrap()] {
         let configs = vec![good("a"), good("b"), good(" A"), good(""), good("c")];
         let results = soon(hub.create_all(configs.clone())).await.unwrap();
         let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| &*error.field)).collect();
@@ -43,7 +51,7 @@ async fn servers_are_added_at_once_and_those_that_cannot_be_are_named() {
     }
     assert_eq!(place.hub().await.list().len(), 3, "they are in the file");
     fs::write(place.layout().servers(), "garbage").unwrap();
-    let hub = mcpwire_hub::Hub::open(mcpwire_hub::HubOptions::in_memory()).await.unwrap();
+    let hub = Hub::open(HubOptions::in_memory()).await.unwrap();
     assert!(soon(hub.create_all(Vec::new())).await.unwrap().is_empty());
 }
 
@@ -52,7 +60,7 @@ async fn what_cannot_be_saved_does_not_hold() {
     let place = Place::new();
     // A file stands where the directory should be.
     fs::write(place.path().join("mcp"), "").unwrap();
-    let hub = mcpwire_hub::Hub::open(mcpwire_hub::HubOptions::new(place.layout())).await;
+    let hub = Hub::open(HubOptions::new(place.layout())).await;
     let Ok(hub) = hub else { return };
     assert_eq!(soon(hub.create(good("a"))).await.unwrap_err().code(), ErrorCode::ServiceUnavailable);
     assert!(hub.list().is_empty());
@@ -74,8 +82,8 @@ async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
     drop(place.hub_with([good("a")]).await);
     let file = place.layout().servers();
     fs::write(&file, "{\"version\": 1, \"servers\": [").unwrap();
-    let options = mcpwire_hub::HubOptions::new(place.layout());
-    assert_eq!(mcpwire_hub::Hub::open(options).await.unwrap_err().code(), ErrorCode::ValidationError);
+    let options = HubOptions::new(place.layout());
+    assert_eq!(Hub::open(options).await.unwrap_err().code(), ErrorCode::ValidationError);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\": 1, \"servers\": [");
 }
 
@@ -244,4 +252,72 @@ async fn what_somebody_else_wrote_is_started_with_consent_only() {
     assert_eq!(soon(hub.consent(config.id, "another")).await.unwrap_err().field, "consent");
     soon(hub.consent(config.id, &preview.hash)).await.unwrap();
     soon(hub.start(config.id)).await.unwrap();
+}
+
+/// A store of secrets in which a test can halt one read.
+#[derive(Clone, Default)]
+struct Halting(Arc<Mutex<Option<Halt>>>);
+
+struct Halt {
+    /// Told when the read has begun.
+    reading: oneshot::Sender<()>,
+    /// The read waits for this.
+    may_end: Receiver<()>,
+}
+
+impl SecretStore for Halting {
+    fn get(&self, _: &SecretRef) -> Result<Option<Secret>, HubError> {
+        let halt = self.0.lock().unwrap().take();
+        if let Some(Halt { reading, may_end }) = halt {
+            reading.send(()).unwrap();
+            may_end.recv().unwrap();
+        }
+        Ok(Some(Secret::new("value")))
+    }
+
+    fn set(&self, _: &SecretRef, _: &Secret) -> Result<(), HubError> {
+        Ok(())
+    }
+
+    fn remove(&self, _: &SecretRef) -> Result<bool, HubError> {
+        Ok(false)
+    }
+
+    fn names(&self, _: Uuid) -> Result<Vec<String>, HubError> {
+        Ok(Vec::new())
+    }
+
+    fn remove_all(&self, _: Uuid) -> Result<Vec<String>, HubError> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn a_change_during_an_approval_and_the_approval_are_both_kept() {
+    let place = Place::new();
+    let secrets = Halting::default();
+    let options = HubOptions::new(place.layout()).secrets(secrets.clone());
+    let hub = Hub::open(options).await.expect("the hub opens");
+    let mut config = server("a", "good").env(EnvVarConfig::secret("TOKEN", "env:TOKEN"));
+    config.origin = Origin::Imported { from: "claude-desktop".into() };
+    hub.create(config.clone()).await.unwrap();
+    let hash = hub.preview_command(config.id).unwrap().hash;
+
+    let ((reading, is_reading), (end, may_end)) = (oneshot::channel(), channel());
+    *secrets.0.lock().unwrap() = Some(Halt { reading, may_end });
+    let approving = {
+        let (hub, id) = (hub.clone(), config.id);
+        tokio::spawn(async move { hub.consent(id, &hash).await })
+    };
+    soon(is_reading).await.expect("the approval reads the values that it approves");
+    config.timeouts.call = Some(Duration::from_secs(77));
+    let mut changing = pin!(hub.upsert(config.clone()));
+    assert!(changing.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    end.send(()).unwrap();
+    let (approved, changed) = soon(async { tokio::join!(approving, changing) }).await;
+    approved.unwrap().expect("it is approved");
+    changed.expect("it is changed");
+
+    assert_eq!(hub.get(config.id).unwrap().timeouts.call, config.timeouts.call);
+    soon(hub.start(config.id)).await.expect("it is approved");
 }

@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use mcpwire_hub::config::EnvVarConfig;
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::{McpService, McpStatus};
+use mcpwire_hub::{Hub, HubOptions, McpService, McpStatus};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
@@ -78,7 +79,15 @@ async fn disabled_while_it_waits_to_be_started_again_it_is_not() {
     let place = Place::new();
     let (mut config, mark) = marked(good("a"));
     let other = good("b");
-    let hub = place.hub_with([config.clone(), other.clone()]).await;
+    // Longer than it takes to save the change, so that the server still waits when it is disabled.
+    let options = HubOptions::new(place.layout()).policy(|_, policy| {
+        policy.first_backoff = Duration::from_millis(400);
+        policy.longest_backoff = Duration::from_millis(800);
+    });
+    let hub = Hub::open(options).await.expect("the hub opens");
+    for config in [&config, &other] {
+        hub.create(config.clone()).await.expect("it is created");
+    }
     let mut events = hub.events();
     soon(hub.start(config.id)).await.unwrap();
     soon(hub.start(other.id)).await.unwrap();
@@ -235,8 +244,8 @@ async fn dropped_without_a_word_the_hub_leaves_nothing() {
 #[tokio::test]
 async fn host() {
     let Ok(directory) = std::env::var("HUB_TEST_HOST") else { return };
-    let options = mcpwire_hub::HubOptions::new(mcpwire_hub::layout::Layout::below(directory));
-    let hub = mcpwire_hub::Hub::open(options).await.expect("it opens");
+    let options = HubOptions::new(mcpwire_hub::layout::Layout::below(directory));
+    let hub = Hub::open(options).await.expect("it opens");
     hub.boot().await.expect("it boots");
     eprintln!("booted");
     std::future::pending::<()>().await;
