@@ -229,6 +229,37 @@ fn the_hub_logs_in_and_out() {
 }
 
 #[test]
+fn the_tools_of_a_running_server_are_those_of_its_login() {
+    run(async |place| {
+        let mut tokens: Vec<String> = Vec::new();
+        place.web.server.over_http(|http| {
+            http.on_request(move |request| {
+                let is_list = request.method() == "tools/list";
+                let token = is_list.then(|| request.header("Authorization").unwrap_or_default().to_owned())?;
+                if !tokens.contains(&token) {
+                    tokens.push(token);
+                }
+                let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+                let tools = [tool("echo"), tool(&format!("of_login_{}", tokens.len()))];
+                let result =
+                    json!({"resultType": "complete", "tools": tools, "ttlMs": 3_600_000, "cacheScope": "private"});
+                let id = request.message.member::<u64>("id");
+                Some(HttpAnswer::json(200, json!({"jsonrpc": "2.0", "id": id, "result": result})))
+            })
+        });
+        place.log_in_elsewhere().await;
+        let config = place.config();
+        let hub = place.booted(&config).await;
+        let names = || hub.available_tools().iter().map(|tool| tool.tool.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(), ["echo", "of_login_1"]);
+        hub.login(config.id, &place.user(), LoginRequest::default()).await.expect("another user logs in");
+        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        place.sleep(2 * SECOND).await;
+        assert_eq!(names(), ["echo", "of_login_2"]);
+    });
+}
+
+#[test]
 fn all_servers_of_a_url_share_one_refresh() {
     run(async |place| {
         place.log_in_elsewhere().await;
