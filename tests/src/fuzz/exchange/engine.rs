@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use mcpwire_core::http::{self, Settings};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, CallToolRaw, Config, Event, Json, Negotiate, Notification, Raw, Reply,
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::expect::{Client, Outcome, Report, Request, Sent};
 use super::layout::LONE_SURROGATE_TEXT;
+use super::transport::{Http, Transport};
 use crate::fuzz::bytes::Bytes;
 use crate::fuzz::reference;
 
@@ -36,15 +38,16 @@ impl Asked {
 }
 
 pub(super) struct Driver {
-    engine: Engine,
+    transport: Transport,
     asked: Vec<Asked>,
     reports: Vec<Report>,
 }
 
 impl Driver {
-    /// Opens a connection and sends requests. Returns the reference in the same state.
+    /// Opens a connection over a drawn transport, and sends requests. Returns the reference in the same state.
     pub(super) fn open(input: &mut Bytes<'_>) -> (Self, Client) {
-        let revision = input.pick(&[0, 0, 0, 1, 1, 2, 3, 4]);
+        let setup = input.byte();
+        let revision = [0, 0, 0, 1, 1, 2, 3, 4][usize::from(setup % 8)];
         let is_modern = revision == 0;
         let mut config = Config::new("fuzz", "1");
         config.answer_roots();
@@ -55,13 +58,22 @@ impl Driver {
             let capabilities = json!({ "tools": {}, "tasks": { "requests": { "tools": { "call": {} } } } });
             json!({ "protocolVersion": REVISIONS[revision], "capabilities": capabilities })
         };
-        let mut engine = Engine::new(config);
-        engine.calls().initialize(Timestamp::ORIGIN).expect("it is new");
-        let mut driver = Driver { engine, asked: Vec::new(), reports: Vec::new() };
-        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
-        driver.engine.receive(format!("{answer}\n").as_bytes(), Timestamp::ORIGIN);
-        assert_eq!(driver.engine.poll_event(), Some(Event::Connected));
-        driver.engine.transmitted(usize::MAX);
+        let transport = if setup & 128 == 0 {
+            Transport::Stdio(Box::new(Engine::new(config)))
+        } else {
+            let mut settings = Settings::new("http://server.test/mcp").expect("an address");
+            settings.flavour = Some(http::Flavour::Streamable);
+            Transport::Http(Box::new(Http::new(http::Engine::new(config, settings))))
+        };
+        let mut driver = Driver { transport, asked: Vec::new(), reports: Vec::new() };
+        driver.transport.calls().initialize(Timestamp::ORIGIN).expect("it is new");
+        let _ = driver.transport.take_sent();
+        let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
+        let delivery = driver.transport.deliver(&answer, Some(1), &mut Bytes::new(&[])).expect("it asks for it");
+        driver.transport.receive(&delivery, &delivery.bytes);
+        assert_eq!(driver.transport.poll_event(), Some(Event::Connected));
+        driver.transport.finish(&delivery);
+        let _ = driver.transport.take_sent();
         let can_follow = revision < 2;
         let requests =
             (0..=usize::from(input.byte() % 3)).map(|which| driver.ask(which, input.byte(), can_follow)).collect();
@@ -76,7 +88,7 @@ impl Driver {
         }
         let arguments = Json::parse(r#"{"resultType":"task","id":7}"#).expect("it is JSON");
         let params = CallToolParams { name: "echo", arguments: &arguments };
-        let (now, mut calls) = (Timestamp::ORIGIN, self.engine.calls());
+        let (now, mut calls) = (Timestamp::ORIGIN, self.transport.calls());
         let (method, asked) = match how % 4 {
             0 => ("tools/call", calls.request::<CallToolRaw>(&params, &options, now).map(Asked::Text)),
             1 => ("tools/call", calls.request::<CallTool>(&params, &options, now).map(Asked::Typed)),
@@ -110,9 +122,21 @@ impl Driver {
         }
     }
 
-    pub(super) fn receive(&mut self, piece: &[u8]) {
-        assert_eq!(self.engine.receive(piece, Timestamp::ORIGIN), piece.len(), "every event was taken");
-        while let Some(event) = self.engine.poll_event() {
+    /// Passes a message of the server to the engine, in pieces of `cut` bytes. Returns `false` if the server cannot send it now.
+    /// `answers` is the id of the request that the message responds to.
+    pub(super) fn receive(&mut self, text: &str, answers: Option<u64>, cut: usize, input: &mut Bytes<'_>) -> bool {
+        let Some(delivery) = self.transport.deliver(text, answers, input) else { return false };
+        for piece in delivery.bytes.chunks(cut) {
+            self.transport.receive(&delivery, piece);
+            self.handle_events();
+        }
+        self.transport.finish(&delivery);
+        self.handle_events();
+        true
+    }
+
+    fn handle_events(&mut self) {
+        while let Some(event) = self.transport.poll_event() {
             self.event(event);
         }
     }
@@ -152,21 +176,19 @@ impl Driver {
     pub(super) fn polled_tasks(&mut self) -> usize {
         let _ = self.lines();
         let later = Timestamp::ORIGIN + Duration::from_millis(1500);
-        self.engine.handle_timeout(later);
+        self.transport.handle_timeout(later);
         self.lines().iter().filter(|message| message["method"] == "tasks/get").count()
     }
 
     /// Takes the sent messages, which must be JSON-RPC.
     fn lines(&mut self) -> Vec<Value> {
-        let sent = str::from_utf8(self.engine.transmit()).expect("UTF-8").to_owned();
-        self.engine.transmitted(usize::MAX);
-        let parse = |line: &str| {
+        let parse = |line: &String| {
             assert_eq!(reference::repeated_key(&without_surrogates(line)), None, "{line}");
             let message = parsed(line);
             assert_eq!(message["jsonrpc"], "2.0");
             message
         };
-        sent.lines().map(parse).collect()
+        self.transport.take_sent().iter().map(parse).collect()
     }
 
     fn which(&self, key: RequestKey) -> usize {
@@ -177,7 +199,7 @@ impl Driver {
         let report = match event {
             Event::Reply(reply) => self.reply(reply),
             Event::ServerRequest(request) => {
-                let answered = self.engine.calls().answer(request.key, &json!({ "roots": [] }), Timestamp::ORIGIN);
+                let answered = self.transport.calls().answer(request.key, &json!({ "roots": [] }), Timestamp::ORIGIN);
                 assert_eq!(answered, Ok(true));
                 Report::ServerRequest { method: request.method, params: request.params.as_ref().map(value) }
             }

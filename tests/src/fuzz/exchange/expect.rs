@@ -236,6 +236,9 @@ impl Client {
             return Some(Outcome::Invalid);
         }
         let inputs = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+        if !inputs.values().all(|input| input["method"].is_string()) {
+            return Some(Outcome::Invalid);
+        }
         if inputs.values().any(|input| input["method"] != "roots/list") {
             return Some(Outcome::InputNotOffered);
         }
@@ -311,7 +314,7 @@ fn depth(value: &Value) -> usize {
 }
 
 /// Returns the number that an id means: `2`, `2.0` and `"2"` mean 2.
-fn number(id: &Value) -> Option<u64> {
+pub(super) fn number(id: &Value) -> Option<u64> {
     integer(id).and_then(|id| id.try_into().ok())
 }
 

@@ -7,10 +7,14 @@ mod engine;
 mod expect;
 mod layout;
 mod server;
+mod transport;
 
 use std::fmt::Debug;
 
+use serde_json::Value;
+
 use self::engine::Driver;
+use self::expect::number;
 use self::layout::Layout;
 use super::bytes::Bytes;
 use super::trace::Trace;
@@ -32,20 +36,28 @@ pub fn trace(data: &[u8], trace: &Trace) {
             break;
         }
         let message = server::draw(&mut input, &client);
-        let mut text = Layout::draw(&mut input).write(&message);
+        let text = Layout::draw(&mut input).write(&message);
+        let cut = match 1 + usize::from(input.byte()) {
+            cut if cut > 200 => usize::MAX,
+            cut => cut,
+        };
+        if !driver.receive(&text, answered(&message), cut, &mut input) {
+            break;
+        }
         trace.line(format_args!("server {text}"));
         client.receive(&message);
-        let cut = 1 + usize::from(input.byte());
-        text.push('\n');
-        for piece in text.as_bytes().chunks(if cut > 200 { text.len() } else { cut }) {
-            driver.receive(piece);
-        }
         let (reports, sent) = (driver.take_reports(), driver.take_sent(&mut client.requests));
         trace.line(format_args!("client {reports:?} {sent:?}"));
         assert_same(&reports, std::mem::take(&mut client.reports), &format!("reported for {text}"));
         assert_same(&sent, std::mem::take(&mut client.sent), &format!("sent for {text}"));
     }
     assert_eq!(driver.polled_tasks(), client.tasks.len(), "tasks that the client polls");
+}
+
+/// Returns the id of the request that a message responds to, if it is a response.
+fn answered(message: &Value) -> Option<u64> {
+    let is_response = message.get("method").is_none_or(|method| !method.is_string());
+    message.get("id").filter(|_| is_response).and_then(number)
 }
 
 /// Compares without regard to order: the inputs of an `input_required` result have none, and neither have the members of an

@@ -1,0 +1,173 @@
+//! The transports over which the messages of an exchange reach the engine.
+
+use mcpwire_core::http::{Engine, Exchange, ExchangeId, Verb};
+use mcpwire_core::{Calls, Event, Timestamp, stdio};
+use serde_json::Value;
+
+use crate::fuzz::bytes::Bytes;
+
+const NOW: Timestamp = Timestamp::ORIGIN;
+
+/// A client's engine, and the server's end of its transport.
+pub(super) enum Transport {
+    Stdio(Box<stdio::Engine>),
+    Http(Box<Http>),
+}
+
+/// The bytes of a message, and where they arrive.
+pub(super) struct Delivery {
+    pub(super) bytes: Vec<u8>,
+    /// The HTTP exchange. `None` on stdio.
+    exchange: Option<ExchangeId>,
+    /// Whether the server ends its response after this message.
+    is_last: bool,
+}
+
+impl Transport {
+    pub(super) fn calls(&mut self) -> Calls<'_> {
+        match self {
+            Transport::Stdio(engine) => engine.calls(),
+            Transport::Http(http) => http.engine.calls(),
+        }
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
+        match self {
+            Transport::Stdio(engine) => engine.poll_event(),
+            Transport::Http(http) => http.engine.poll_event(),
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Timestamp) {
+        match self {
+            Transport::Stdio(engine) => engine.handle_timeout(now),
+            Transport::Http(http) => http.engine.handle_timeout(now),
+        }
+    }
+
+    /// Returns the messages that the client has sent since the last call.
+    pub(super) fn take_sent(&mut self) -> Vec<String> {
+        match self {
+            Transport::Stdio(engine) => {
+                let sent = str::from_utf8(engine.transmit()).expect("UTF-8").to_owned();
+                engine.transmitted(usize::MAX);
+                sent.lines().map(str::to_owned).collect()
+            }
+            Transport::Http(http) => {
+                http.exchange();
+                std::mem::take(&mut http.sent)
+            }
+        }
+    }
+
+    /// Decides how the server sends a message whose text is `text`. `answers` is the id of the open request that the message
+    /// responds to. Returns `None` if the server cannot send it, because the client has no response open.
+    pub(super) fn deliver(&mut self, text: &str, answers: Option<u64>, input: &mut Bytes<'_>) -> Option<Delivery> {
+        match self {
+            Transport::Stdio(_) => {
+                Some(Delivery { bytes: format!("{text}\n").into_bytes(), exchange: None, is_last: false })
+            }
+            Transport::Http(http) => http.deliver(text, answers, input),
+        }
+    }
+
+    /// Passes the next bytes of a message to the engine.
+    pub(super) fn receive(&mut self, delivery: &Delivery, piece: &[u8]) {
+        match (self, delivery.exchange) {
+            (Transport::Http(http), Some(exchange)) => http.engine.body(exchange, piece, NOW),
+            (Transport::Stdio(engine), _) => {
+                assert_eq!(engine.receive(piece, NOW), piece.len(), "every event was taken");
+            }
+            (Transport::Http(_), None) => unreachable!("it was not delivered over stdio"),
+        }
+    }
+
+    /// Ends the response that contained the message, if the server does so.
+    pub(super) fn finish(&mut self, delivery: &Delivery) {
+        if let (Transport::Http(http), Some(exchange)) = (self, delivery.exchange.filter(|_| delivery.is_last)) {
+            http.end(exchange);
+        }
+    }
+}
+
+/// An engine for HTTP, and the exchanges whose responses have not ended.
+pub(super) struct Http {
+    engine: Engine,
+    open: Vec<OpenExchange>,
+    /// Messages that the client has sent.
+    sent: Vec<String>,
+}
+
+struct OpenExchange {
+    id: ExchangeId,
+    /// The JSON-RPC id of the request in its body. `None` for the stream of messages that belong to no request.
+    request: Option<u64>,
+    /// Whether the response has begun. It is then an event stream.
+    has_begun: bool,
+}
+
+impl Http {
+    pub(super) fn new(engine: Engine) -> Self {
+        Http { engine, open: Vec::new(), sent: Vec::new() }
+    }
+
+    /// Takes the HTTP requests of the client. The server accepts notifications and answers at once.
+    fn exchange(&mut self) {
+        while let Some(command) = self.engine.poll_exchange(NOW) {
+            match command {
+                mcpwire_core::http::Command::Start(exchange) => self.start(&exchange),
+                mcpwire_core::http::Command::Abort(id) => self.end(id),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn start(&mut self, exchange: &Exchange) {
+        if exchange.verb == Verb::Post {
+            let message = str::from_utf8(&exchange.body).expect("UTF-8");
+            assert!(!message.contains('\n'), "{message}");
+            self.sent.push(message.to_owned());
+        }
+        if exchange.is_request || exchange.verb == Verb::Get {
+            let request = serde_json::from_slice(&exchange.body).ok().and_then(|message: Value| message["id"].as_u64());
+            self.open.push(OpenExchange { id: exchange.id, request, has_begun: false });
+        } else {
+            self.engine.response(exchange.id, 202, [], NOW);
+            self.engine.ended(exchange.id, NOW);
+        }
+        if exchange.verb == Verb::Get {
+            self.begin_stream(self.open.len() - 1);
+        }
+    }
+
+    fn begin_stream(&mut self, at: usize) {
+        let exchange = &mut self.open[at];
+        if !std::mem::replace(&mut exchange.has_begun, true) {
+            self.engine.response(exchange.id, 200, [("Content-Type", &b"text/event-stream"[..])], NOW);
+        }
+    }
+
+    fn end(&mut self, id: ExchangeId) {
+        self.open.retain(|exchange| exchange.id != id);
+        self.engine.ended(id, NOW);
+    }
+
+    /// Uses the response to the request that the message answers, but not always. Any other message is sent in some open response.
+    fn deliver(&mut self, text: &str, answers: Option<u64>, input: &mut Bytes<'_>) -> Option<Delivery> {
+        let style = input.byte();
+        let has_other = style >> 5 == 7;
+        let own = self.open.iter().position(|exchange| answers.is_some() && exchange.request == answers && !has_other);
+        let at = own.or_else(|| usize::from(style >> 4).checked_rem(self.open.len()))?;
+        let exchange = Some(self.open[at].id);
+        if own.is_some() && !self.open[at].has_begun && style & 1 == 1 {
+            self.engine.response(self.open[at].id, 200, [("content-type", &b"application/json"[..])], NOW);
+            return Some(Delivery { bytes: text.as_bytes().to_vec(), exchange, is_last: true });
+        }
+        self.begin_stream(at);
+        let before = ["", ": comment\n\n", "id: 7\ndata:\n\n", "event: message\n"][usize::from(style >> 1 & 3)];
+        let (end, space) = (if style & 8 == 0 { "\n" } else { "\r\n" }, if style & 1 == 0 { " " } else { "" });
+        let event = format!("{before}data:{space}{text}{end}{end}");
+        // The server may end the stream after the response.
+        Some(Delivery { bytes: event.into_bytes(), exchange, is_last: own.is_some() && style & 16 == 16 })
+    }
+}
