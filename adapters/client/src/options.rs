@@ -229,8 +229,8 @@ impl ConnectOptions {
 
     /// Sets the callback that adds headers to each HTTP request, right before the request is sent.
     ///
-    /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. If the
-    /// callback panics, the request is not sent and fails with the message of the panic.
+    /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. When the callback
+    /// sets another value of that header, cached responses that are not public are no longer used. If the callback panics, the request is not sent and fails with the message of the panic.
     ///
     /// ```
     /// use mcpwire_client::ConnectOptions;

@@ -9,8 +9,12 @@ use std::sync::Arc;
 
 /// Provides the bearer token of a server.
 ///
-/// The client calls the provider before each request, so the provider may renew the token at any time. Closures, `Arc<T>` and
-/// `Box<dyn TokenProvider>` implement this trait:
+/// The client calls the provider before each request, so the provider may renew the token at any time. With another token, cached
+/// responses that are not public are no longer used. A provider whose tokens change the user while a connection is open should be an
+/// [`Authorizer`](super::Authorizer) with a [`context`](super::Authorizer::context): otherwise, the change is noticed at the next
+/// request that is sent.
+///
+/// Closures, `Arc<T>` and `Box<dyn TokenProvider>` implement this trait:
 ///
 /// ```
 /// use mcpwire_client::http::{HttpOptions, TokenFuture, TokenProvider};
