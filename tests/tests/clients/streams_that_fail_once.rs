@@ -19,9 +19,10 @@ use serde_json::json;
 
 use super::in_process::answer;
 
-/// A stream whose next write or flush fails when the program says so. Later ones do not fail.
+/// A stream whose next write or flush fails when the program says so. Later ones do not fail. Every other flush is interrupted.
 struct Failing<S> {
     stream: S,
+    is_interrupted: bool,
     write_fails: Arc<AtomicBool>,
     /// If set, the stream loses what is written to it, and the next flush fails.
     flush_fails: Arc<AtomicBool>,
@@ -29,7 +30,15 @@ struct Failing<S> {
 
 impl<S> Failing<S> {
     fn new(stream: S) -> Self {
-        Failing { stream, write_fails: Arc::default(), flush_fails: Arc::default() }
+        Failing { stream, is_interrupted: false, write_fails: Arc::default(), flush_fails: Arc::default() }
+    }
+
+    fn check_flush(&mut self) -> io::Result<()> {
+        self.is_interrupted = !self.is_interrupted;
+        if self.is_interrupted {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        check(&self.flush_fails, "the buffer was lost")
     }
 }
 
@@ -47,7 +56,7 @@ impl AsyncWrite for Failing<PipeWriter> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        check(&self.flush_fails, "the buffer was lost")?;
+        self.check_flush()?;
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
@@ -66,7 +75,7 @@ impl<S: Write> Write for Failing<S> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        check(&self.flush_fails, "the buffer was lost")?;
+        self.check_flush()?;
         self.stream.flush()
     }
 }

@@ -253,13 +253,23 @@ fn read(mut reader: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<(
 
 fn write_all(mut writer: impl Write, sender: &Sender<ThreadEvent>, to_write: &Receiver<Vec<u8>>) {
     while let Ok(bytes) = to_write.recv() {
-        let event = match writer.write_all(&bytes).and_then(|()| writer.flush()) {
+        let event = match writer.write_all(&bytes).and_then(|()| flush(&mut writer)) {
             Ok(()) => ThreadEvent::Wrote,
             Err(error) => ThreadEvent::WriteError(error),
         };
         let is_end = matches!(event, ThreadEvent::WriteError(_));
         if sender.send(event).is_err() || is_end {
             return;
+        }
+    }
+}
+
+/// Flushes the writer. Repeats an interrupted flush, as `write_all` repeats an interrupted write.
+fn flush(writer: &mut impl Write) -> io::Result<()> {
+    loop {
+        match writer.flush() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            flushed => return flushed,
         }
     }
 }
