@@ -7,7 +7,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::regular::{Links, open_regular};
+use crate::regular::{Links, is_pipe, open_regular};
 
 /// Opens the file at `path` to write it anew, and creates it if it is missing. Only this user can read and write it then.
 ///
@@ -19,8 +19,10 @@ use crate::regular::{Links, open_regular};
 pub fn create_output(path: &Path) -> io::Result<File> {
     check_link(path)?;
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        if !fs::symlink_metadata(path)?.is_symlink() {
-            check_pipe(&fs::symlink_metadata(path)?)?;
+        // Only the superuser creates devices, but everyone creates pipes with names.
+        let named = fs::symlink_metadata(path)?;
+        if is_pipe(named.file_type()) {
+            check_own_file(&named)?;
         }
         let file = OpenOptions::new().write(true).open(path)?;
         // A regular file may have taken the place of the device.
@@ -77,16 +79,6 @@ pub fn check_link(path: &Path) -> io::Result<()> {
     }
     #[cfg(not(unix))]
     let _ = path;
-    Ok(())
-}
-
-/// Checks that a pipe with a name belongs to this user. Only the superuser creates devices.
-fn check_pipe(metadata: &Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    if std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type()) {
-        return check_own_file(metadata);
-    }
-    let _ = metadata;
     Ok(())
 }
 

@@ -120,12 +120,12 @@ fn check(kind: FileType) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn is_pipe(kind: FileType) -> bool {
+pub(crate) fn is_pipe(kind: FileType) -> bool {
     std::os::unix::fs::FileTypeExt::is_fifo(&kind)
 }
 
 #[cfg(not(unix))]
-fn is_pipe(_: FileType) -> bool {
+pub(crate) fn is_pipe(_: FileType) -> bool {
     false
 }
 
