@@ -21,7 +21,6 @@ use crate::FileError;
 /// # Errors
 /// None.
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
 pub fn check_trusted(_: &Path) -> Result<(), FileError> {
     Ok(())
 }

@@ -14,7 +14,6 @@ pub(crate) mod terminal;
 use std::fmt;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -162,7 +161,6 @@ impl Running {
 /// The output of a process, collected as it arrives.
 struct Output {
     bytes: Arc<Mutex<Vec<u8>>>,
-    is_closed: Arc<AtomicBool>,
     closed: mpsc::Receiver<()>,
 }
 
@@ -170,18 +168,16 @@ impl Output {
     fn collect(pipe: Option<impl Read + Send + 'static>) -> Self {
         let mut pipe = pipe.expect("it is piped");
         let bytes = Arc::new(Mutex::new(Vec::new()));
-        let is_closed = Arc::new(AtomicBool::new(false));
-        let (collected, at_end) = (Arc::clone(&bytes), Arc::clone(&is_closed));
+        let collected = Arc::clone(&bytes);
         let (sender, closed) = mpsc::channel();
         thread::spawn(move || {
             let mut chunk = [0; 16 * 1024];
             while let Ok(length @ 1..) = pipe.read(&mut chunk) {
                 collected.lock().expect("nobody panics").extend_from_slice(&chunk[..length]);
             }
-            at_end.store(true, Ordering::SeqCst);
             sender.send(())
         });
-        Self { bytes, is_closed, closed }
+        Self { bytes, closed }
     }
 
     fn so_far(&self) -> String {
@@ -191,11 +187,12 @@ impl Output {
     /// Returns whether the process has closed its output. Then the whole output was collected.
     #[cfg(target_os = "linux")]
     fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::SeqCst)
+        self.closed.try_recv() != Err(mpsc::TryRecvError::Empty)
     }
 
     fn whole(self) -> String {
-        self.closed.recv_timeout(WATCHDOG).expect("it is closed");
+        // The sender is gone if somebody has asked before whether the output is closed.
+        assert_ne!(self.closed.recv_timeout(WATCHDOG), Err(mpsc::RecvTimeoutError::Timeout), "it is not closed");
         self.so_far()
     }
 }
