@@ -109,7 +109,8 @@ impl Client {
         match (message.get("method").and_then(text), id) {
             (Some(method), Some(id)) if !is_response => self.request(id, method, message),
             (Some(method), None) => self.notification(method, message),
-            (_, None | Some(Value::Null)) if is_response => self.without_id(message),
+            (_, Some(Value::Null)) => self.without_id(message),
+            (_, None) if is_response => self.without_id(message),
             (_, Some(id)) => {
                 let at = number(id).and_then(|id| self.requests.iter().position(|request| request.id == id));
                 if let Some(at) = at {

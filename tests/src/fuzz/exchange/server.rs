@@ -168,7 +168,8 @@ fn tool_result(input: &mut Bytes<'_>, is_modern: bool) -> Map<String, Value> {
     if input.byte() & 1 == 1 {
         block.insert("_meta".into(), Value::Object(object(input, 3)));
     }
-    result.insert("content".into(), json!([block]));
+    let content = if input.byte() % 16 == 1 { junk(input, 1) } else { json!([block]) };
+    result.insert("content".into(), content);
     if input.byte() % 4 == 1 {
         result.insert("isError".into(), json!(input.byte() & 1 == 1));
     }
@@ -248,7 +249,7 @@ fn notification(input: &mut Bytes<'_>, client: &Client) -> Value {
         message.insert("method".into(), json!("notifications/progress"));
         message.insert("params".into(), json!({ "progressToken": token, "progress": 1, "_meta": object(input, 2) }));
     } else {
-        message.insert("method".into(), json!(input.pick(&["notifications/x", "x", "id", "x\u{fffd}"])));
+        message.insert("method".into(), method(input, &["notifications/x", "x", "id", "x\u{fffd}"]));
         if input.byte() & 1 == 1 {
             message.insert("params".into(), Value::Object(object(input, 3)));
         }
@@ -270,11 +271,21 @@ fn request(input: &mut Bytes<'_>) -> Value {
         _ => json!(2),
     };
     message.insert("id".into(), id);
-    message.insert("method".into(), json!(input.pick(&["ping", "roots/list", "x/unknown", "x\u{fffd}"])));
+    message.insert("method".into(), method(input, &["ping", "roots/list", "x/unknown", "x\u{fffd}"]));
     if input.byte() & 1 == 1 {
         message.insert("params".into(), Value::Object(object(input, 3)));
     }
     Value::Object(message)
+}
+
+/// One of the names, or at times a value that is no name.
+fn method(input: &mut Bytes<'_>, names: &[&str]) -> Value {
+    match input.byte() % 48 {
+        1 => Value::Null,
+        2 => numeral(input, 2),
+        3 => json!(["ping"]),
+        _ => json!(input.pick(names)),
+    }
 }
 
 /// At times adds a member that makes a message with a method look like a response.
