@@ -214,8 +214,7 @@ impl Drop for Process {
         }
         self.kill();
         if let Kind::Local(local) = &mut self.kind {
-            local.wait_for_exit(REAP_TIMEOUT);
-            local.reap();
+            local.reap_all(REAP_TIMEOUT);
         }
     }
 }

@@ -41,7 +41,7 @@ impl LocalProcess {
     }
 
     /// Blocks until the server has exited, at most for `timeout`.
-    pub(crate) fn wait_for_exit(&mut self, timeout: Duration) {
+    pub(crate) fn reap_all(&mut self, timeout: Duration) {
         let until = Instant::now() + timeout;
         while self.observe().is_none() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));

@@ -10,7 +10,8 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::tree::ProcessTree;
 
-/// How often to check whether the server has exited, on systems without process descriptors.
+/// How often to check whether the server has exited, on systems without process descriptors, and whether its killed descendants
+/// have.
 const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A server's process on this machine, and its descendants.
@@ -76,9 +77,18 @@ impl LocalProcess {
         self.tree.kill();
     }
 
-    /// Blocks until the server has exited, at most for `timeout`.
-    pub(crate) fn wait_for_exit(&mut self, timeout: Duration) {
+    /// Blocks until the killed server was reaped and its descendants have exited, at most for `timeout`.
+    pub(crate) fn reap_all(&mut self, timeout: Duration) {
         let until = Instant::now() + timeout;
+        self.wait_for_exit(until);
+        self.reap();
+        while self.has_processes() && Instant::now() < until {
+            std::thread::sleep(EXIT_POLL_INTERVAL);
+        }
+    }
+
+    /// Blocks until the server has exited, at most until `until`.
+    fn wait_for_exit(&mut self, until: Instant) {
         while self.tree.unreaped_server().is_some() && self.observe().is_none() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
