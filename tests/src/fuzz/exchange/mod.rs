@@ -56,7 +56,8 @@ pub fn trace(data: &[u8], trace: &Trace) {
 
 /// Returns the id of the request that a message responds to, if it is a response.
 fn answered(message: &Value) -> Option<u64> {
-    let is_response = message.get("method").is_none_or(|method| !method.is_string());
+    let has_result = message.get("result").or_else(|| message.get("error")).is_some();
+    let is_response = has_result || message.get("method").is_none_or(|method| !method.is_string());
     message.get("id").filter(|_| is_response).and_then(number)
 }
 

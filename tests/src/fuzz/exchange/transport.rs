@@ -166,6 +166,8 @@ impl Http {
         self.begin_stream(at);
         let before = ["", ": comment\n\n", "id: 7\ndata:\n\n", "event: message\n"][usize::from(style >> 1 & 3)];
         let (end, space) = (if style & 8 == 0 { "\n" } else { "\r\n" }, if style & 1 == 0 { " " } else { "" });
+        // A carriage return ends a line of the event.
+        let text = text.replace('\r', "\rdata:");
         let event = format!("{before}data:{space}{text}{end}{end}");
         // The server may end the stream after the response.
         Some(Delivery { bytes: event.into_bytes(), exchange, is_last: own.is_some() && style & 16 == 16 })
