@@ -1,16 +1,17 @@
 //! Drives the engine through an exchange, and describes what it reports and sends as the reference does.
 
-use core::time::Duration;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mcpwire_core::http::{self, Settings};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, CallToolRaw, Config, Event, Json, Negotiate, Notification, Raw, Reply,
-    RequestKey, RequestOptions, TaskMode, Ticket, Timestamp,
+    RequestKey, RequestOptions, ServerRequest, ServerRequestId, TaskMode, Ticket, Timestamp,
 };
 use serde_json::{Value, json};
 
-use super::expect::{Client, Outcome, Report, Request, Sent};
+use super::expect::{Client, Outcome, Question, Report, Request, Sent};
 use super::layout::LONE_SURROGATE_TEXT;
 use super::transport::{Http, Transport};
 use crate::fuzz::bytes::Bytes;
@@ -41,6 +42,10 @@ pub(super) struct Driver {
     transport: Transport,
     asked: Vec<Asked>,
     reports: Vec<Report>,
+    /// Whether the caller answers a request of the server as soon as it is reported.
+    pub(super) answers_at_once: bool,
+    /// The requests of the server that the caller has not answered, oldest first.
+    kept: Vec<(ServerRequestId, Question)>,
 }
 
 impl Driver {
@@ -65,7 +70,8 @@ impl Driver {
             settings.flavour = Some(http::Flavour::Streamable);
             Transport::Http(Box::new(Http::new(http::Engine::new(config, settings))))
         };
-        let mut driver = Driver { transport, asked: Vec::new(), reports: Vec::new() };
+        let mut driver =
+            Driver { transport, asked: Vec::new(), reports: Vec::new(), answers_at_once: false, kept: Vec::new() };
         driver.transport.calls().initialize(Timestamp::ORIGIN).expect("it is new");
         let _ = driver.transport.take_sent();
         let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
@@ -150,8 +156,8 @@ impl Driver {
         let mut described = Vec::new();
         for message in self.lines() {
             let id = message["id"].clone();
-            if message.get("result").is_some() {
-                described.push(Sent::Result { id });
+            if let Some(result) = message.get("result") {
+                described.push(Sent::Result { id, to: question_of(result) });
             } else if let Some(code) = message["error"]["code"].as_i64() {
                 described.push(Sent::Error { id, code });
             } else if message["method"] == "tools/call" {
@@ -159,12 +165,9 @@ impl Driver {
                     requests.iter_mut().find(|request| request.id == u64::MAX).expect("none is to be sent again");
                 request.id = id.as_u64().expect("a number");
                 let params = &message["params"];
-                let inputs = params["inputResponses"].as_object().into_iter().flat_map(|inputs| inputs.keys().cloned());
-                described.push(Sent::Again {
-                    which: request.which,
-                    state: params.get("requestState").cloned(),
-                    inputs: inputs.collect(),
-                });
+                let state = params.get("requestState").cloned();
+                let inputs = params.get("inputResponses").map(answers).unwrap_or_default();
+                described.push(Sent::Again { which: request.which, state, inputs });
             } else {
                 assert_eq!(message["method"], "tasks/get", "{message}");
             }
@@ -198,11 +201,7 @@ impl Driver {
     fn event(&mut self, event: Event) {
         let report = match event {
             Event::Reply(reply) => self.reply(reply),
-            Event::ServerRequest(request) => {
-                let answered = self.transport.calls().answer(request.key, &json!({ "roots": [] }), Timestamp::ORIGIN);
-                assert_eq!(answered, Ok(true));
-                Report::ServerRequest { method: request.method, params: request.params.as_ref().map(value) }
-            }
+            Event::ServerRequest(request) => self.server_request(request),
             Event::ServerRequestRefused { method } => Report::ServerRequestRefused { method },
             Event::Notification(Notification::Progress { key, .. }) => Report::Progress { which: self.which(key) },
             Event::Notification(Notification::TaskStatus { key: Some(key), .. }) => {
@@ -216,6 +215,32 @@ impl Driver {
             other => panic!("{other:?}"),
         };
         self.reports.push(report);
+    }
+
+    fn server_request(&mut self, request: ServerRequest) -> Report {
+        assert_eq!(request.method, "roots/list");
+        let during = request.during.map(|call| self.which(call.key));
+        let question = Question { during, params: request.params.as_ref().map(value) };
+        self.kept.push((request.key, question.clone()));
+        if self.answers_at_once {
+            self.answer_at(self.kept.len() - 1);
+        }
+        Report::ServerRequest(question)
+    }
+
+    /// Answers one of the server's requests that the caller has kept, and returns it. Of several that are equal, the first.
+    pub(super) fn answer(&mut self, which: usize) -> Option<Question> {
+        let question = self.kept[which.checked_rem(self.kept.len())?].1.clone();
+        let first = self.kept.iter().position(|(_, kept)| *kept == question);
+        self.answer_at(first.expect("it is kept"));
+        Some(question)
+    }
+
+    /// The answer repeats the parameters of the server's request.
+    fn answer_at(&mut self, at: usize) {
+        let (key, question) = self.kept.remove(at);
+        let answer = json!({ "roots": [], "_meta": { "to": json!(question.params).to_string() } });
+        assert_eq!(self.transport.calls().answer(key, &answer, Timestamp::ORIGIN), Ok(true));
     }
 
     fn reply(&self, reply: Reply) -> Report {
@@ -242,6 +267,16 @@ impl Driver {
         };
         Report::Reply { which, outcome }
     }
+}
+
+/// Returns the parameters of the question that each answer repeats, by the name of the input.
+fn answers(inputs: &Value) -> BTreeMap<String, Value> {
+    let inputs = inputs.as_object().expect("an object of answers");
+    inputs.iter().map(|(name, answer)| (name.clone(), question_of(answer).expect("an answer of the caller"))).collect()
+}
+
+fn question_of(answer: &Value) -> Option<Value> {
+    answer.get("_meta").and_then(|meta| meta["to"].as_str()).map(parsed)
 }
 
 fn value(json: &Json) -> Value {

@@ -1,6 +1,6 @@
 //! What a client must report for a message: the decisions of `docs/wire.md`, written plainly over [`Value`].
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -27,10 +27,7 @@ pub(super) enum Report {
         which: usize,
         outcome: Outcome,
     },
-    ServerRequest {
-        method: String,
-        params: Option<Value>,
-    },
+    ServerRequest(Question),
     ServerRequestRefused {
         method: String,
     },
@@ -65,15 +62,43 @@ pub(super) enum Sent {
     Again {
         which: usize,
         state: Option<Value>,
-        inputs: BTreeSet<String>,
+        /// The parameters of each input that is answered.
+        inputs: BTreeMap<String, Value>,
     },
     Result {
         id: Value,
+        /// The parameters of the request, if the caller has answered it.
+        to: Option<Value>,
     },
     Error {
         id: Value,
         code: i64,
     },
+}
+
+/// A `roots/list` for which the server needs an answer, as the caller sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    /// The request of the client for which the server asks.
+    pub(super) during: Option<usize>,
+    pub(super) params: Option<Value>,
+}
+
+/// Where the answer to a question belongs.
+#[derive(Debug)]
+pub(super) enum Asker {
+    /// A request of the server, with this id.
+    Request(Value),
+    /// An input with this name. The question says for which request of the client.
+    Input(String),
+}
+
+/// A request whose inputs are not all answered.
+pub(super) struct Paused {
+    request: Request,
+    state: Option<Value>,
+    missing: usize,
+    answers: BTreeMap<String, Value>,
 }
 
 /// The state of a client, as far as it decides what a message means.
@@ -83,10 +108,15 @@ pub(super) struct Client {
     pub(super) requests: Vec<Request>,
     /// The requests that have become tasks, which the client polls.
     pub(super) tasks: Vec<Request>,
+    /// The questions that the caller has not answered, oldest first.
+    pub(super) kept: Vec<(Question, Asker)>,
+    pub(super) paused: Vec<Paused>,
     /// The ids of requests that no response can end: they have ended, have become tasks or were sent again.
     pub(super) old_ids: Vec<u64>,
     pub(super) reports: Vec<Report>,
     pub(super) sent: Vec<Sent>,
+    /// Number of the kept questions that were asked before the last message.
+    pub(super) old_questions: usize,
 }
 
 const MAX_ROUNDS: u32 = 10;
@@ -95,6 +125,7 @@ const MAX_DEPTH: usize = 128;
 
 impl Client {
     pub(super) fn receive(&mut self, message: &Value) {
+        self.old_questions = self.kept.len();
         match message {
             Value::Array(batch) if batch.is_empty() => self.reports.push(Report::InvalidMessage),
             Value::Array(batch) => batch.iter().for_each(|message| self.one(message)),
@@ -121,6 +152,50 @@ impl Client {
         }
     }
 
+    fn ask(&mut self, question: Question, asker: Asker) {
+        self.reports.push(Report::ServerRequest(question.clone()));
+        self.kept.push((question, asker));
+    }
+
+    /// The caller answers all questions of the last message.
+    pub(super) fn answer_new(&mut self) {
+        for (question, asker) in self.kept.split_off(self.old_questions) {
+            self.answered(&question, asker);
+        }
+    }
+
+    /// The caller answers a question. Of several that are equal, the first.
+    pub(super) fn answer(&mut self, question: &Question) {
+        let at = self.kept.iter().position(|(kept, _)| kept == question).expect("a question that was asked");
+        let (question, asker) = self.kept.remove(at);
+        self.answered(&question, asker);
+    }
+
+    fn answered(&mut self, question: &Question, asker: Asker) {
+        let to = json!(question.params);
+        let name = match asker {
+            Asker::Request(id) => return self.sent.push(Sent::Result { id, to: Some(to) }),
+            Asker::Input(name) => name,
+        };
+        let is_owner = |paused: &Paused| Some(paused.request.which) == question.during;
+        let at = self.paused.iter().position(is_owner).expect("a request that waits");
+        let paused = &mut self.paused[at];
+        paused.answers.insert(name, to);
+        paused.missing -= 1;
+        if paused.missing == 0 {
+            let Paused { request, state, answers, .. } = self.paused.remove(at);
+            self.send_again(request, state, answers);
+        }
+    }
+
+    fn send_again(&mut self, mut request: Request, state: Option<Value>, inputs: BTreeMap<String, Value>) {
+        self.sent.push(Sent::Again { which: request.which, state, inputs });
+        request.rounds += 1;
+        // Its next id is read from what the client sends.
+        request.id = u64::MAX;
+        self.requests.push(request);
+    }
+
     fn without_id(&mut self, message: &Map<String, Value>) {
         if is_unreadable(message) {
             return self.reports.push(Report::InvalidMessage);
@@ -138,15 +213,14 @@ impl Client {
         }
         let id = as_read(id);
         match method {
-            "ping" => self.sent.push(Sent::Result { id }),
+            "ping" => self.sent.push(Sent::Result { id, to: None }),
             "roots/list" if is_unreadable(message) => {
                 self.reports.push(refused);
                 self.sent.push(Sent::Error { id, code: -32602 });
             }
             "roots/list" => {
                 let params = message.get("params").map(as_read);
-                self.reports.push(Report::ServerRequest { method: method.to_owned(), params });
-                self.sent.push(Sent::Result { id });
+                self.ask(Question { during: None, params }, Asker::Request(id));
             }
             _ => {
                 self.reports.push(refused);
@@ -221,7 +295,7 @@ impl Client {
         Some(Outcome::Result(if request.is_typed { typed(result) } else { as_read(result) }))
     }
 
-    fn input_required(&mut self, mut request: Request, result: &Value) -> Option<Outcome> {
+    fn input_required(&mut self, request: Request, result: &Value) -> Option<Outcome> {
         if request.rounds == MAX_ROUNDS {
             return Some(Outcome::InputNotOffered);
         }
@@ -243,17 +317,16 @@ impl Client {
         if inputs.values().any(|input| input["method"] != "roots/list") {
             return Some(Outcome::InputNotOffered);
         }
-        for input in inputs.values() {
-            let params = member(input, "params").map(as_read);
-            self.reports.push(Report::ServerRequest { method: "roots/list".into(), params });
+        let (state, missing) = (state.cloned(), inputs.len());
+        if missing == 0 {
+            self.send_again(request, state, BTreeMap::new());
+            return None;
         }
-        let inputs = inputs.keys().cloned().collect();
-        let state = state.cloned();
-        self.sent.push(Sent::Again { which: request.which, state, inputs });
-        request.rounds += 1;
-        // Its next id is read from what the client sends.
-        request.id = u64::MAX;
-        self.requests.push(request);
+        for (name, input) in inputs {
+            let params = member(&input, "params").map(as_read);
+            self.ask(Question { during: Some(request.which), params }, Asker::Input(name));
+        }
+        self.paused.push(Paused { request, state, missing, answers: BTreeMap::new() });
         None
     }
 }

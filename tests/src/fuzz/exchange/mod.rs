@@ -1,7 +1,8 @@
 //! A client reports what the specification says, whatever the layout of the server's messages.
 //!
 //! The server's messages are drawn as values, and the reference in `expect` reads these values. The engine reads their
-//! text, in a drawn layout and cut into drawn pieces.
+//! text, in a drawn layout and cut into drawn pieces. The caller answers the server's requests at once, or later and in any
+//! order.
 
 mod engine;
 mod expect;
@@ -14,7 +15,7 @@ use std::fmt::Debug;
 use serde_json::Value;
 
 use self::engine::Driver;
-use self::expect::number;
+use self::expect::{Client, number};
 use self::layout::Layout;
 use super::bytes::Bytes;
 use super::trace::Trace;
@@ -35,23 +36,45 @@ pub fn trace(data: &[u8], trace: &Trace) {
         if input.is_empty() {
             break;
         }
+        let step = input.byte();
+        if step % 4 == 1
+            && let Some(question) = driver.answer(usize::from(step >> 3))
+        {
+            client.answer(&question);
+            compare(&mut driver, &mut client, trace, &format!("the answer to {question:?}"));
+        }
+        let answers_at_once = step & 4 == 0;
         let message = server::draw(&mut input, &client);
         let text = Layout::draw(&mut input).write(&message);
         let cut = match 1 + usize::from(input.byte()) {
             cut if cut > 200 => usize::MAX,
             cut => cut,
         };
+        driver.answers_at_once = answers_at_once;
         if !driver.receive(&text, answered(&message), cut, &mut input) {
             break;
         }
-        trace.line(format_args!("server {text}"));
         client.receive(&message);
-        let (reports, sent) = (driver.take_reports(), driver.take_sent(&mut client.requests));
-        trace.line(format_args!("client {reports:?} {sent:?}"));
-        assert_same(&reports, std::mem::take(&mut client.reports), &format!("reported for {text}"));
-        assert_same(&sent, std::mem::take(&mut client.sent), &format!("sent for {text}"));
+        if answers_at_once {
+            client.answer_new();
+        }
+        compare(&mut driver, &mut client, trace, &text);
     }
+    while let Some(question) = driver.answer(usize::from(input.byte())) {
+        client.answer(&question);
+        compare(&mut driver, &mut client, trace, &format!("the answer to {question:?}"));
+    }
+    assert_eq!(client.kept.len(), 0, "questions that the caller has not answered");
     assert_eq!(driver.polled_tasks(), client.tasks.len(), "tasks that the client polls");
+}
+
+/// Compares what the client reports and sends after `cause` with the reference.
+fn compare(driver: &mut Driver, client: &mut Client, trace: &Trace, cause: &str) {
+    let (reports, sent) = (driver.take_reports(), driver.take_sent(&mut client.requests));
+    trace.line(format_args!("cause {cause}"));
+    trace.line(format_args!("client {reports:?} {sent:?}"));
+    assert_same(&reports, std::mem::take(&mut client.reports), &format!("reported for {cause}"));
+    assert_same(&sent, std::mem::take(&mut client.sent), &format!("sent for {cause}"));
 }
 
 /// Returns the id of the request that a message responds to, if it is a response.
