@@ -7,7 +7,7 @@ use mcpwire_core::http::{self, Settings};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, CallToolRaw, Config, Event, Json, Negotiate, Notification, Raw, Reply,
-    RequestKey, RequestOptions, ServerRequest, ServerRequestId, TaskMode, Ticket, Timestamp,
+    RequestKey, RequestOptions, ServerRequest, ServerRequestId, TaskError, TaskMode, Ticket, Timestamp,
 };
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ use super::layout::LONE_SURROGATE_TEXT;
 use super::transport::{Http, Transport};
 use crate::fuzz::bytes::Bytes;
 use crate::fuzz::reference;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// The name under which the parameters of a request carry its position.
 const MARK: &str = "mark";
@@ -40,12 +42,15 @@ impl Asked {
 
 pub(super) struct Driver {
     transport: Transport,
+    now: Timestamp,
     asked: Vec<Asked>,
     reports: Vec<Report>,
     /// Whether the caller answers a request of the server as soon as it is reported.
     pub(super) answers_at_once: bool,
     /// The requests of the server that the caller has not answered, oldest first.
     kept: Vec<(ServerRequestId, Question)>,
+    /// Those that it has answered at once.
+    answered: Vec<Question>,
 }
 
 impl Driver {
@@ -56,6 +61,8 @@ impl Driver {
         let is_modern = revision == 0;
         let mut config = Config::new("fuzz", "1");
         config.answer_roots();
+        // No request fails because time passes.
+        (config.request_timeout, config.total_timeout) = (DAY, DAY);
         config.negotiate = if is_modern { Negotiate::Modern } else { Negotiate::Legacy };
         let result = if is_modern {
             json!({ "supportedVersions": [REVISIONS[revision]], "capabilities": { "tools": {} } })
@@ -64,14 +71,21 @@ impl Driver {
             json!({ "protocolVersion": REVISIONS[revision], "capabilities": capabilities })
         };
         let transport = if setup & 128 == 0 {
-            Transport::Stdio(Box::new(Engine::new(config)))
+            Transport::Stdio { engine: Box::new(Engine::new(config)), now: Timestamp::ORIGIN }
         } else {
             let mut settings = Settings::new("http://server.test/mcp").expect("an address");
             settings.flavour = Some(http::Flavour::Streamable);
             Transport::Http(Box::new(Http::new(http::Engine::new(config, settings))))
         };
-        let mut driver =
-            Driver { transport, asked: Vec::new(), reports: Vec::new(), answers_at_once: false, kept: Vec::new() };
+        let mut driver = Driver {
+            transport,
+            now: Timestamp::ORIGIN,
+            asked: Vec::new(),
+            reports: Vec::new(),
+            answers_at_once: false,
+            kept: Vec::new(),
+            answered: Vec::new(),
+        };
         driver.transport.calls().initialize(Timestamp::ORIGIN).expect("it is new");
         let _ = driver.transport.take_sent();
         let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
@@ -151,8 +165,12 @@ impl Driver {
         core::mem::take(&mut self.reports)
     }
 
-    /// Returns what was sent, and tells the reference the new ids of requests that were sent again.
-    pub(super) fn take_sent(&mut self, requests: &mut [Request]) -> Vec<Sent> {
+    pub(super) fn take_answered(&mut self) -> Vec<Question> {
+        core::mem::take(&mut self.answered)
+    }
+
+    /// Returns what was sent, and tells the reference the ids of requests about tasks, and of those that were sent again.
+    pub(super) fn take_sent(&mut self, client: &mut Client) -> Vec<Sent> {
         let mut described = Vec::new();
         for message in self.lines() {
             let id = message["id"].clone();
@@ -161,26 +179,25 @@ impl Driver {
             } else if let Some(code) = message["error"]["code"].as_i64() {
                 described.push(Sent::Error { id, code });
             } else if message["method"] == "tools/call" {
-                let request =
-                    requests.iter_mut().find(|request| request.id == u64::MAX).expect("none is to be sent again");
+                let request = client.requests.iter_mut().find(|request| request.id == u64::MAX);
+                let request = request.expect("none is to be sent again");
                 request.id = id.as_u64().expect("a number");
                 let params = &message["params"];
                 let state = params.get("requestState").cloned();
                 let inputs = params.get("inputResponses").map(answers).unwrap_or_default();
                 described.push(Sent::Again { which: request.which, state, inputs });
             } else {
-                assert_eq!(message["method"], "tasks/get", "{message}");
+                described.push(about_task(&message, client));
             }
         }
         described
     }
 
-    /// Returns how many requests wait for a task, after the interval between two polls has passed.
-    pub(super) fn polled_tasks(&mut self) -> usize {
-        let _ = self.lines();
-        let later = Timestamp::ORIGIN + Duration::from_millis(1500);
-        self.transport.handle_timeout(later);
-        self.lines().iter().filter(|message| message["method"] == "tasks/get").count()
+    /// The interval between two polls passes.
+    pub(super) fn pass_time(&mut self) {
+        self.now = self.now + Duration::from_secs(1);
+        self.transport.handle_timeout(self.now);
+        self.handle_events();
     }
 
     /// Takes the sent messages, which must be JSON-RPC.
@@ -202,6 +219,10 @@ impl Driver {
         let report = match event {
             Event::Reply(reply) => self.reply(reply),
             Event::ServerRequest(request) => self.server_request(request),
+            Event::ServerRequestCancelled(key) => {
+                let at = self.kept.iter().position(|(kept, _)| *kept == key).expect("it has no answer");
+                Report::Withdrawn(self.kept.remove(at).1)
+            }
             Event::ServerRequestRefused { method } => Report::ServerRequestRefused { method },
             Event::Notification(Notification::Progress { key, .. }) => Report::Progress { which: self.which(key) },
             Event::Notification(Notification::TaskStatus { key: Some(key), .. }) => {
@@ -223,7 +244,8 @@ impl Driver {
         let question = Question { during, params: request.params.as_ref().map(value) };
         self.kept.push((request.key, question.clone()));
         if self.answers_at_once {
-            self.answer_at(self.kept.len() - 1);
+            let answered = self.answer(self.kept.len() - 1);
+            self.answered.extend(answered);
         }
         Report::ServerRequest(question)
     }
@@ -240,7 +262,7 @@ impl Driver {
     fn answer_at(&mut self, at: usize) {
         let (key, question) = self.kept.remove(at);
         let answer = json!({ "roots": [], "_meta": { "to": json!(question.params).to_string() } });
-        assert_eq!(self.transport.calls().answer(key, &answer, Timestamp::ORIGIN), Ok(true));
+        assert_eq!(self.transport.calls().answer(key, &answer, self.now), Ok(true));
     }
 
     fn reply(&self, reply: Reply) -> Report {
@@ -263,6 +285,13 @@ impl Driver {
             Err(CallError::ToolNotFound { error: Some(error), .. }) => Outcome::Error(error.code),
             Err(CallError::Invalid { .. }) => Outcome::Invalid,
             Err(CallError::Input { .. }) => Outcome::InputNotOffered,
+            Err(CallError::Task { fault, .. }) => Outcome::Task(match fault {
+                TaskError::Cancelled { .. } => "cancelled",
+                TaskError::Failed { .. } => "failed",
+                TaskError::AnswersRefused { .. } => "refused",
+                TaskError::Lost { .. } => "lost",
+                other => panic!("{other}"),
+            }),
             Err(other) => panic!("{other}"),
         };
         Report::Reply { which, outcome }
@@ -273,6 +302,29 @@ impl Driver {
 fn answers(inputs: &Value) -> BTreeMap<String, Value> {
     let inputs = inputs.as_object().expect("an object of answers");
     inputs.iter().map(|(name, answer)| (name.clone(), question_of(answer).expect("an answer of the caller"))).collect()
+}
+
+/// Tells the reference the id of the request.
+fn about_task(message: &Value, client: &mut Client) -> Sent {
+    let (id, params) = (message["id"].as_u64(), &message["params"]);
+    let task = params["taskId"].as_str().unwrap_or_else(|| panic!("it is about no task: {message}")).to_owned();
+    let found = client.tasks.iter_mut().find(|of| of.id == task);
+    match message["method"].as_str() {
+        Some("tasks/get") => {
+            if let Some(found) = found {
+                found.get = id;
+            }
+            Sent::Get { task }
+        }
+        Some("tasks/update") => {
+            if let Some(found) = found {
+                found.update = id;
+            }
+            Sent::Update { task, inputs: answers(&params["inputResponses"]) }
+        }
+        Some("tasks/cancel") => Sent::Cancel { task },
+        _ => panic!("{message}"),
+    }
 }
 
 fn question_of(answer: &Value) -> Option<Value> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::layout::{NUMERAL, ONCE_MORE};
+use super::tasks::Task;
 
 /// A request of the client that has no final response yet.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub(super) enum Report {
         outcome: Outcome,
     },
     ServerRequest(Question),
+    /// The server does not need the answer any more.
+    Withdrawn(Question),
     ServerRequestRefused {
         method: String,
     },
@@ -35,7 +38,7 @@ pub(super) enum Report {
     Progress {
         which: usize,
     },
-    /// The request has become a task.
+    /// The request has become a task, or the task has another status.
     Task {
         which: usize,
     },
@@ -53,6 +56,8 @@ pub(super) enum Outcome {
     Invalid,
     /// The server requires an input that the client does not offer.
     InputNotOffered,
+    /// The task has ended otherwise.
+    Task(&'static str),
 }
 
 /// What the client sends.
@@ -64,6 +69,17 @@ pub(super) enum Sent {
         state: Option<Value>,
         /// The parameters of each input that is answered.
         inputs: BTreeMap<String, Value>,
+    },
+    /// `tasks/get`, `tasks/update` and `tasks/cancel`.
+    Get {
+        task: String,
+    },
+    Update {
+        task: String,
+        inputs: BTreeMap<String, Value>,
+    },
+    Cancel {
+        task: String,
     },
     Result {
         id: Value,
@@ -91,6 +107,8 @@ pub(super) enum Asker {
     Request(Value),
     /// An input with this name. The question says for which request of the client.
     Input(String),
+    /// The same, for a task.
+    TaskInput(String),
 }
 
 /// A request whose inputs are not all answered.
@@ -107,7 +125,7 @@ pub(super) struct Client {
     pub(super) is_modern: bool,
     pub(super) requests: Vec<Request>,
     /// The requests that have become tasks, which the client polls.
-    pub(super) tasks: Vec<Request>,
+    pub(super) tasks: Vec<Task>,
     /// The questions that the caller has not answered, oldest first.
     pub(super) kept: Vec<(Question, Asker)>,
     pub(super) paused: Vec<Paused>,
@@ -115,8 +133,6 @@ pub(super) struct Client {
     pub(super) old_ids: Vec<u64>,
     pub(super) reports: Vec<Report>,
     pub(super) sent: Vec<Sent>,
-    /// Number of the kept questions that were asked before the last message.
-    pub(super) old_questions: usize,
 }
 
 const MAX_ROUNDS: u32 = 10;
@@ -125,7 +141,6 @@ const MAX_DEPTH: usize = 128;
 
 impl Client {
     pub(super) fn receive(&mut self, message: &Value) {
-        self.old_questions = self.kept.len();
         match message {
             Value::Array(batch) if batch.is_empty() => self.reports.push(Report::InvalidMessage),
             Value::Array(batch) => batch.iter().for_each(|message| self.one(message)),
@@ -143,39 +158,32 @@ impl Client {
             (_, Some(Value::Null)) => self.without_id(message),
             (_, None) if is_response => self.without_id(message),
             (_, Some(id)) => {
-                let at = number(id).and_then(|id| self.requests.iter().position(|request| request.id == id));
-                if let Some(at) = at {
-                    self.response(at, message);
+                let Some(id) = number(id) else { return };
+                match self.requests.iter().position(|request| request.id == id) {
+                    Some(at) => self.response(at, message),
+                    None => self.task_response(id, message),
                 }
             }
             (None, None) => self.reports.push(Report::InvalidMessage),
         }
     }
 
-    fn ask(&mut self, question: Question, asker: Asker) {
+    pub(super) fn ask(&mut self, question: Question, asker: Asker) {
         self.reports.push(Report::ServerRequest(question.clone()));
         self.kept.push((question, asker));
-    }
-
-    /// The caller answers all questions of the last message.
-    pub(super) fn answer_new(&mut self) {
-        for (question, asker) in self.kept.split_off(self.old_questions) {
-            self.answered(&question, asker);
-        }
     }
 
     /// The caller answers a question. Of several that are equal, the first.
     pub(super) fn answer(&mut self, question: &Question) {
         let at = self.kept.iter().position(|(kept, _)| kept == question).expect("a question that was asked");
         let (question, asker) = self.kept.remove(at);
-        self.answered(&question, asker);
-    }
-
-    fn answered(&mut self, question: &Question, asker: Asker) {
         let to = json!(question.params);
         let name = match asker {
             Asker::Request(id) => return self.sent.push(Sent::Result { id, to: Some(to) }),
             Asker::Input(name) => name,
+            Asker::TaskInput(name) => {
+                return self.task_input_answered(question.during.expect("a task"), name, to);
+            }
         };
         let is_owner = |paused: &Paused| Some(paused.request.which) == question.during;
         let at = self.paused.iter().position(is_owner).expect("a request that waits");
@@ -236,7 +244,11 @@ impl Client {
         if method == "notifications/progress" {
             let id = message.get("params").and_then(|params| params.get("progressToken")).and_then(number);
             // The token of a request remains valid while its task runs.
-            let request = self.requests.iter().chain(&self.tasks).find(|request| Some(request.id) == id);
+            let request = self
+                .requests
+                .iter()
+                .chain(self.tasks.iter().map(|task| &task.request))
+                .find(|request| Some(request.id) == id);
             return self.reports.extend(request.map(|request| Report::Progress { which: request.which }));
         }
         let mut notification = json!({ "method": method });
@@ -281,18 +293,16 @@ impl Client {
         };
         if is_call && request.follows_tasks && is_task {
             let task = if self.is_modern { result } else { &result["task"] };
-            if text(&task["taskId"]).is_none() {
-                return Some(Outcome::Invalid);
-            }
+            let Some(id) = text(&task["taskId"]) else { return Some(Outcome::Invalid) };
             self.reports.push(Report::Task { which: request.which });
-            self.tasks.push(request);
+            self.tasks.push(Task::new(id, request));
             return None;
         }
         if request.is_typed && result_type.is_some_and(|name| *name != "complete") {
             // A task or a question that nobody expects is no result of a tool, on no revision.
             return Some(Outcome::Invalid);
         }
-        Some(Outcome::Result(if request.is_typed { typed(result) } else { as_read(result) }))
+        Some(outcome_of(&request, result))
     }
 
     fn input_required(&mut self, request: Request, result: &Value) -> Option<Outcome> {
@@ -332,8 +342,12 @@ impl Client {
 }
 
 /// Returns a member of a result. A member that is `null` is as good as none.
-fn member<'a>(result: &'a Value, name: &str) -> Option<&'a Value> {
+pub(super) fn member<'a>(result: &'a Value, name: &str) -> Option<&'a Value> {
     result.get(name).filter(|value| !value.is_null())
+}
+
+pub(super) fn outcome_of(request: &Request, result: &Value) -> Outcome {
+    Outcome::Result(if request.is_typed { typed(result) } else { as_read(result) })
 }
 
 /// The parts of a tool's result that are compared.
@@ -349,7 +363,7 @@ fn typed(result: &Value) -> Value {
 }
 
 /// Returns the code of an error, as far as it can be read: 0 for an object without one, and for a text.
-fn error_code(message: &Map<String, Value>) -> Option<i64> {
+pub(super) fn error_code(message: &Map<String, Value>) -> Option<i64> {
     match message.get("error")? {
         Value::Object(error) => Some(error.get("code").and_then(integer).unwrap_or(0)),
         error => text(error).map(|_| 0),

@@ -2,12 +2,14 @@
 //!
 //! The server's messages are drawn as values, and the reference in `expect` reads these values. The engine reads their
 //! text, in a drawn layout and cut into drawn pieces. The caller answers the server's requests at once, or later and in any
-//! order.
+//! order. Time passes, and
+//! the server answers the requests about tasks.
 
 mod engine;
 mod expect;
 mod layout;
 mod server;
+mod tasks;
 mod transport;
 
 use std::fmt::Debug;
@@ -21,7 +23,7 @@ use super::bytes::Bytes;
 use super::trace::Trace;
 
 /// Maximum number of messages of one exchange.
-const MAX_MESSAGES: usize = 12;
+const MAX_MESSAGES: usize = 20;
 
 /// Plays an exchange.
 pub fn run(data: &[u8]) {
@@ -43,34 +45,49 @@ pub fn trace(data: &[u8], trace: &Trace) {
             client.answer(&question);
             compare(&mut driver, &mut client, trace, &format!("the answer to {question:?}"));
         }
-        let answers_at_once = step & 4 == 0;
-        let message = server::draw(&mut input, &client);
+        if step & 16 == 0 {
+            driver.pass_time();
+            client.pass_time();
+            compare(&mut driver, &mut client, trace, "the interval between two polls");
+        }
+        let about_task = if step < 64 { None } else { server::about_task(&mut input, &client) };
+        let message = about_task.unwrap_or_else(|| server::draw(&mut input, &client));
         let text = Layout::draw(&mut input).write(&message);
         let cut = match 1 + usize::from(input.byte()) {
             cut if cut > 200 => usize::MAX,
             cut => cut,
         };
-        driver.answers_at_once = answers_at_once;
+        driver.answers_at_once = step & 4 == 0;
         if !driver.receive(&text, answered(&message), cut, &mut input) {
             break;
         }
         client.receive(&message);
-        if answers_at_once {
-            client.answer_new();
-        }
+        driver.take_answered().iter().for_each(|question| client.answer(question));
         compare(&mut driver, &mut client, trace, &text);
     }
-    while let Some(question) = driver.answer(usize::from(input.byte())) {
-        client.answer(&question);
-        compare(&mut driver, &mut client, trace, &format!("the answer to {question:?}"));
+    // In the end, each answer is sent, and each task polled.
+    loop {
+        if let Some(question) = driver.answer(usize::from(input.byte())) {
+            client.answer(&question);
+            compare(&mut driver, &mut client, trace, &format!("the answer to {question:?}"));
+        } else if let Some(message) = client.accept_update() {
+            let is_sent = driver.receive(&message.to_string(), answered(&message), usize::MAX, &mut Bytes::new(&[]));
+            assert!(is_sent, "the request has a response");
+            client.receive(&message);
+            compare(&mut driver, &mut client, trace, &message.to_string());
+        } else {
+            break;
+        }
     }
     assert_eq!(client.kept.len(), 0, "questions that the caller has not answered");
-    assert_eq!(driver.polled_tasks(), client.tasks.len(), "tasks that the client polls");
+    driver.pass_time();
+    client.pass_time();
+    compare(&mut driver, &mut client, trace, "the interval between two polls");
 }
 
 /// Compares what the client reports and sends after `cause` with the reference.
 fn compare(driver: &mut Driver, client: &mut Client, trace: &Trace, cause: &str) {
-    let (reports, sent) = (driver.take_reports(), driver.take_sent(&mut client.requests));
+    let (reports, sent) = (driver.take_reports(), driver.take_sent(client));
     trace.line(format_args!("cause {cause}"));
     trace.line(format_args!("client {reports:?} {sent:?}"));
     assert_same(&reports, std::mem::take(&mut client.reports), &format!("reported for {cause}"));

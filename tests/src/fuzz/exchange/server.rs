@@ -62,7 +62,6 @@ fn old_id(input: &mut Bytes<'_>, client: &Client) -> Option<u64> {
 }
 
 fn response(input: &mut Bytes<'_>, client: &Client) -> Value {
-    let is_modern = client.is_modern;
     let id = open_id(input, client).unwrap_or(99);
     let id = match input.byte() % 16 {
         0 => json!(id.to_string()),
@@ -79,16 +78,16 @@ fn response(input: &mut Bytes<'_>, client: &Client) -> Value {
         0 | 1 => drop(message.insert("error".into(), error(input))),
         2 => {
             message.insert("error".into(), error(input));
-            message.insert("result".into(), if input.byte() & 1 == 0 { Value::Null } else { result(input, is_modern) });
+            message.insert("result".into(), if input.byte() & 1 == 0 { Value::Null } else { result(input, client) });
         }
         3 => {
             message.insert("error".into(), Value::Null);
-            message.insert("result".into(), result(input, is_modern));
+            message.insert("result".into(), result(input, client));
         }
         4 => drop(message.insert("result".into(), junk(input, 2))),
         5 => {}
         6 => drop(message.insert("error".into(), junk(input, 2))),
-        _ => drop(message.insert("result".into(), result(input, is_modern))),
+        _ => drop(message.insert("result".into(), result(input, client))),
     }
     once_more(input, &mut message);
     Value::Object(message)
@@ -126,16 +125,17 @@ fn envelope(input: &mut Bytes<'_>) -> Map<String, Value> {
     message
 }
 
-fn result(input: &mut Bytes<'_>, is_modern: bool) -> Value {
+fn result(input: &mut Bytes<'_>, client: &Client) -> Value {
+    let is_modern = client.is_modern;
     let kind = input.byte() % 8;
     let mut result = match kind {
         0 | 1 if is_modern => input_required(input),
-        2 if is_modern => {
-            let mut task = task();
+        2 | 3 if is_modern => {
+            let mut task = task(client);
             task.insert("resultType".into(), json!("task"));
             task
         }
-        2 => [("task".to_owned(), Value::Object(task()))].into_iter().collect(),
+        2 => [("task".to_owned(), Value::Object(task(client)))].into_iter().collect(),
         _ => tool_result(input, is_modern),
     };
     for _ in 0..input.byte() % 3 {
@@ -207,13 +207,64 @@ fn input_required(input: &mut Bytes<'_>) -> Map<String, Value> {
     result
 }
 
-fn task() -> Map<String, Value> {
+fn task(client: &Client) -> Map<String, Value> {
     let task = json!({
-        "taskId": "t", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z",
+        "taskId": format!("t{}", client.old_ids.len()), "status": "working", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z",
         "ttl": null, "ttlMs": null, "pollInterval": 1000, "pollIntervalMs": 1000,
     });
     let Value::Object(task) = task else { unreachable!("it is an object") };
     task
+}
+
+/// Draws the response to an open request about a task of the extension, if there is one.
+pub(super) fn about_task(input: &mut Bytes<'_>, client: &Client) -> Option<Value> {
+    let gets = client.tasks.iter().filter_map(|task| Some((task.get?, Some(&task.id))));
+    let updates = client.tasks.iter().filter_map(|task| Some((task.update?, None)));
+    let open: Vec<_> = gets.chain(updates).filter(|_| client.is_modern).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let (id, task) = input.pick(&open);
+    let (member, value) = match task {
+        Some(task) => ("result", status(input, task)),
+        None if input.byte() % 4 == 1 => ("error", plain_error(input)),
+        None => ("result", json!({ "resultType": "complete" })),
+    };
+    Some(json!({ "jsonrpc": "2.0", "id": id, member: value }))
+}
+
+fn plain_error(input: &mut Bytes<'_>) -> Value {
+    json!({ "code": input.pick(&[-32601, -32603, -32602, 1]), "message": "no" })
+}
+
+fn status(input: &mut Bytes<'_>, task: &str) -> Value {
+    let status = input.byte() % 16;
+    let mut result = json!({ "taskId": task, "pollIntervalMs": 1000, "resultType": "complete" });
+    result["status"] = json!(match status {
+        0..10 => "input_required",
+        10 | 11 => "working",
+        12 => "paused",
+        13 => "completed",
+        14 => "failed",
+        _ => "cancelled",
+    });
+    match status {
+        0..10 => {
+            let (first, count) = (usize::from(input.byte() % 3), 1 + usize::from(input.byte() % 2));
+            for name in ["b", "resultType", "a", "c"].iter().skip(first).take(count) {
+                let method = if input.byte() % 16 == 1 { "x/unknown" } else { "roots/list" };
+                result["inputRequests"][*name] = json!({ "method": method, "params": { "of": name } });
+            }
+        }
+        13 => {
+            let structured = json!({ "resultType": input.pick(&RESULT_TYPES), "status": "working" });
+            result["result"] =
+                json!({ "content": [], "isError": input.byte() & 1 == 1, "structuredContent": structured });
+        }
+        14 if !input.byte().is_multiple_of(4) => result["error"] = plain_error(input),
+        _ => {}
+    }
+    result
 }
 
 fn error(input: &mut Bytes<'_>) -> Value {

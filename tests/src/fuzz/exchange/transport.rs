@@ -6,11 +6,9 @@ use serde_json::Value;
 
 use crate::fuzz::bytes::Bytes;
 
-const NOW: Timestamp = Timestamp::ORIGIN;
-
 /// A client's engine, and the server's end of its transport.
 pub(super) enum Transport {
-    Stdio(Box<stdio::Engine>),
+    Stdio { engine: Box<stdio::Engine>, now: Timestamp },
     Http(Box<Http>),
 }
 
@@ -26,29 +24,35 @@ pub(super) struct Delivery {
 impl Transport {
     pub(super) fn calls(&mut self) -> Calls<'_> {
         match self {
-            Transport::Stdio(engine) => engine.calls(),
+            Transport::Stdio { engine, .. } => engine.calls(),
             Transport::Http(http) => http.engine.calls(),
         }
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
         match self {
-            Transport::Stdio(engine) => engine.poll_event(),
+            Transport::Stdio { engine, .. } => engine.poll_event(),
             Transport::Http(http) => http.engine.poll_event(),
         }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Timestamp) {
         match self {
-            Transport::Stdio(engine) => engine.handle_timeout(now),
-            Transport::Http(http) => http.engine.handle_timeout(now),
+            Transport::Stdio { engine, now: at } => {
+                *at = now;
+                engine.handle_timeout(now);
+            }
+            Transport::Http(http) => {
+                http.now = now;
+                http.engine.handle_timeout(now);
+            }
         }
     }
 
     /// Returns the messages that the client has sent since the last call.
     pub(super) fn take_sent(&mut self) -> Vec<String> {
         match self {
-            Transport::Stdio(engine) => {
+            Transport::Stdio { engine, .. } => {
                 let sent = str::from_utf8(engine.transmit()).expect("UTF-8").to_owned();
                 engine.transmitted(usize::MAX);
                 sent.lines().map(str::to_owned).collect()
@@ -64,7 +68,7 @@ impl Transport {
     /// responds to. Returns `None` if the server cannot send it, because the client has no response open.
     pub(super) fn deliver(&mut self, text: &str, answers: Option<u64>, input: &mut Bytes<'_>) -> Option<Delivery> {
         match self {
-            Transport::Stdio(_) => {
+            Transport::Stdio { .. } => {
                 Some(Delivery { bytes: format!("{text}\n").into_bytes(), exchange: None, is_last: false })
             }
             Transport::Http(http) => http.deliver(text, answers, input),
@@ -74,9 +78,9 @@ impl Transport {
     /// Passes the next bytes of a message to the engine.
     pub(super) fn receive(&mut self, delivery: &Delivery, piece: &[u8]) {
         match (self, delivery.exchange) {
-            (Transport::Http(http), Some(exchange)) => http.engine.body(exchange, piece, NOW),
-            (Transport::Stdio(engine), _) => {
-                assert_eq!(engine.receive(piece, NOW), piece.len(), "every event was taken");
+            (Transport::Http(http), Some(exchange)) => http.engine.body(exchange, piece, http.now),
+            (Transport::Stdio { engine, now }, _) => {
+                assert_eq!(engine.receive(piece, *now), piece.len(), "every event was taken");
             }
             (Transport::Http(_), None) => unreachable!("it was not delivered over stdio"),
         }
@@ -93,6 +97,7 @@ impl Transport {
 /// An engine for HTTP, and the exchanges whose responses have not ended.
 pub(super) struct Http {
     engine: Engine,
+    now: Timestamp,
     open: Vec<OpenExchange>,
     /// Messages that the client has sent.
     sent: Vec<String>,
@@ -108,12 +113,12 @@ struct OpenExchange {
 
 impl Http {
     pub(super) fn new(engine: Engine) -> Self {
-        Http { engine, open: Vec::new(), sent: Vec::new() }
+        Http { engine, now: Timestamp::ORIGIN, open: Vec::new(), sent: Vec::new() }
     }
 
     /// Takes the HTTP requests of the client. The server accepts notifications and answers at once.
     fn exchange(&mut self) {
-        while let Some(command) = self.engine.poll_exchange(NOW) {
+        while let Some(command) = self.engine.poll_exchange(self.now) {
             match command {
                 mcpwire_core::http::Command::Start(exchange) => self.start(&exchange),
                 mcpwire_core::http::Command::Abort(id) => self.end(id),
@@ -132,8 +137,8 @@ impl Http {
             let request = serde_json::from_slice(&exchange.body).ok().and_then(|message: Value| message["id"].as_u64());
             self.open.push(OpenExchange { id: exchange.id, request, has_begun: false });
         } else {
-            self.engine.response(exchange.id, 202, [], NOW);
-            self.engine.ended(exchange.id, NOW);
+            self.engine.response(exchange.id, 202, [], self.now);
+            self.engine.ended(exchange.id, self.now);
         }
         if exchange.verb == Verb::Get {
             self.begin_stream(self.open.len() - 1);
@@ -143,13 +148,13 @@ impl Http {
     fn begin_stream(&mut self, at: usize) {
         let exchange = &mut self.open[at];
         if !std::mem::replace(&mut exchange.has_begun, true) {
-            self.engine.response(exchange.id, 200, [("Content-Type", &b"text/event-stream"[..])], NOW);
+            self.engine.response(exchange.id, 200, [("Content-Type", &b"text/event-stream"[..])], self.now);
         }
     }
 
     fn end(&mut self, id: ExchangeId) {
         self.open.retain(|exchange| exchange.id != id);
-        self.engine.ended(id, NOW);
+        self.engine.ended(id, self.now);
     }
 
     /// Uses the response to the request that the message answers, but not always. Any other message is sent in some open response.
@@ -160,7 +165,7 @@ impl Http {
         let at = own.or_else(|| usize::from(style >> 4).checked_rem(self.open.len()))?;
         let exchange = Some(self.open[at].id);
         if own.is_some() && !self.open[at].has_begun && style & 1 == 1 {
-            self.engine.response(self.open[at].id, 200, [("content-type", &b"application/json"[..])], NOW);
+            self.engine.response(self.open[at].id, 200, [("content-type", &b"application/json"[..])], self.now);
             return Some(Delivery { bytes: text.as_bytes().to_vec(), exchange, is_last: true });
         }
         self.begin_stream(at);
