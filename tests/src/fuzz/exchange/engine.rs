@@ -95,9 +95,11 @@ impl Driver {
         driver.transport.finish(&delivery);
         let _ = driver.transport.take_sent();
         let can_follow = revision < 2;
+        let prefers_tasks = setup & 64 == 64;
+        let how = |byte: u8| if prefers_tasks { byte & !2 | 8 } else { byte };
         let requests =
-            (0..=usize::from(input.byte() % 3)).map(|which| driver.ask(which, input.byte(), can_follow)).collect();
-        (driver, Client { is_modern, requests, ..Client::default() })
+            (0..=usize::from(input.byte() % 3)).map(|which| driver.ask(which, how(input.byte()), can_follow)).collect();
+        (driver, Client { is_modern, prefers_tasks, requests, ..Client::default() })
     }
 
     fn ask(&mut self, which: usize, how: u8, can_follow: bool) -> Request {

@@ -123,6 +123,8 @@ pub(super) struct Paused {
 #[derive(Default)]
 pub(super) struct Client {
     pub(super) is_modern: bool,
+    /// Whether the caller follows tasks in all requests, and the server mostly answers with tasks.
+    pub(super) prefers_tasks: bool,
     pub(super) requests: Vec<Request>,
     /// The requests that have become tasks, which the client polls.
     pub(super) tasks: Vec<Task>,

@@ -128,9 +128,10 @@ fn envelope(input: &mut Bytes<'_>) -> Map<String, Value> {
 fn result(input: &mut Bytes<'_>, client: &Client) -> Value {
     let is_modern = client.is_modern;
     let kind = input.byte() % 8;
+    let kind = if client.prefers_tasks && kind > 3 { 2 } else { kind };
     let mut result = match kind {
         0 | 1 if is_modern => input_required(input),
-        2 | 3 if is_modern => {
+        2 if is_modern => {
             let mut task = task(client);
             task.insert("resultType".into(), json!("task"));
             task
