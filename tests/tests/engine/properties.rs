@@ -211,7 +211,7 @@ proptest! {
     }
 }
 
-/// 20,000 exchanges of random bytes, the same in each run: all revisions, one to three requests, up to 12 messages each.
+/// 20,000 exchanges of random bytes, the same in each run: all revisions, one to three requests, up to 20 messages each.
 #[test]
 fn a_client_reports_the_same_for_every_layout() {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
