@@ -218,6 +218,8 @@ fn the_hub_logs_in_and_out() {
         assert!(hub.logout(config.id, true).await.expect("the login is deleted").had_token);
         assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
         assert_eq!(place.web.count(Endpoint::Revocation), 2);
+        // The server needs a login again once its connection is closed.
+        place.sleep(Duration::from_millis(1)).await;
         let mut states = Vec::new();
         while let Some(event) = events.try_next() {
             if let HubEvent::Status { state: state @ (State::Running | State::NeedsLogin), error, .. } = event {
