@@ -32,11 +32,22 @@ impl Runtime for Inline {
     }
 
     fn timer(&self) -> Box<dyn Timer> {
-        unimplemented!("documents have no timeouts")
+        Box::new(Never)
     }
 
     fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// A timer that never ends: documents have no timeouts.
+struct Never;
+
+impl Timer for Never {
+    fn reset(&mut self, _: Duration) {}
+
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
     }
 }
 

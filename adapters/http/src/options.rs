@@ -32,8 +32,8 @@ pub struct ClientOptions {
     /// Whether to refuse to connect to addresses that are not public: loopback, private, link-local and reserved ones. The default is
     /// `false`.
     ///
-    /// Names are checked after they were resolved. If a name has also addresses that are not public, they are not tried. For a request through a proxy, only IP addresses in the URL are checked, because the
-    /// proxy resolves names.
+    /// Names are checked after they were resolved: of their addresses, only the public ones are tried. For a request through a proxy, only
+    /// IP addresses in the URL are checked, because the proxy resolves names.
     pub public_addresses_only: bool,
     pub(crate) tls: TlsOptions,
     pub(crate) proxy: Option<String>,

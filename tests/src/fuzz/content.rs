@@ -53,7 +53,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
     }
 }
 
-/// Flattened, the object is read token by token, by the core's own reader.
+/// Serializes an object with `flatten`. For this, [`Json`] is read token by token by the core's own reader, not by `serde_json`.
 #[derive(Serialize)]
 struct Flattened<'a> {
     #[serde(flatten)]

@@ -38,7 +38,8 @@ impl Waiters {
         self.calls.append(&mut others.calls);
     }
 
-    /// Delivers the list. Returns the calls, which can be sent now.
+    /// Sends the list, or the error, to the callers that wait for the list itself. Returns the calls that have waited for it; the
+    /// caller sends them.
     pub(super) fn deliver(self, listed: &Result<Tools, Error>) -> Vec<WaitingCall> {
         for sender in self.lists {
             sender.send(listed.as_ref().map(|tools| tools.to_vec()).map_err(|error| ToolError::from(error.clone())));

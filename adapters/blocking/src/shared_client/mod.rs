@@ -31,8 +31,8 @@ use worker::Worker;
 /// A blocking client that any number of threads and tasks share, through the trait [`ToolClient`].
 ///
 /// A background thread owns the client. Callers do not wait for each other: the server may execute their calls concurrently and
-/// respond in any order. Callers that need the list of tools at the same time share a request. The futures never block, and work on any executor. The handlers of the client run on the background
-/// thread: while a handler runs, no result is delivered.
+/// respond in any order. Callers that need the list of tools at the same time share a request. The futures never block, and work
+/// on any executor. The handlers of the client run on the background thread: while a handler runs, no result is delivered.
 ///
 /// Polling a future for the first time sends its call, and dropping the future cancels the call. Dropping the `SharedClient`
 /// kills the server; [`SharedClient::shutdown`] ends it step by step.

@@ -44,8 +44,8 @@ impl Previewed {
     }
 }
 
-/// Creates previews in the process that starts the servers: in the running hub if there is one, or else in this process. The two
-/// may have other environment variables, which decide what is started.
+/// Creates previews in the process that starts the servers: in the running hub if there is one, or else in this process.
+/// Environment variables decide what is started, and those of the hub may differ from those of this process.
 pub(crate) struct Previews(Origin);
 
 enum Origin {

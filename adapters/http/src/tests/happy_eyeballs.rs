@@ -102,7 +102,7 @@ impl Drop for Attempt {
     }
 }
 
-/// A socket of a server that answers the first request.
+/// The client's end of a connection to a server that answers the first request with the status 200.
 #[derive(Default)]
 struct AnsweringSocket {
     answer: &'static [u8],

@@ -54,7 +54,7 @@ impl Remains {
     }
 }
 
-/// Kills the process of a server while `kill` is held: a second caller returns after the first one has killed the process.
+/// Kills the process of a server. Holds the lock `kill` meanwhile, so that a second caller waits until the process is killed.
 fn kill_process(client: &Client, kill: &Mutex<()>) {
     let _turn = kill.lock().unwrap_or_else(PoisonError::into_inner);
     client.kill();

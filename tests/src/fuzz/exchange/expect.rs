@@ -29,7 +29,7 @@ pub(super) enum Report {
         outcome: Outcome,
     },
     ServerRequest(Question),
-    /// The server does not need the answer any more.
+    /// The server has withdrawn the question: it no longer needs an answer.
     Withdrawn(Question),
     ServerRequestRefused {
         method: String,
@@ -103,11 +103,11 @@ pub(super) struct Question {
 /// Where the answer to a question belongs.
 #[derive(Debug)]
 pub(super) enum Asker {
-    /// A request of the server, with this id.
+    /// The answer is the response to the server's request with this id.
     Request(Value),
-    /// An input with this name. The question says for which request of the client.
+    /// The answer is the entry with this name of `inputResponses`, when the call that [`Question::during`] names is sent again.
     Input(String),
-    /// The same, for a task.
+    /// The answer is the entry with this name of `inputResponses` in a `tasks/update`.
     TaskInput(String),
 }
 

@@ -8,7 +8,7 @@ use super::expect::Client;
 use super::layout::{NUMERAL, ONCE_MORE};
 use crate::fuzz::bytes::Bytes;
 
-/// The member names that have a meaning somewhere in the protocol.
+/// Names of members to which the protocol gives a meaning in some message.
 const RESERVED: [&str; 17] = [
     "resultType",
     "id",
@@ -340,7 +340,7 @@ fn method(input: &mut Bytes<'_>, names: &[&str]) -> Value {
     }
 }
 
-/// At times adds a member that makes a message with a method look like a response.
+/// Adds a `result` or an `error` to some messages. A message with a method then looks like a response.
 fn with_members_of_a_response(input: &mut Bytes<'_>, message: &mut Map<String, Value>) {
     match input.byte() % 16 {
         1 => drop(message.insert("result".into(), Value::Object(object(input, 2)))),
