@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .call_tool(&tool, &arguments)
         .timeout(Duration::from_secs(120))
         .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total))
-        .call()?;
+        .send()?;
     // The text of all text blocks.
     println!("{}", result.text());
     // The structured content, if the tool has an output schema.

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut client = McpClient::connect_with(&demo::server(), options)?;
     client.initialize()?;
-    println!("{}", client.call_tool("greet", ()).call()?.text());
+    println!("{}", client.call_tool("greet", ()).send()?.text());
     client.shutdown()?;
     Ok(())
 }

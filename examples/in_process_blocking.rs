@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut client = McpClient::over(from_server, to_server, ConnectOptions::default().name("small"))?;
     client.initialize()?;
-    println!("{}", client.call_tool("reverse", json!({"text": "stressed"})).call()?.text());
+    println!("{}", client.call_tool("reverse", json!({"text": "stressed"})).send()?.text());
 
     // This ends the stream, and with it the server.
     client.shutdown()?;

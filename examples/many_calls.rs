@@ -32,7 +32,7 @@ async fn all_at_once(client: &McpClient) -> Result<(), Box<dyn Error>> {
     let mut calls = JoinSet::new();
     for _ in 0..CALLS {
         // A call does not borrow the client, so its future can be spawned.
-        calls.spawn(client.call_tool("slow", json!({"seconds": 0.5})).call());
+        calls.spawn(client.call_tool("slow", json!({"seconds": 0.5})).send());
     }
     // Responses may arrive in any order. Each task gets its own.
     while let Some(result) = calls.join_next().await {

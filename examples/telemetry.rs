@@ -27,14 +27,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = ConnectOptions::default().observer(OpenTelemetry::new(&tracers, &meters));
 
     let mut client = McpClient::connect_and_initialize_with(&demo::server(), options.clone())?;
-    println!("2 + 40 = {}", client.call_tool("add", json!({"a": 2, "b": 40})).call()?.text());
+    println!("2 + 40 = {}", client.call_tool("add", json!({"a": 2, "b": 40})).send()?.text());
     if let Err(error) = client.request_raw("vendor/none", None) {
         println!("{error}");
     }
     client.shutdown()?;
 
     let mut client = McpClient::connect_and_initialize_with(&forgetful_server()?, options)?;
-    println!("after a new session: {}", client.call_tool("echo", ()).call()?.text());
+    println!("after a new session: {}", client.call_tool("echo", ()).send()?.text());
     client.shutdown()?;
 
     for span in spans.get_finished_spans()? {

@@ -30,7 +30,7 @@ fn main() -> Result<(), BoxError> {
 
     let mut client = connect(address)?;
     client.initialize()?;
-    println!("{}", client.call_tool("reverse", json!({"text": "stressed"})).call()?.text());
+    println!("{}", client.call_tool("reverse", json!({"text": "stressed"})).send()?.text());
 
     // This sends a close frame.
     client.shutdown()?;

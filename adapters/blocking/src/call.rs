@@ -31,10 +31,10 @@ type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 ///     .call_tool("build", &arguments)
 ///     .timeout(Duration::from_secs(120))
 ///     .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total))
-///     .call()?;
+///     .send()?;
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
-#[must_use = "a call is sent by `call`, `structured`, `raw`, `begin` or `as_task`"]
+#[must_use = "a call is sent by `send`, `structured`, `raw`, `begin` or `as_task`"]
 pub struct Call<'c, A> {
     client: &'c mut McpClient,
     name: &'c str,
@@ -117,8 +117,8 @@ impl<'c, A: Serialize> Call<'c, A> {
     }
 
     /// Sends the call, and waits for its result.
-    pub fn call(self) -> Result<CallToolResult, Error> {
-        self.send::<CallTool>().map(|(_, result)| result)
+    pub fn send(self) -> Result<CallToolResult, Error> {
+        self.run::<CallTool>().map(|(_, result)| result)
     }
 
     /// Sends the call, and decodes the structured content of its result.
@@ -128,7 +128,7 @@ impl<'c, A: Serialize> Call<'c, A> {
     #[doc(alias = "structuredContent")]
     pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let tool = self.name;
-        let (client, result) = self.send::<CallTool>()?;
+        let (client, result) = self.run::<CallTool>()?;
         result
             .structured()
             .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
@@ -136,12 +136,12 @@ impl<'c, A: Serialize> Call<'c, A> {
 
     /// Sends the call, and returns its result as the JSON that the server sent.
     pub fn raw(self) -> Result<Json, Error> {
-        self.send::<CallToolRaw>().map(|(_, result)| result)
+        self.run::<CallToolRaw>().map(|(_, result)| result)
     }
 
     /// Sends the call without waiting for its result.
     ///
-    /// Unlike [`Call::call`], this does not list the tools first. If the tool requires a task, call [`McpClient::list_tools`] before.
+    /// Unlike [`Call::send`], this does not list the tools first. If the tool requires a task, call [`McpClient::list_tools`] before.
     /// The callbacks are not used: [`McpClient::notifications`] reports the progress, with the key of the request.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, arguments, options, .. } = self;
@@ -169,14 +169,14 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// ```
     pub fn as_task(mut self) -> Result<TaskOrResult<'c>, Error> {
         self.options = self.options.task(TaskMode::Handle);
-        let (client, outcome) = self.send::<CallToolAsTask>()?;
+        let (client, outcome) = self.run::<CallToolAsTask>()?;
         Ok(match outcome {
             CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
             CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
         })
     }
 
-    fn send<M>(self) -> Result<(&'c mut McpClient, M::Result), Error>
+    fn run<M>(self) -> Result<(&'c mut McpClient, M::Result), Error>
     where
         M: Method,
         for<'a> CallToolParams<'a, A>: Params<M>,

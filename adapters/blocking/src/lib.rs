@@ -8,7 +8,7 @@
 //! use mcpwire_blocking::{McpClient, McpServerDef};
 //!
 //! let mut client = McpClient::connect_and_initialize(&McpServerDef::new("mcpwire").arg("demo-server"))?;
-//! let result = client.call_tool("add", Json::parse(r#"{"a": 2, "b": 3}"#).unwrap()).call()?;
+//! let result = client.call_tool("add", Json::parse(r#"{"a": 2, "b": 3}"#).unwrap()).send()?;
 //! println!("{}", result.text());
 //! client.shutdown()?;
 //! # Ok::<(), mcpwire_blocking::Error>(())

@@ -26,7 +26,7 @@ type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 /// A tool call that was not sent yet. Created by [`McpClient::call_tool`]. Awaiting it sends the call.
 ///
 /// A call borrows the name of the tool, its arguments and its callbacks, but not the client. If they are `'static`, the
-/// future that [`Call::call`] returns is `'static` too, and can be spawned: `set.spawn(client.call_tool("echo", arguments).call())`.
+/// future that [`Call::send`] returns is `'static` too, and can be spawned: `set.spawn(client.call_tool("echo", arguments).send())`.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'c, R, A> {
     client: McpClient<R>,
@@ -117,7 +117,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// Sends the call, and waits for its result.
     ///
     /// This is the same as awaiting the call itself.
-    pub fn call(self) -> CallFuture<'c, R, CallTool, A> {
+    pub fn send(self) -> CallFuture<'c, R, CallTool, A> {
         CallFuture::new(self)
     }
 
@@ -129,7 +129,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     #[doc(alias = "structuredContent")]
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let (client, tool) = (self.client.clone(), self.name);
-        let result = self.call().await?;
+        let result = self.send().await?;
         result
             .structured()
             .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
@@ -142,7 +142,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
 
     /// Sends the call without waiting for its result.
     ///
-    /// The returned future is `'static`, whatever the call borrows. Unlike [`Call::call`], this does not
+    /// The returned future is `'static`, whatever the call borrows. Unlike [`Call::send`], this does not
     /// request the list of tools, so a tool that requires a task must be in the loaded list. It does not call the callbacks: find
     /// the progress among the [`McpClient::notifications`] by [`Pending::key`].
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
@@ -174,7 +174,7 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
     type IntoFuture = CallFuture<'c, R, CallTool, A>;
 
     fn into_future(self) -> Self::IntoFuture {
-        self.call()
+        self.send()
     }
 }
 

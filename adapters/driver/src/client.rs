@@ -35,7 +35,7 @@ use mcpwire_client::{ReadStream, WriteStream};
 /// # }
 /// # fn start<R: 'static>(client: &McpClient<R>, set: &mut JoinSet) {
 /// for number in 0..10 {
-///     set.spawn(client.call_tool("echo", [("message", number)]).call());
+///     set.spawn(client.call_tool("echo", [("message", number)]).send());
 /// }
 /// # }
 /// ```

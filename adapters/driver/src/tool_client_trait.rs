@@ -12,6 +12,6 @@ impl<R> ToolClient for McpClient<R> {
     }
 
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        Box::pin(async move { Ok(McpClient::call_tool(self, name, arguments).call().await?) })
+        Box::pin(async move { Ok(McpClient::call_tool(self, name, arguments).send().await?) })
     }
 }

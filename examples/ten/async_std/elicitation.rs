@@ -7,7 +7,7 @@ pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     // The handler also declares to the server that the client supports elicitation.
     let options = ConnectOptions::default().on_elicitation(ask);
     let client = McpClient::connect_and_initialize_with(def, options).await?;
-    println!("{}", client.call_tool("greet", ()).call().await?.text());
+    println!("{}", client.call_tool("greet", ()).send().await?.text());
     client.shutdown().await?;
     Ok(())
 }

@@ -9,7 +9,7 @@ pub(crate) async fn run(url: &str) -> Result<(), Error> {
     let def = McpServerDef::http(url).header("X-Client", "example");
     let options = ConnectOptions::default().http(HttpOptions::default().token(token));
     let client = McpClient::connect_and_initialize_with(&def, options).await?;
-    println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).call().await?.text());
+    println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).send().await?.text());
     // Ends the session on the server.
     client.shutdown().await?;
     Ok(())

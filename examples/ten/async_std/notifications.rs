@@ -15,7 +15,7 @@ pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
         _ => {}
     });
     let client = McpClient::connect_and_initialize_with(def, options).await?;
-    client.call_tool("echo", [("message", "hello")]).call().await?;
+    client.call_tool("echo", [("message", "hello")]).send().await?;
     if has_changed.swap(false, Ordering::Relaxed) {
         client.list_tools().await?;
     }

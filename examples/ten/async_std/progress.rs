@@ -12,12 +12,12 @@ pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
         .timeout(Duration::from_secs(10))
         .total_timeout(Duration::from_secs(60))
         .on_progress(|progress| println!("{} of {:?}", progress.progress, progress.total))
-        .call()
+        .send()
         .await?;
     println!("{}", result.text());
 
     // A call that times out is cancelled on the server.
-    let result = client.call_tool("slow", [("seconds", 60)]).timeout(Duration::from_millis(100)).call().await;
+    let result = client.call_tool("slow", [("seconds", 60)]).timeout(Duration::from_millis(100)).send().await;
     if let Err(error) = result {
         println!("{error}");
         assert_eq!(error.kind(), ErrorKind::Timeout);

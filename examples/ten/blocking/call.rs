@@ -4,11 +4,11 @@ use mcpwire_blocking::{Error, McpClient, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let mut client = McpClient::connect_and_initialize(def)?;
-    let result = client.call_tool("echo", [("message", "hello")]).call()?;
+    let result = client.call_tool("echo", [("message", "hello")]).send()?;
     println!("{}", result.text());
 
     // A tool that ran and failed has a result. `Err` is a call without a result.
-    let result = client.call_tool("fail", ()).call()?;
+    let result = client.call_tool("fail", ()).send()?;
     if result.is_error {
         println!("the tool failed: {}", result.text());
     }

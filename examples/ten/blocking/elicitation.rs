@@ -7,7 +7,7 @@ pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     // The handler also declares to the server that the client supports elicitation.
     let options = ConnectOptions::default().on_elicitation(ask);
     let mut client = McpClient::connect_and_initialize_with(def, options)?;
-    println!("{}", client.call_tool("greet", ()).call()?.text());
+    println!("{}", client.call_tool("greet", ()).send()?.text());
     client.shutdown()?;
     Ok(())
 }

@@ -6,8 +6,8 @@ use mcpwire_blocking::{Error, ErrorKind, McpClient, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let mut client = McpClient::connect_and_initialize(def)?;
-    let unknown = client.call_tool("no-such-tool", ()).call();
-    let late = client.call_tool("slow", [("seconds", 60)]).timeout(Duration::from_millis(100)).call();
+    let unknown = client.call_tool("no-such-tool", ()).send();
+    let late = client.call_tool("slow", [("seconds", 60)]).timeout(Duration::from_millis(100)).send();
     for error in [unknown, late].into_iter().filter_map(Result::err) {
         println!("{error}");
         println!("  {}", advice(&error));

@@ -9,7 +9,7 @@ pub(crate) fn run(url: &str) -> Result<(), Error> {
     let def = McpServerDef::http(url).header("X-Client", "example");
     let options = ConnectOptions::default().http(HttpOptions::default().token(token));
     let mut client = McpClient::connect_and_initialize_with(&def, options)?;
-    println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).call()?.text());
+    println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).send()?.text());
     // Ends the session on the server.
     client.shutdown()?;
     Ok(())

@@ -15,7 +15,7 @@ pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
         _ => {}
     });
     let mut client = McpClient::connect_and_initialize_with(def, options)?;
-    client.call_tool("echo", [("message", "hello")]).call()?;
+    client.call_tool("echo", [("message", "hello")]).send()?;
     if has_changed.swap(false, Ordering::Relaxed) {
         client.list_tools()?;
     }

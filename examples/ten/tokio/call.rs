@@ -4,11 +4,11 @@ use mcpwire_tokio::{Error, McpClient, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = McpClient::connect_and_initialize(def).await?;
-    let result = client.call_tool("echo", [("message", "hello")]).call().await?;
+    let result = client.call_tool("echo", [("message", "hello")]).send().await?;
     println!("{}", result.text());
 
     // A tool that ran and failed has a result. `Err` is a call without a result.
-    let result = client.call_tool("fail", ()).call().await?;
+    let result = client.call_tool("fail", ()).send().await?;
     if result.is_error {
         println!("the tool failed: {}", result.text());
     }

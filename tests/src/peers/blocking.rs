@@ -141,11 +141,11 @@ fn flood(task: &Task, standstill: Duration) -> Outcome<Report> {
             }
         })
     })?;
-    client.call_tool("flood", Flood { count: task.warm_up() }).call()?;
+    client.call_tool("flood", Flood { count: task.warm_up() }).send()?;
     seen.store(0, Ordering::Relaxed);
     measuring.store(true, Ordering::Relaxed);
     let mut meter = Meter::start(task);
-    client.call_tool("flood", Flood { count: task.n }).call()?;
+    client.call_tool("flood", Flood { count: task.n }).send()?;
     meter.tell("delivered", seen.load(Ordering::Relaxed));
     let report = meter.stop();
     client.shutdown()?;
@@ -170,5 +170,5 @@ fn open_with(task: &Task, change: impl FnOnce(ConnectOptions) -> ConnectOptions)
 }
 
 fn echo(client: &mut McpClient, echo: Echo) -> Outcome {
-    echo.check(&client.call_tool("echo", echo).call()?)
+    echo.check(&client.call_tool("echo", echo).send()?)
 }

@@ -68,7 +68,7 @@ fn an_answer_that_never_comes_is_given_up_at_the_end<H: Host>() {
             assert!(!given_up.load(Ordering::SeqCst));
             client.shutdown().await.expect("it ends");
         };
-        let (outcome, ()) = zip(client.call_tool("ask", ()).call(), end).await;
+        let (outcome, ()) = zip(client.call_tool("ask", ()).send(), end).await;
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Closed);
     });
     assert!(given_up.load(Ordering::SeqCst));

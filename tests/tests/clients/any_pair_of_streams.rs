@@ -23,7 +23,7 @@ fn both_eras_are_spoken_over_a_socket() {
             assert!(client.definition().is_none() && client.pid().is_none());
             assert!(client.list_tools().expect("it has tools").len() > 3);
             let big = "x".repeat(1 << 20);
-            let result = client.call_tool("echo", json!({"message": big})).call().expect("it answers");
+            let result = client.call_tool("echo", json!({"message": big})).send().expect("it answers");
             assert_eq!(result.text().as_str().len(), 1 << 20);
             client.shutdown().expect("it ends");
             socket.shutdown(Shutdown::Both).expect("it is open");
@@ -39,7 +39,7 @@ fn a_server_that_stops_reading_holds_nobody_up() {
         client.initialize().expect("it answers");
         client.list_tools().expect("this much it reads");
         let arguments = json!({"message": "x".repeat(4 << 20)});
-        let outcome = client.call_tool("echo", arguments).timeout(Duration::from_secs(1)).call();
+        let outcome = client.call_tool("echo", arguments).timeout(Duration::from_secs(1)).send();
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Timeout);
         client.shutdown().expect("it ends");
         server.kill().expect("it is ours");
@@ -52,7 +52,7 @@ fn the_end_of_the_stream_ends_the_call() {
     watched(|| {
         let (mut client, _socket, mut server) = open(&["dies-in-call", "7"]);
         client.initialize().expect("it answers");
-        let outcome = client.call_tool("echo", ()).call();
+        let outcome = client.call_tool("echo", ()).send();
         let error = outcome.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
         assert!(!client.is_running());

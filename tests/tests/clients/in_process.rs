@@ -128,10 +128,10 @@ fn pipes_of_the_standard_library_carry_a_blocking_connection_and_its_end() {
         let mut client = mcpwire_blocking::McpClient::over(from_server, to_server, named()).expect("there are threads");
         assert_eq!(client.initialize().expect("it opens").name(), "inside");
         let big = "x".repeat(100_000);
-        let result = client.call_tool("echo", json!({"message": big})).call().expect("it answers");
+        let result = client.call_tool("echo", json!({"message": big})).send().expect("it answers");
         assert_eq!(result.text().as_str(), big);
         assert_names_the_server(
-            &client.call_tool("echo", json!({"message": "stop"})).call().expect_err("it has ended"),
+            &client.call_tool("echo", json!({"message": "stop"})).send().expect_err("it has ended"),
         );
         client.shutdown().expect("it ends");
         server.join().expect("it does not panic");

@@ -101,7 +101,7 @@ fn whoever_watches_sees_both_processes<H: Host>() {
             server.heard.stderr.heard("let me think").await;
             client.shutdown().await.expect("it ends");
         };
-        let (outcome, ()) = zip(client.call_tool("ponder", ()).call(), heard).await;
+        let (outcome, ()) = zip(client.call_tool("ponder", ()).send(), heard).await;
         outcome.expect_err("there is no answer");
     });
 

@@ -106,15 +106,15 @@ fn blocking() {
         client.initialize().expect("it answers");
         for (method, params, expected) in questions() {
             let arguments = json!({"method": method, "params": params});
-            let told = client.call_tool("ask_for", &arguments).call().expect("it answers").text().to_string();
+            let told = client.call_tool("ask_for", &arguments).send().expect("it answers").text().to_string();
             assert_eq!(parse(&told), expected, "{method} {params}");
         }
         assert_eq!(*failed.lock().unwrap(), FAILED);
         client.set_roots([Root::new("file:///b"), Root::new("file:///c")]).expect("it is sent");
         let told =
-            client.call_tool("ask_for", json!({"method": "roots/list"})).call().expect("it answers").text().to_string();
+            client.call_tool("ask_for", json!({"method": "roots/list"})).send().expect("it answers").text().to_string();
         assert_eq!(parse(&told), json!({"roots": [{"uri": "file:///b"}, {"uri": "file:///c"}]}));
-        assert_eq!(client.call_tool("roots_changed", json!({})).call().expect("it answers").text().as_str(), "1");
+        assert_eq!(client.call_tool("roots_changed", json!({})).send().expect("it answers").text().as_str(), "1");
         client.shutdown().expect("it ends");
     });
 }

@@ -46,7 +46,7 @@ fn blocking() {
             mcpwire_blocking::ConnectOptions::new(server.config.clone()).trace_context(TraceSource::new(source()));
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
-        let mut call = || client.call_tool("trace", ()).call().expect("it answers").text().into_string();
+        let mut call = || client.call_tool("trace", ()).send().expect("it answers").text().into_string();
         assert_eq!((call(), call(), call()), ("none".into(), parent(1), parent(2)));
     });
 }

@@ -44,7 +44,7 @@ fn a_call_with_options_and_callbacks_can_be_spawned<H: Host>() {
             let on_progress = move |_: &Progress| {
                 reports.fetch_add(1, Ordering::Relaxed);
             };
-            calls.push(Box::pin(call.timeout(WATCHDOG).on_progress(on_progress).call()));
+            calls.push(Box::pin(call.timeout(WATCHDOG).on_progress(on_progress).send()));
         }
         for (n, call) in calls.into_iter().enumerate() {
             assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());

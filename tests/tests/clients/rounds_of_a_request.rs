@@ -169,7 +169,7 @@ fn a_call_that_is_dropped_takes_its_questions_with_it<H: Host>() {
     let server = rounds(knows);
     let (mut client, asked, given_up) = pondering::<H>(&server);
     client.run(async |client| {
-        let mut call = Box::pin(client.call_tool("interview", ()).call());
+        let mut call = Box::pin(client.call_tool("interview", ()).send());
         assert!(begun(&mut call).await.is_none());
         eventually::<H>(|| asked.load(Ordering::SeqCst)).await;
         drop(call);
@@ -193,7 +193,7 @@ fn the_end_of_the_server_ends_it<H: Host>() {
     let (mut client, asked, given_up) = pondering::<H>(&server);
     let pid = client.pid();
     client.run(async |client| {
-        let mut call = Box::pin(client.call_tool("interview", ()).call());
+        let mut call = Box::pin(client.call_tool("interview", ()).send());
         assert!(begun(&mut call).await.is_none());
         eventually::<H>(|| asked.load(Ordering::SeqCst)).await;
         server.kill(pid);

@@ -21,7 +21,7 @@ fn blocking() {
             });
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
-        assert_eq!(client.call_tool("ask", json!({})).call().expect("it answers").text().to_string(), ANSWERED);
+        assert_eq!(client.call_tool("ask", json!({})).send().expect("it answers").text().to_string(), ANSWERED);
         client.shutdown().expect("it ends");
     });
 }

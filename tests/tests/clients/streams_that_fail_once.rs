@@ -137,10 +137,10 @@ fn blocking_calls_fail_with_the_error_of_the_stream() {
             let mut client =
                 mcpwire_blocking::McpClient::over(from_server, writer, options).expect("there are threads");
             client.initialize().expect("it answers");
-            let call = client.call_tool("echo", json!({"message": "hello"})).call();
+            let call = client.call_tool("echo", json!({"message": "hello"})).send();
             assert_eq!(call.expect("it answers").text().as_str(), "hello");
             fails.store(true, Ordering::SeqCst);
-            let failure = client.call_tool("echo", json!({"message": "lost"})).call().expect_err("the stream fails");
+            let failure = client.call_tool("echo", json!({"message": "lost"})).send().expect_err("the stream fails");
             assert_eq!(failure.kind(), ErrorKind::Closed, "{failure}");
             assert!(failure.to_string().contains(error), "{failure}");
             assert!(!client.is_running());

@@ -49,8 +49,8 @@ fn a_call_has_many_words<H: Host>() {
         for result in [
             client.call_tool("echo", &hello).await,
             client.call_tool("echo", &hello).timeout(second).total_timeout(second).on_progress(|_| {}).await,
-            client.call_tool("echo", json!({"message": "hello"})).call().await,
-            client.call_tool("echo", &hello).call().await,
+            client.call_tool("echo", json!({"message": "hello"})).send().await,
+            client.call_tool("echo", &hello).send().await,
             client.call_tool("echo", &hello).timeout(second).await,
             client.request::<CallTool>(&params, &options).await,
             client.begin::<CallTool>(&params, &options).expect("sent").await,

@@ -39,9 +39,9 @@ fn connecting_can_include_the_handshake_and_the_tools() {
         let server = server!("well-behaved --modern");
         let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
         assert!(client.has_tool("echo"));
-        let result = client.call_tool("echo", BTreeMap::from([("message", "hello")])).call().expect("it answers");
+        let result = client.call_tool("echo", BTreeMap::from([("message", "hello")])).send().expect("it answers");
         assert_eq!(result.text().as_str(), "hello");
-        let result = client.call_tool("pid", ()).call().expect("no arguments are needed");
+        let result = client.call_tool("pid", ()).send().expect("no arguments are needed");
         assert_eq!(Some(result.text().to_string()), client.pid().map(|pid| pid.to_string()));
     });
 }
@@ -51,10 +51,10 @@ fn arguments_that_are_no_object_are_refused_before_they_are_sent() {
     watched(|| {
         let server = server!("well-behaved");
         let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
-        let error = client.call_tool("echo", [1, 2]).call().unwrap_err();
+        let error = client.call_tool("echo", [1, 2]).send().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.to_string().contains("object"), "{error}");
-        client.call_tool("echo", ()).call().expect("the connection is as it was");
+        client.call_tool("echo", ()).send().expect("the connection is as it was");
     });
 }
 
@@ -125,7 +125,7 @@ fn a_canceller_outlives_the_restart_of_the_server() {
             lines.wait_for("let me think");
             canceller.cancel();
         });
-        let error = client.call_tool("ponder", ()).call().unwrap_err();
+        let error = client.call_tool("ponder", ()).send().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
         other.join().expect("to cancel is no effort");
     });
@@ -138,7 +138,7 @@ fn secrets_are_not_shown() {
         let mut client =
             McpClient::connect_with(&server.def, ConnectOptions::new(Config::new("tests", "1"))).expect("it starts");
         client.initialize().expect("it answers");
-        let error = client.call_tool("echo", ()).call().unwrap_err();
+        let error = client.call_tool("echo", ()).send().unwrap_err();
         for shown in [format!("{:?}", server.def), format!("{client:?}"), format!("{error:?}"), error.to_string()] {
             assert!(!shown.contains("hunter2"), "{shown}");
         }

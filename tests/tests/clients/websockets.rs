@@ -107,7 +107,7 @@ fn each_client(habit: Habit, check: impl Fn(Result<String, &Error>, u64)) {
     let (address, server) = start(habit);
     let mut client = example_blocking::connect(address).expect("it is a WebSocket");
     assert_eq!(client.initialize().expect("it opens").name(), "socket");
-    let result = client.call_tool("echo", json!({"message": "hi"})).call();
+    let result = client.call_tool("echo", json!({"message": "hi"})).send();
     let text = result.as_ref().map(|result| result.text().to_string());
     check(text, client.invalid_messages().count());
     client.shutdown().expect("it ends");

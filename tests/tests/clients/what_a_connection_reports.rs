@@ -23,7 +23,7 @@ fn notifications_of_a_blocking_client_arrive_in_order() {
         let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
         let mut both = [client.notifications(), client.notifications()];
         drop(client.notifications());
-        client.call_tool("echo", ()).call().expect("it answers");
+        client.call_tool("echo", ()).send().expect("it answers");
         assert!(client.notifications().try_next(&mut client).is_none(), "this one is too late");
         for notifications in &mut both {
             for number in 1..=500 {
@@ -42,7 +42,7 @@ fn the_queue_of_a_blocking_client_is_bounded() {
         let server = server!("floods-notifications 3000");
         let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
         let mut notifications = client.notifications();
-        client.call_tool("echo", ()).call().expect("it answers");
+        client.call_tool("echo", ()).send().expect("it answers");
         let dropped = notifications.dropped();
         let mut kept = 0;
         while notifications.try_next(&mut client).is_some() {
@@ -60,7 +60,7 @@ fn a_blocking_client_keeps_excerpts_of_messages_that_cannot_be_read() {
         let mut events = client.events();
         client.initialize().expect("it answers");
         for _ in 0..10 {
-            client.call_tool("echo", ()).call().expect("it answers");
+            client.call_tool("echo", ()).send().expect("it answers");
         }
         let invalid = client.invalid_messages();
         assert_eq!(invalid.count(), client.stats().invalid);
@@ -100,7 +100,7 @@ fn a_blocking_client_says_why_its_connection_has_ended() {
         let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
         assert!(client.connection_end().is_none(), "it is open");
         let mut events = client.events();
-        client.call_tool("echo", ()).call().expect("it answers");
+        client.call_tool("echo", ()).send().expect("it answers");
         for end in [client.closed().expect("nobody cancels it"), client.connection_end().expect("it has ended")] {
             assert_eq!(end.reason, CloseReason::ByServer);
             let process = end.process.as_ref().expect("it is known");
@@ -121,7 +121,7 @@ fn a_blocking_client_can_be_killed() {
         client.kill();
         assert!(!client.is_running());
         assert_eq!(client.closed().expect("nobody cancels it").reason, CloseReason::ByClient);
-        let error = client.call_tool("echo", ()).call().expect_err("it has ended");
+        let error = client.call_tool("echo", ()).send().expect_err("it has ended");
         assert_eq!(error.kind(), blocking::ErrorKind::Closed, "{error}");
         client.shutdown().expect("it has ended already");
     });

@@ -279,14 +279,14 @@ fn blocking_carries_messages_too() {
     watched(|| {
         let (mut client, server) = blocking(ConnectOptions::default().max_message_bytes(2 << 20));
         for text in ["two\nlines", &"x".repeat(1 << 20)] {
-            let result = client.call_tool("echo", json!({"message": text})).call().expect("it answers");
+            let result = client.call_tool("echo", json!({"message": text})).send().expect("it answers");
             assert_eq!(result.text().as_str(), text);
         }
-        let result = client.call_tool("print", json!({"message": "hi"})).call().expect("it answers");
+        let result = client.call_tool("print", json!({"message": "hi"})).send().expect("it answers");
         assert_eq!(result.text().as_str(), "hi");
         assert_eq!(client.invalid_messages().count(), 1);
         let error =
-            client.call_tool("echo", json!({"message": "x".repeat(3 << 20)})).call().expect_err("it is too large");
+            client.call_tool("echo", json!({"message": "x".repeat(3 << 20)})).send().expect_err("it is too large");
         assert_eq!(error.kind(), ErrorKind::Protocol, "{error}");
         client.shutdown().expect("it ends");
         // The sender was dropped.
@@ -298,12 +298,12 @@ fn blocking_carries_messages_too() {
 fn an_error_of_a_blocking_receiver_is_what_calls_say() {
     watched(|| {
         let (mut client, _) = blocking(ConnectOptions::default());
-        assert_says_why(&client.call_tool("fail", ()).call().expect_err("it has ended"));
+        assert_says_why(&client.call_tool("fail", ()).send().expect_err("it has ended"));
         assert_eq!(
             client.connection_end().expect("it has ended").reason,
             CloseReason::Failed("the tunnel broke".into())
         );
-        assert_says_why(&client.call_tool("echo", ()).call().expect_err("it has ended"));
+        assert_says_why(&client.call_tool("echo", ()).send().expect_err("it has ended"));
     });
 }
 
@@ -311,7 +311,7 @@ fn an_error_of_a_blocking_receiver_is_what_calls_say() {
 fn the_end_of_a_blocking_receiver_is_the_end_of_the_connection() {
     watched(|| {
         let (mut client, server) = blocking(ConnectOptions::default());
-        let error = client.call_tool("end", ()).call().expect_err("it has ended");
+        let error = client.call_tool("end", ()).send().expect_err("it has ended");
         assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
         assert!(error.to_string().ends_with("the server closed the connection"), "{error}");
         server.join().expect("it does not panic");

@@ -21,7 +21,7 @@ fn who_drops_a_call_closes_its_stream<H: Host>() {
     });
     H::start().block_on(async {
         let client = open::<H>(&web).await;
-        let mut given_up = Box::pin(client.call_tool("echo", ()).call());
+        let mut given_up = Box::pin(client.call_tool("echo", ()).send());
         assert!(begun(&mut given_up).await.is_none());
         eventually::<H>(|| web.count("tools/call") == 1).await;
         drop(given_up);

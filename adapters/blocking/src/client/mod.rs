@@ -51,7 +51,7 @@ pub use opening::with_client;
 /// for tool in client.tools() {
 ///     println!("{}", tool.name);
 /// }
-/// let result = client.call_tool("echo", [("message", "hi")]).call()?;
+/// let result = client.call_tool("echo", [("message", "hi")]).send()?;
 /// println!("{}", result.text());
 /// client.shutdown()?;
 /// # Ok::<(), mcpwire_blocking::Error>(())

@@ -376,7 +376,7 @@ impl BegunCall {
         if let Some(progress) = options.progress {
             call = call.on_progress(progress);
         }
-        let mut call = pin!(call.call());
+        let mut call = pin!(call.send());
         let mut calls_failed = connection.calls_failed.clone();
         let result = poll_fn(|cx| {
             // The call is polled first, because its own error is more precise.

@@ -7,7 +7,7 @@ async fn main() -> anyhow::Result<()> {
     let server = McpServerDef::new(words.next().unwrap_or_default()).args(words);
 
     let client = McpClient::connect_and_initialize(&server).await?;
-    let calls = (0..10).map(|a| client.call_tool("add", [("a", a), ("b", 1)]).call());
+    let calls = (0..10).map(|a| client.call_tool("add", [("a", a), ("b", 1)]).send());
     for result in try_join_all(calls).await? {
         println!("{}", result.text());
     }

@@ -92,7 +92,7 @@ fn the_error_of_the_modern_call_has_the_message<H: Host>() {
     });
     client.run(async |client| {
         client.initialize().await.expect("it answers");
-        let mut other = Box::pin(client.call_tool("ponder", ()).call());
+        let mut other = Box::pin(client.call_tool("ponder", ()).send());
         assert!(begun(&mut other).await.is_none());
         let error = client.call_tool("interview", ()).await.expect_err("it has no input");
         let Some(CallError::Input { error, .. }) = error.call_error() else { panic!("{error}") };
@@ -121,7 +121,7 @@ fn what_a_callback_panics_on_is_left_out<H: Host>() {
     });
     client.run(async |client| {
         client.initialize().await.expect("it answers");
-        let mut ponder = Box::pin(client.call_tool("ponder", ()).call());
+        let mut ponder = Box::pin(client.call_tool("ponder", ()).send());
         assert!(begun(&mut ponder).await.is_none());
         eventually::<H>(|| told.all().iter().any(|line| line.contains("of a line"))).await;
         let result = client.call_tool("echo", json!({"message": "well"})).await.expect("it answers");
@@ -135,8 +135,8 @@ fn what_a_callback_panics_on_is_left_out<H: Host>() {
 fn a_callback_of_a_call_panics_in_the_task_of_the_call<H: Host>() {
     let server = server!("floods-notifications 50");
     server.open::<Async<H>>().run(async |client| {
-        let other = client.call_tool("echo", json!({"message": "other"})).call();
-        let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| panic!("on purpose")).call();
+        let other = client.call_tool("echo", json!({"message": "other"})).send();
+        let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| panic!("on purpose")).send();
         let (panic, other) = zip(AssertUnwindSafe(call).catch_unwind(), other).await;
         assert_eq!(panic.expect_err("it panics").downcast_ref::<&str>(), Some(&"on purpose"));
         assert_eq!(other.expect("it answers").text().as_str(), "other");
@@ -166,6 +166,6 @@ async fn ask_and_echo<R>(client: &McpClient<R>, arguments: Value) -> String {
             assert_eq!(result.text().as_str(), message);
         }
     };
-    let (told, ()) = zip(client.call_tool("ask_for", &arguments).call(), others).await;
+    let (told, ()) = zip(client.call_tool("ask_for", &arguments).send(), others).await;
     told.expect("it answers").text().to_string()
 }

@@ -25,7 +25,7 @@ fn tells_the_program_of_its_handlers() {
             });
         let mut client = McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
-        let result = client.call_tool("ask_for", ask(true).arguments).call().expect("it answers");
+        let result = client.call_tool("ask_for", ask(true).arguments).send().expect("it answers");
         assert_eq!(result.text().as_str(), INTERNAL);
         assert_eq!(
             told.all(),
@@ -53,7 +53,7 @@ fn leaves_out_what_a_callback_panics_on() {
         let mut client = McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
         for _ in 0..3 {
-            let result = client.call_tool("echo", json!({"message": "well"})).call().expect("it answers");
+            let result = client.call_tool("echo", json!({"message": "well"})).send().expect("it answers");
             assert_eq!(result.text().as_str(), "well");
         }
         let params = CallToolParams { name: "ponder", arguments: &() };
@@ -62,7 +62,7 @@ fn leaves_out_what_a_callback_panics_on() {
             client.listen(Duration::from_millis(1)).expect("it goes on");
         }
         ponder.cancel(&mut client, "enough");
-        client.call_tool("echo", ()).call().expect("it answers");
+        client.call_tool("echo", ()).send().expect("it answers");
         client.shutdown().expect("it ends");
         told.assert(&CALLBACKS);
     });
@@ -79,12 +79,12 @@ fn lets_a_callback_of_the_call_panic() {
         let params = CallToolParams { name: "echo", arguments: &json!({"message": "begun"}) };
         let other = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
         let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| panic!("on purpose"));
-        let panic = catch_unwind(AssertUnwindSafe(|| call.call())).expect_err("it panics");
+        let panic = catch_unwind(AssertUnwindSafe(|| call.send())).expect_err("it panics");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
         assert_eq!(client.in_flight(), 0, "it was given up, and the other has been answered before");
         assert_eq!(other.wait(&mut client).expect("it answers").text().as_str(), "begun");
         assert_eq!(
-            client.call_tool("echo", json!({"message": "well"})).call().expect("it answers").text().as_str(),
+            client.call_tool("echo", json!({"message": "well"})).send().expect("it answers").text().as_str(),
             "well"
         );
     });

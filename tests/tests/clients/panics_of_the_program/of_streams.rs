@@ -126,7 +126,7 @@ fn a_stream_that_panics_ends_its_connection_which_says_so<H: Host>() {
             let client = McpClient::<H::Runtime>::over(reader, writer, options);
             client.initialize().await.expect("it answers");
             let mut notifications = client.notifications();
-            let mut other = Box::pin(client.call_tool("ponder", ()).call());
+            let mut other = Box::pin(client.call_tool("ponder", ()).send());
             assert!(begun(&mut other).await.is_none());
             trigger.store(true, Ordering::SeqCst);
             assert_says_why(&client.call_tool("echo", ()).await.expect_err("it has ended"));
@@ -171,7 +171,7 @@ fn blocking_says_so_too() {
             client.initialize().expect("it answers");
             trigger.store(true, Ordering::SeqCst);
             for _ in 0..2 {
-                assert_says_why(&client.call_tool("echo", ()).call().expect_err("it has ended"));
+                assert_says_why(&client.call_tool("echo", ()).send().expect_err("it has ended"));
             }
             client.shutdown().expect("there is nothing to end");
             assert_eq!(told.all(), [OF_THE_STREAM]);

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("tool {} of the list is no good: {}", rejected.index, rejected.reason);
         }
     }
-    match client.call_tool(&tool, arguments).timeout(Duration::from_secs(3)).call() {
+    match client.call_tool(&tool, arguments).timeout(Duration::from_secs(3)).send() {
         Ok(result) => println!("call: {} blocks: {}", result.content.len(), result.text()),
         Err(error) => println!("call: {error}"),
     }

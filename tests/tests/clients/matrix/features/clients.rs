@@ -100,15 +100,15 @@ macro_rules! the_same_words {
         }
 
         fn call(&mut self, tool: &str, arguments: &Value) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.call_tool(tool, arguments).call())
+            $run!(self, self.client.call_tool(tool, arguments).send())
         }
 
         fn call_within(&mut self, tool: &str, time: Duration) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.call_tool(tool, ()).timeout(time).call())
+            $run!(self, self.client.call_tool(tool, ()).timeout(time).send())
         }
 
         fn call_for_progress(&mut self, tool: &str, seen: &mut Vec<Progress>) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.call_tool(tool, ()).on_progress(|progress| seen.push(progress.clone())).call())
+            $run!(self, self.client.call_tool(tool, ()).on_progress(|progress| seen.push(progress.clone())).send())
         }
 
         fn structured(&mut self, tool: &str) -> Result<Value, Error> {
@@ -160,7 +160,7 @@ macro_rules! the_same_words {
         }
 
         fn follow_task(&mut self, tool: &str) -> Result<CallToolResult, Error> {
-            $run!(self, self.client.call_tool(tool, ()).follow_task().call())
+            $run!(self, self.client.call_tool(tool, ()).follow_task().send())
         }
 
         fn as_task(&mut self, tool: &str) -> Result<Result<TaskHandle, CallToolResult>, Error> {
