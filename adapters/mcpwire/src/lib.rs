@@ -1,0 +1,167 @@
+//! A client for the [Model Context Protocol](https://modelcontextprotocol.io) (MCP): starts MCP servers or connects to them over HTTP,
+//! lists their tools, and calls them.
+//!
+//! ```no_run
+//! use mcpwire::McpServerDef;
+//! use mcpwire::tokio::McpClient;
+//!
+//! # async fn run() -> Result<(), mcpwire::Error> {
+//! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
+//! let client = McpClient::connect_and_initialize(&def).await?;
+//! let result = client.call_tool("echo", [("message", "hi")]).await?;
+//! println!("{}", result.text());
+//! client.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Modules and features
+//!
+//! Each module needs the feature of its name. The features `blocking` and `tokio` are on by default: they are what most programs
+//! need, and add neither TLS nor a C compiler.
+//!
+//! | module | contents |
+//! |---|---|
+//! | the root | definitions of servers, options, errors, notifications: what all clients share |
+//! | [`types`] | the protocol's data: tools, results, content, capabilities |
+//! | `blocking` | the client for programs without an async runtime |
+//! | `tokio`, `smol`, `async_std` | the async clients |
+//! | `runtime` (feature `async`) | the async client on another runtime |
+//! | `http` | servers over HTTP: tokens, certificates, proxies |
+//! | `reqwest` | HTTP with a reqwest client of the program |
+//! | `oauth` | OAuth logins; `file-store` keeps them in files |
+//! | `hub` | many servers: configurations, secrets, supervision, one list of tools |
+//! | `tool_client` | the trait `ToolClient`, which all clients and the hub implement, for agent frameworks |
+//! | `jsonschema` | validates structured output |
+//! | `opentelemetry` | spans, histograms and trace context |
+//! | `testkit` | a scripted server and virtual time, for tests |
+//!
+//! These features have no module: `messages` connects over whole messages, such as those of a WebSocket; `native-roots` trusts the CA
+//! certificates of the system; `base64` decodes images, audio and binary resources; `setsid` starts servers without a terminal;
+//! `tracing` emits spans and events; `hub-smol` and `keyring` are for the hub.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![forbid(unsafe_code)]
+
+#[doc(inline)]
+pub use mcpwire_client::{
+    CallbackPanic, CancelledFuture, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent,
+    ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HandlerError,
+    HttpSetupError, InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream,
+    RequestHandler, RequestInfo, RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools,
+    TraceSource, Transport, WriteStream, inherited_env_names,
+};
+#[doc(inline)]
+pub use mcpwire_core::shutdown::GracePeriods;
+#[doc(inline)]
+pub use mcpwire_core::{
+    CacheLimits, CallError, CloseReason, Config, ConnectError, Event, InputError, Negotiate, Notification, RequestKey,
+    RequestOptions, ResubscribePolicy, SendError, ServerInfo, ServerRequest, ServerRequestKind, Stats,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, TaskError, TaskMode, ToolList,
+};
+#[doc(inline)]
+pub use mcpwire_types as types;
+#[doc(inline)]
+pub use mcpwire_types::{CallToolResult, ContentBlock, Json, Progress, ProtocolVersion, RpcError, Tool};
+
+/// The client for programs without an async runtime.
+#[cfg(feature = "blocking")]
+pub mod blocking {
+    #[cfg(feature = "tool-client")]
+    #[doc(inline)]
+    pub use mcpwire_blocking::SharedClient;
+    /// The runtime of the background thread that sends HTTP requests, and a function that waits for futures, such as logins.
+    #[cfg(feature = "http")]
+    #[doc(inline)]
+    pub use mcpwire_blocking::http::{block_on, runtime};
+    #[doc(inline)]
+    pub use mcpwire_blocking::{
+        Call, Canceller, Changes, Events, McpClient, MessageReceiver, MessageSender, Notifications, Pending,
+        RunningTask, Subscription, TaskOrResult, with_client,
+    };
+}
+
+/// The client for [tokio](https://docs.rs/tokio).
+#[cfg(feature = "tokio")]
+pub mod tokio {
+    #[doc(inline)]
+    pub use mcpwire_driver::{
+        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
+    };
+    #[doc(inline)]
+    pub use mcpwire_tokio::{Compat, McpClient, Tokio, with_client};
+}
+
+/// The client for [smol](https://docs.rs/smol) and other executors on async-io.
+#[cfg(feature = "smol")]
+pub mod smol {
+    #[doc(inline)]
+    pub use mcpwire_driver::{
+        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
+    };
+    #[doc(inline)]
+    pub use mcpwire_smol::{McpClient, Smol, with_client};
+}
+
+/// The client for [async-std](https://docs.rs/async-std).
+#[cfg(feature = "async-std")]
+pub mod async_std {
+    #[doc(inline)]
+    pub use mcpwire_async_std::{AsyncStd, McpClient, with_client};
+    #[doc(inline)]
+    pub use mcpwire_driver::{
+        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
+    };
+}
+
+/// The async client on a runtime that the program implements.
+#[cfg(feature = "async")]
+pub mod runtime {
+    #[cfg(feature = "http")]
+    #[doc(inline)]
+    pub use mcpwire_driver::BlockingTask;
+    #[cfg(feature = "http")]
+    #[doc(inline)]
+    pub use mcpwire_driver::http::Net;
+    #[doc(inline)]
+    pub use mcpwire_driver::{
+        Call, CallFuture, Clock, CurrentRuntime, Events, ExitWatch, McpClient, Notifications, Pending, Runtime,
+        Streams, Subscription, TaskFuture, TaskOrResult, Timer, process, with_client,
+    };
+}
+
+/// Servers over HTTP: tokens, certificates, proxies, and other HTTP clients.
+#[cfg(feature = "http")]
+pub mod http {
+    #[doc(inline)]
+    pub use mcpwire_client::http::*;
+    #[doc(inline)]
+    pub use mcpwire_http::{Client, ClientOptions, rustls};
+}
+
+#[cfg(feature = "oauth")]
+#[doc(inline)]
+pub use mcpwire_authorization as oauth;
+#[cfg(feature = "hub")]
+#[doc(inline)]
+pub use mcpwire_hub as hub;
+#[cfg(feature = "jsonschema")]
+#[doc(inline)]
+pub use mcpwire_jsonschema as jsonschema;
+#[cfg(feature = "opentelemetry")]
+#[doc(inline)]
+pub use mcpwire_opentelemetry as opentelemetry;
+#[cfg(feature = "reqwest")]
+#[doc(inline)]
+pub use mcpwire_reqwest as reqwest;
+#[cfg(feature = "testkit")]
+#[doc(inline)]
+pub use mcpwire_testkit as testkit;
+#[cfg(feature = "tool-client")]
+#[doc(inline)]
+pub use mcpwire_tool_client as tool_client;
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
